@@ -1,0 +1,70 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Layers, lowest first; a target imports only what is listed below it, and only FerryStore knows GRDB.
+// Docs/Architecture.md says what lives in which.
+let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+
+let package = Package(
+    name: "ferry",
+    platforms: [.macOS(.v14), .iOS(.v17)],
+    products: [
+        .library(name: "Ferry", targets: ["Ferry"]),
+        .executable(name: "ferry", targets: ["FerryCommand"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
+    ],
+    targets: [
+        .systemLibrary(name: "CFerryZlib", providers: [.apt(["zlib1g-dev"])]),
+        .target(name: "CFerrySQLite"),
+        .target(name: "FerryCore", swiftSettings: strict),
+        .target(name: "FerryMerge", dependencies: ["FerryCore"], swiftSettings: strict),
+        .target(name: "FerryLog", dependencies: ["FerryCore", "CFerryZlib"], swiftSettings: strict),
+        .target(name: "FerryContainer", dependencies: ["FerryCore"], swiftSettings: strict),
+        .target(
+            name: "FerryStore",
+            dependencies: [
+                "FerryCore", "FerryMerge", "CFerrySQLite", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "FerryEngine",
+            dependencies: [
+                "FerryCore", "FerryMerge", "FerryLog", "FerryContainer", "FerryStore",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "FerryKeyValue", dependencies: ["FerryCore", "FerryStore", "FerryEngine"], swiftSettings: strict),
+        .target(
+            name: "Ferry",
+            dependencies: ["FerryCore", "FerryStore", "FerryEngine", "FerryKeyValue"], swiftSettings: strict),
+        .executableTarget(
+            name: "FerryCommand",
+            dependencies: [
+                "Ferry", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(name: "FerryCoreTests", dependencies: ["FerryCore"], swiftSettings: strict),
+        .testTarget(name: "FerryMergeTests", dependencies: ["FerryMerge", "FerryCore"], swiftSettings: strict),
+        .testTarget(name: "FerryLogTests", dependencies: ["FerryLog", "FerryCore"], swiftSettings: strict),
+        .testTarget(
+            name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore"], swiftSettings: strict),
+        .testTarget(
+            name: "FerryStoreTests", dependencies: ["FerryStore", "FerryMerge", "FerryCore"], swiftSettings: strict),
+        .testTarget(
+            name: "FerryEngineTests",
+            dependencies: ["FerryEngine", "FerryStore", "FerryContainer", "FerryLog", "FerryCore"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FerryKeyValueTests", dependencies: ["FerryKeyValue", "FerryEngine", "FerryStore", "FerryCore"],
+            swiftSettings: strict),
+        .testTarget(name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], swiftSettings: strict),
+    ]
+)

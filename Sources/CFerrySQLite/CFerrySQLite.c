@@ -1,0 +1,13 @@
+#include "CFerrySQLite.h"
+
+int ferry_sqlite3_enable_triggers(sqlite3 *connection, int enable, int *now) {
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, enable, now);
+}
+
+int ferry_sqlite3_bind_text_copy(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+    return sqlite3_bind_text(statement, index, bytes, count, SQLITE_TRANSIENT);
+}
+
+int ferry_sqlite3_bind_blob_copy(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+    return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_TRANSIENT);
+}

@@ -1,0 +1,11 @@
+// The parts of SQLite's C interface that Swift cannot call: variadic functions and pointer constants.
+#pragma once
+#include <sqlite3.h>
+
+// Turns all triggers of a connection on or off; returns an SQLite result code and the setting now in force.
+// https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfigenabletrigger
+int ferry_sqlite3_enable_triggers(sqlite3 *connection, int enable, int *now);
+
+// Binds bytes that SQLite copies before returning (SQLITE_TRANSIENT).
+int ferry_sqlite3_bind_text_copy(sqlite3_stmt *statement, int index, const void *bytes, int count);
+int ferry_sqlite3_bind_blob_copy(sqlite3_stmt *statement, int index, const void *bytes, int count);

@@ -1,0 +1,108 @@
+/// Reads the format's primitive values from bytes that nobody vouches for.
+///
+/// Every read checks what is left first and throws `damagedFile` where that is too little; nothing is allocated by a
+/// count from the bytes before `readCount` has held it against what is left. Slices share the buffer.
+public struct ByteReader: Sendable {
+    private let bytes: ArraySlice<UInt8>
+    private var position: Int
+
+    public init(_ bytes: ArraySlice<UInt8>) {
+        self.bytes = bytes
+        position = bytes.startIndex
+    }
+
+    public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
+
+    public var remaining: Int { bytes.endIndex - position }
+    public var isAtEnd: Bool { remaining == 0 }
+
+    public mutating func readByte() throws(FerryError) -> UInt8 {
+        guard position < bytes.endIndex else { throw Self.cutOff }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    public mutating func read(_ count: Int) throws(FerryError) -> ArraySlice<UInt8> {
+        guard count >= 0, count <= remaining else { throw Self.cutOff }
+        defer { position += count }
+        return bytes[position..<position + count]
+    }
+
+    public mutating func read32() throws(FerryError) -> UInt32 {
+        try read(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    public mutating func read64() throws(FerryError) -> UInt64 {
+        let slice = try read(8)
+        var value: UInt64 = 0
+        for index in (0..<8).reversed() { value = value << 8 | UInt64(slice[slice.startIndex + index]) }
+        return value
+    }
+
+    public mutating func readVarint() throws(FerryError) -> UInt64 {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while true {
+            let byte = try readByte()
+            // The tenth byte holds the last bit of 64.
+            if shift == 63, byte > 1 { throw Self.malformed("a number is longer than 64 bits") }
+            value |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+    }
+
+    public mutating func readZigzag() throws(FerryError) -> Int64 {
+        let value = try readVarint()
+        return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+    }
+
+    /// A count of things that take at least `minimumBytes` each: more than what is left can hold is damage.
+    public mutating func readCount(minimumBytes: Int = 1) throws(FerryError) -> Int {
+        let count = try readVarint()
+        guard count <= UInt64(remaining / max(minimumBytes, 1)) else { throw Self.cutOff }
+        return Int(count)
+    }
+
+    public mutating func readID<Kind>() throws(FerryError) -> UniqueID<Kind> {
+        let slice = try read(16)
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        for index in slice.startIndex..<slice.startIndex + 8 {
+            high = high << 8 | UInt64(slice[index])
+            low = low << 8 | UInt64(slice[index + 8])
+        }
+        return UniqueID(high: high, low: low)
+    }
+
+    public mutating func readCounted() throws(FerryError) -> ArraySlice<UInt8> {
+        try read(readCount())
+    }
+
+    /// A string that must be valid UTF-8.
+    public mutating func readString() throws(FerryError) -> String {
+        guard let string = String(validating: try readCounted(), as: UTF8.self) else {
+            throw Self.malformed("a name is not valid UTF-8")
+        }
+        return string
+    }
+
+    public mutating func readValue() throws(FerryError) -> FieldValue {
+        switch try readByte() {
+        case 0: return .null
+        case 1: return .integer(try readZigzag())
+        case 2: return .real(Double(bitPattern: try read64()))
+        case 3: return .text(try readCounted())
+        case 4: return .blob(try readCounted())
+        case 5: return .reference(try readID())
+        case let tag: throw Self.malformed("a value has the unknown tag \(tag)")
+        }
+    }
+
+    private static var cutOff: FerryError { malformed("it ends too early") }
+
+    /// The error for content that breaks the format; the caller adds the path.
+    public static func malformed(_ what: String) -> FerryError {
+        FerryError(.damagedFile, "The file is damaged: \(what).")
+    }
+}

@@ -1,0 +1,148 @@
+/// What one flush of a device captured; replayed in one transaction.
+public struct Changeset: Sendable {
+    public var device: DeviceID
+    /// Its number in the device's log, from 1, without gaps.
+    public var sequence: UInt64
+    /// The latest time of any change in it, at least the time of the changeset before.
+    public var time: HybridTime
+    /// What the author had replayed by then, its own log excepted.
+    public var context: VersionVector
+    /// The author's schema; only in its first changeset and after a change of the schema.
+    public var schema: SchemaRecord?
+    public var tables: [TableChanges]
+
+    public init(
+        device: DeviceID, sequence: UInt64, time: HybridTime, context: VersionVector, schema: SchemaRecord? = nil,
+        tables: [TableChanges]
+    ) {
+        self.device = device
+        self.sequence = sequence
+        self.time = time
+        self.context = context
+        self.schema = schema
+        self.tables = tables
+    }
+
+    /// The number of operations on objects.
+    public var operationCount: Int { tables.reduce(0) { $0 + $1.operations.count } }
+}
+
+/// How the objects of a table are identified (Docs/Merge.md, "Identity").
+public enum TableIdentity: Hashable, Sendable {
+    /// IDs are minted at capture and mapped to a local integer key.
+    case surrogate
+    /// IDs are derived from the values of the primary key's columns, named here in key order.
+    case key([String])
+    /// IDs are derived, at insertion, from the values of the columns that a person named.
+    case declared([String])
+}
+
+/// The changes of one changeset to one table. Values lie in one array, so that an operation allocates nothing.
+public struct TableChanges: Sendable {
+    public var name: String
+    public var identity: TableIdentity
+    /// The names of the columns that the shapes refer to.
+    public var columns: [String]
+    /// The distinct sets of columns that operations carry, as ascending indices into `columns`.
+    public var shapes: [[Int]]
+    /// Sorted by object ID; an object's own operations in the order of their times.
+    public var operations: [Operation]
+    /// The values of all operations, one after another.
+    public var values: [FieldValue]
+
+    public init(
+        name: String, identity: TableIdentity, columns: [String] = [], shapes: [[Int]] = [],
+        operations: [Operation] = [], values: [FieldValue] = []
+    ) {
+        self.name = name
+        self.identity = identity
+        self.columns = columns
+        self.shapes = shapes
+        self.operations = operations
+        self.values = values
+    }
+
+    /// The values of an operation, in the order of its shape's columns.
+    @inlinable
+    public func values(of operation: Operation) -> ArraySlice<FieldValue> {
+        values[operation.firstValue..<operation.firstValue + shapes[operation.shape].count]
+    }
+}
+
+/// One change of one object.
+public struct Operation: Sendable {
+    public enum Kind: UInt8, Sendable {
+        case insert = 1
+        case update = 2
+        case delete = 3
+    }
+
+    public var object: ObjectID
+    public var kind: Kind
+    public var time: HybridTime
+    /// At insertion into a table with surrogate or declared identity: the author's local key, a wish.
+    public var key: FieldValue?
+    /// Index of the operation's columns in `TableChanges.shapes`; a deletion's shape has no columns.
+    public var shape: Int
+    /// Index of the operation's first value in `TableChanges.values`.
+    public var firstValue: Int
+
+    @inlinable
+    public init(
+        object: ObjectID, kind: Kind, time: HybridTime, key: FieldValue? = nil, shape: Int, firstValue: Int
+    ) {
+        self.object = object
+        self.kind = kind
+        self.time = time
+        self.key = key
+        self.shape = shape
+        self.firstValue = firstValue
+    }
+}
+
+/// The statements that create an author's schema, so that a device can join with an empty database.
+public struct SchemaRecord: Equatable, Sendable {
+    /// One statement of `sqlite_schema`.
+    public struct Statement: Equatable, Sendable {
+        /// `table`, `index`, `view` or `trigger`.
+        public var type: String
+        public var name: String
+        /// The table it belongs to.
+        public var table: String
+        public var sql: String
+
+        public init(type: String, name: String, table: String, sql: String) {
+            self.type = type
+            self.name = name
+            self.table = table
+            self.sql = sql
+        }
+    }
+
+    public var userVersion: Int64
+    public var applicationID: Int64
+    /// Tables first, then indexes, views and triggers, in the order of their creation.
+    public var statements: [Statement]
+    /// Each tracked table and its identity, so that a device that joins tracks the same tables the same way.
+    public var tracked: [TrackedTableRecord]
+
+    public init(
+        userVersion: Int64, applicationID: Int64, statements: [Statement], tracked: [TrackedTableRecord]
+    ) {
+        self.userVersion = userVersion
+        self.applicationID = applicationID
+        self.statements = statements
+        self.tracked = tracked
+    }
+}
+
+/// A table that travels, and how its objects are identified.
+public struct TrackedTableRecord: Equatable, Sendable {
+    public var name: String
+    public var identity: TableIdentity
+
+    public init(name: String, identity: TableIdentity) {
+        self.name = name
+        self.identity = identity
+    }
+}

@@ -1,0 +1,70 @@
+#if canImport(CUUID)
+import CUUID
+#elseif canImport(CryptoKit)
+import CryptoKit
+#endif
+
+/// A name-based 16-byte hash: RFC 9562's version 5 (SHA-1), computed by libuuid's `uuid_generate_sha1`, or by
+/// CryptoKit on Apple's systems, where libuuid lacks that function.
+///
+/// It serves two purposes: object IDs derived from keys, and the checksums of unsealed containers. As a checksum it
+/// detects accidents, not malice; a sealed container authenticates instead (Docs/Format.md, "Checksums").
+public enum ContentHash {
+    /// Hashes `bytes` under a 16-byte namespace; equal inputs give equal IDs on every platform.
+    public static func hash<Kind, Namespace>(
+        _ bytes: UnsafeRawBufferPointer, in namespace: UniqueID<Namespace>
+    ) -> UniqueID<Kind> {
+        #if canImport(CUUID)
+        var result: [UInt8] = Array(repeating: 0, count: 16)
+        namespace.bytes.withUnsafeBufferPointer { space in
+            result.withUnsafeMutableBufferPointer { out in
+                // An empty buffer may have no address; libuuid reads nothing from it then.
+                if let base = bytes.baseAddress {
+                    uuid_generate_sha1(
+                        out.baseAddress, space.baseAddress, base.assumingMemoryBound(to: CChar.self), bytes.count)
+                } else {
+                    uuid_generate_sha1(out.baseAddress, space.baseAddress, "", 0)
+                }
+            }
+        }
+        #else
+        var digest = Insecure.SHA1()
+        digest.update(data: namespace.bytes)
+        digest.update(bufferPointer: bytes)
+        var result = Array(digest.finalize().prefix(16))
+        result[6] = result[6] & 0x0f | 0x50
+        result[8] = result[8] & 0x3f | 0x80
+        #endif
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        for index in 0..<8 {
+            high = high << 8 | UInt64(result[index])
+            low = low << 8 | UInt64(result[index + 8])
+        }
+        return UniqueID(high: high, low: low)
+    }
+
+    public static func hash<Kind, Namespace>(_ bytes: [UInt8], in namespace: UniqueID<Namespace>) -> UniqueID<Kind> {
+        bytes.withUnsafeBytes { hash($0, in: namespace) }
+    }
+
+    /// The checksum of a file's content (Docs/Format.md, "Checksums").
+    public static func checksum(_ bytes: [UInt8]) -> Checksum {
+        hash(bytes, in: checksumNamespace)
+    }
+
+    public static func checksum(_ bytes: UnsafeRawBufferPointer) -> Checksum {
+        hash(bytes, in: checksumNamespace)
+    }
+
+    /// The namespace under which object IDs are derived from key values.
+    public static let objectNamespace = UniqueID<NamespaceKind>(high: 0x6665_7272_792d_6f62, low: 0x6a65_6374_2d69_6431)
+    private static let checksumNamespace = UniqueID<NamespaceKind>(
+        high: 0x6665_7272_792d_6368, low: 0x6563_6b73_756d_2d31)
+}
+
+public enum NamespaceKind {}
+public enum ChecksumKind {}
+
+/// The checksum of a file in an unsealed container, and the name by which a segment refers to its predecessor.
+public typealias Checksum = UniqueID<ChecksumKind>

@@ -1,0 +1,86 @@
+/// The one error that Ferry throws: what failed, what to do about it, and where.
+///
+/// Messages name files, tables, columns and devices; they never contain a row's values.
+public struct FerryError: Error, Sendable {
+    /// What kind of failure it is. Open: later versions add codes.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// An argument makes no sense; nothing was changed.
+        public static let invalidArgument = Code(rawValue: "invalidArgument")
+        /// The database file does not exist.
+        public static let databaseMissing = Code(rawValue: "databaseMissing")
+        /// The file is not an SQLite database.
+        public static let notADatabase = Code(rawValue: "notADatabase")
+        /// The database or its lock is held by somebody else; try again.
+        public static let busy = Code(rawValue: "busy")
+        /// SQLite found the database damaged; nothing more is written to it.
+        public static let databaseCorrupt = Code(rawValue: "databaseCorrupt")
+        /// SQLite refused a statement; the message is SQLite's.
+        public static let database = Code(rawValue: "database")
+        /// The database does not belong to a container yet.
+        public static let notTracked = Code(rawValue: "notTracked")
+        /// The database belongs to a container already.
+        public static let alreadyTracked = Code(rawValue: "alreadyTracked")
+        /// A table cannot be tracked.
+        public static let unsupportedTable = Code(rawValue: "unsupportedTable")
+        /// Ferry's tables in the database are from a newer Ferry.
+        public static let storeTooNew = Code(rawValue: "storeTooNew")
+        /// The folder is missing: probably not mounted.
+        public static let containerMissing = Code(rawValue: "containerMissing")
+        /// The folder is there and holds no container: probably not mounted, or not synced yet.
+        public static let containerEmpty = Code(rawValue: "containerEmpty")
+        /// The folder holds a container already.
+        public static let containerExists = Code(rawValue: "containerExists")
+        /// The folder holds another container than the one this database belongs to.
+        public static let containerMismatch = Code(rawValue: "containerMismatch")
+        /// The container was written by a newer Ferry.
+        public static let containerTooNew = Code(rawValue: "containerTooNew")
+        /// A file of the container is damaged.
+        public static let damagedFile = Code(rawValue: "damagedFile")
+        /// A file is from a newer format than this Ferry reads.
+        public static let formatTooNew = Code(rawValue: "formatTooNew")
+        /// A file belongs to another container or another device.
+        public static let foreignFile = Code(rawValue: "foreignFile")
+        /// The operating system refused to read or write.
+        public static let inputOutput = Code(rawValue: "inputOutput")
+        /// Something is larger than a stated limit.
+        public static let limitExceeded = Code(rawValue: "limitExceeded")
+        /// Somebody else published under this device's ID.
+        public static let deviceForked = Code(rawValue: "deviceForked")
+        /// A bug in Ferry: an invariant does not hold.
+        public static let internalInconsistency = Code(rawValue: "internalInconsistency")
+    }
+
+    public var code: Code
+    /// One sentence or two: what failed and what to do.
+    public var message: String
+    /// The file or folder concerned.
+    public var path: String?
+    public var device: DeviceID?
+    /// The sequence number concerned, in the log of `device`.
+    public var sequence: UInt64?
+    /// What it was caused by.
+    public var cause: (any Error)?
+
+    public init(
+        _ code: Code, _ message: String, path: String? = nil, device: DeviceID? = nil, sequence: UInt64? = nil,
+        cause: (any Error)? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.path = path
+        self.device = device
+        self.sequence = sequence
+        self.cause = cause
+    }
+}
+
+extension FerryError: CustomStringConvertible {
+    public var description: String {
+        var text = message
+        if let path, !message.contains(path) { text += " (\(path))" }
+        return text
+    }
+}

@@ -1,0 +1,34 @@
+/// A hybrid logical clock time: 48 bits of milliseconds since the Unix epoch, then a 16-bit counter.
+///
+/// Source: Kulkarni and others, "Logical Physical Clocks and Consistent Snapshots in Globally Distributed Databases"
+/// (2014). Values up to `latest` are admitted from peers, so that arithmetic on any admitted time cannot overflow and
+/// the raw value always fits a signed SQLite integer.
+public struct HybridTime: Hashable, Comparable, Sendable {
+    /// `milliseconds << 16 | counter`.
+    public let rawValue: UInt64
+
+    @inlinable
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// Milliseconds outside of 0 ..< 2^47 are clamped to that range.
+    @inlinable
+    public init(milliseconds: Int64, counter: UInt16 = 0) {
+        let bounded = UInt64(min(max(milliseconds, 0), 1 << 47 - 1))
+        rawValue = bounded << 16 | UInt64(counter)
+    }
+
+    /// Milliseconds since the Unix epoch.
+    @inlinable public var milliseconds: Int64 { Int64(rawValue >> 16) }
+    @inlinable public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
+
+    /// The next time; the counter overflows into the milliseconds.
+    @inlinable public var next: HybridTime { HybridTime(rawValue: rawValue + 1) }
+
+    @inlinable
+    public static func < (left: HybridTime, right: HybridTime) -> Bool { left.rawValue < right.rawValue }
+
+    /// Earlier than every time that a device assigns.
+    public static let zero = HybridTime(rawValue: 0)
+    /// The last time that is admitted from a peer, in the year 6425.
+    public static let latest = HybridTime(rawValue: ((1 << 47) - (1 << 37)) << 16)
+}

@@ -1,0 +1,101 @@
+/// A 16-byte identifier. `ObjectID`, `DeviceID` and `ContainerID` are the kinds in use; they cannot be mixed.
+///
+/// Two integers rather than a tuple of bytes: comparison and hashing are on the hot path of every merge.
+/// The order is the order of the bytes (big-endian, unsigned), so it is the same in SQLite's BLOB comparison.
+public struct UniqueID<Kind>: Hashable, Comparable, Sendable {
+    /// The first eight bytes, most significant first.
+    public let high: UInt64
+    /// The last eight bytes, most significant first.
+    public let low: UInt64
+
+    @inlinable
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Reads an ID from exactly 16 bytes; `nil` for any other count.
+    @inlinable
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 16 else { return nil }
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        for (offset, byte) in bytes.enumerated() {
+            if offset < 8 { high = high << 8 | UInt64(byte) } else { low = low << 8 | UInt64(byte) }
+        }
+        self.init(high: high, low: low)
+    }
+
+    /// Reads the usual text form of a UUID, in either letter case, with or without its four hyphens.
+    public init?(_ text: some StringProtocol) {
+        var digits: [UInt8] = []
+        digits.reserveCapacity(32)
+        for character in text.utf8 where character != UInt8(ascii: "-") {
+            guard let digit = hexDigitValue(character), digits.count < 32 else { return nil }
+            digits.append(digit)
+        }
+        guard digits.count == 32 else { return nil }
+        self.init(bytes: stride(from: 0, to: 32, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
+    }
+
+    /// The 16 bytes, most significant first.
+    @inlinable
+    public var bytes: [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
+            for index in 0..<8 {
+                buffer[index] = UInt8(truncatingIfNeeded: high >> UInt64(56 - 8 * index))
+                buffer[index + 8] = UInt8(truncatingIfNeeded: low >> UInt64(56 - 8 * index))
+            }
+            count = 16
+        }
+    }
+
+    /// 32 lower-case hexadecimal digits without hyphens: the form used in file names.
+    public var hex: String { hexString(bytes) }
+
+    @inlinable
+    public static func < (left: Self, right: Self) -> Bool {
+        left.high != right.high ? left.high < right.high : left.low < right.low
+    }
+}
+
+extension UniqueID: CustomStringConvertible {
+    /// The usual text form of a UUID in lower case.
+    public var description: String {
+        let digits = Array(hex)
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    }
+}
+
+public enum ObjectKind {}
+public enum DeviceKind {}
+public enum ContainerKind {}
+
+/// Names one row of a tracked table on every device (unique within its table).
+public typealias ObjectID = UniqueID<ObjectKind>
+/// Names one replica of a database. Minted per database, never per machine.
+public typealias DeviceID = UniqueID<DeviceKind>
+/// Names one container.
+public typealias ContainerID = UniqueID<ContainerKind>
+
+/// Formats bytes as lower-case hexadecimal digits.
+public func hexString(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var characters: [UInt8] = []
+    for byte in bytes {
+        characters.append(digits[Int(byte >> 4)])
+        characters.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: characters, as: UTF8.self)
+}
+
+/// The value of one ASCII hexadecimal digit, or `nil`.
+@inlinable
+public func hexDigitValue(_ character: UInt8) -> UInt8? {
+    switch character {
+    case 0x30...0x39: character - 0x30
+    case 0x41...0x46: character - 0x41 + 10
+    case 0x61...0x66: character - 0x61 + 10
+    default: nil
+    }
+}

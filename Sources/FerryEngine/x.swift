@@ -1,0 +1,1 @@
+// Placeholder removed when the target gets its first file.
