@@ -1,0 +1,73 @@
+import FerryCore
+
+/// The state of one object without its values: the stamps of its registers.
+///
+/// Merging takes the maximum of each register, which is commutative, associative and idempotent: any order, repetition
+/// or batching of the same writes gives the same registers. Values follow their stamps; equal stamps with different
+/// values (two copies of one device) are decided by the value, so that the order of delivery never decides.
+public struct ObjectRegisters: Equatable, Sendable {
+    /// The newest insertion; `nil` while only updates or deletions have been seen.
+    public var inserted: Stamp?
+    /// The newest deletion.
+    public var deleted: Stamp?
+    /// For each column, by its number in the store's registry, the stamp of its value; `nil` where it has none.
+    /// Columns past the end have none.
+    public var fields: [Stamp?]
+
+    public init(inserted: Stamp? = nil, deleted: Stamp? = nil, fields: [Stamp?] = []) {
+        self.inserted = inserted
+        self.deleted = deleted
+        self.fields = fields
+    }
+
+    /// The newest insertion or field stamp.
+    public var newestWrite: Stamp? {
+        var newest = inserted
+        for case let stamp? in fields where newest.map({ $0 < stamp }) ?? true { newest = stamp }
+        return newest
+    }
+
+    /// An object is alive when something was written to it later than its deletion. One whose insertion has not arrived
+    /// yet is not: most of its fields are unknown.
+    public var isAlive: Bool {
+        guard inserted != nil, let newest = newestWrite else { return false }
+        guard let deleted else { return true }
+        return deleted < newest
+    }
+
+    /// The latest of all registers.
+    public var newest: Stamp? {
+        guard let written = newestWrite else { return deleted }
+        return max(written, deleted ?? written)
+    }
+
+    @inlinable
+    public func stamp(of column: Int) -> Stamp? { column < fields.count ? fields[column] : nil }
+
+    /// Takes an insertion's stamp into account, apart from the fields it carries.
+    public mutating func mergeInsertion(_ stamp: Stamp) {
+        inserted = inserted.map { max($0, stamp) } ?? stamp
+    }
+
+    public mutating func mergeDeletion(_ stamp: Stamp) {
+        deleted = deleted.map { max($0, stamp) } ?? stamp
+    }
+
+    /// Takes a write to one field into account.
+    /// - Parameters:
+    ///   - value: the value written.
+    ///   - present: the value that the field has now; needed only where the stamps are equal.
+    /// - Returns: whether the written value is the field's value from now on.
+    @inlinable
+    public mutating func mergeField(
+        _ column: Int, _ stamp: Stamp, value: FieldValue, present: FieldValue? = nil
+    ) -> Bool {
+        while fields.count <= column { fields.append(nil) }
+        if let known = fields[column] {
+            if stamp < known { return false }
+            if stamp == known, let present, !(present < value) { return false }
+        }
+        fields[column] = stamp
+        return true
+    }
+}

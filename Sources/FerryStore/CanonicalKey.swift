@@ -1,0 +1,106 @@
+import FerryCore
+
+/// The bytes by which keys are compared on every device: values that SQLite takes for equal under a collation have the
+/// same bytes, others do not. From these bytes object IDs and the tokens of UNIQUE values are derived.
+///
+/// Source: https://www.sqlite.org/datatype3.html#comparison_expressions. Collations of an app's own are unknown to
+/// Ferry and are treated as BINARY.
+struct CanonicalKey {
+    private var writer = ByteWriter()
+
+    init(table: String) {
+        writer.writeCounted(foldedName(table))
+    }
+
+    /// A key of a UNIQUE index: the names keep indexes apart.
+    init(table: String, index: [String]) {
+        self.init(table: table)
+        for name in index { writer.writeCounted(foldedName(name)) }
+    }
+
+    mutating func append(_ value: FieldValue, collation: String) {
+        switch value {
+        case .null:
+            writer.write(0)
+        case .integer(let integer):
+            writer.write(1)
+            writer.writeZigzag(integer)
+        case .real(let real):
+            // 1.0 and 1 are one key; so are 0.0 and -0.0.
+            if let integer = Int64(exactly: real) {
+                writer.write(1)
+                writer.writeZigzag(integer)
+            } else {
+                writer.write(2)
+                writer.write64(real.bitPattern)
+            }
+        case .text(let bytes):
+            writer.write(3)
+            switch collation {
+            case "NOCASE": writer.writeCounted(bytes.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 })
+            case "RTRIM":
+                let end = bytes.lastIndex { $0 != 0x20 }.map { $0 + 1 } ?? bytes.startIndex
+                writer.writeCounted(bytes[bytes.startIndex..<end])
+            default: writer.writeCounted(bytes)
+            }
+        case .blob(let bytes):
+            writer.write(4)
+            writer.writeCounted(bytes)
+        case .reference(let object):
+            writer.write(5)
+            writer.write(object)
+        }
+    }
+
+    var id: ObjectID { ContentHash.hash(writer.bytes, in: ContentHash.objectNamespace) }
+}
+
+extension TrackedTable {
+    /// Derives the ID of the object with these key values (*key* identity), in key order, references resolved to
+    /// object IDs.
+    func derivedID(_ values: [FieldValue]) -> ObjectID {
+        let ids = keyColumnIDs
+        if values.count == 1, let id = usedAsItIs(values[0], columns[ids[0]]) { return id }
+        var key = CanonicalKey(table: name)
+        for (value, column) in zip(values, ids) { key.append(value, collation: columns[column].collation) }
+        return key.id
+    }
+
+    /// A key that is an ID by itself: 16 bytes, or a UUID's text in lower case.
+    private func usedAsItIs(_ value: FieldValue, _ column: TrackedColumn) -> ObjectID? {
+        switch value {
+        case .blob(let bytes) where bytes.count == 16 && column.affinity == .blob: return ObjectID(bytes: bytes)
+        case .text(let bytes) where bytes.count == 36 && column.affinity == .text:
+            // Only one spelling may stand for the ID: in capitals it is another key, unless the collation folds case.
+            guard let id = ObjectID(String(decoding: bytes, as: UTF8.self)) else { return nil }
+            let spelling = column.collation == "NOCASE" ? foldedName(String(decoding: bytes, as: UTF8.self))
+                : String(decoding: bytes, as: UTF8.self)
+            return spelling == id.description ? id : nil
+        case .reference(let object): return object
+        default: return nil
+        }
+    }
+
+    /// Derives the ID of an object with *declared* identity. `ordinal` tells apart rows with the same values.
+    func declaredID(_ values: [FieldValue], ordinal: Int) -> ObjectID {
+        guard case .declared(let names) = identity else { preconditionFailure("the table's identity is not declared") }
+        var key = CanonicalKey(table: name, index: names)
+        for (value, name) in zip(values, names) {
+            key.append(value, collation: columnID(name).map { columns[$0].collation } ?? "BINARY")
+        }
+        if ordinal > 0 { key.append(.integer(Int64(ordinal)), collation: "BINARY") }
+        return key.id
+    }
+
+    /// The token of a tuple of values under a UNIQUE index or key; `nil` where a value is NULL, which claims nothing.
+    func uniqueToken(
+        _ values: [FieldValue], names: [String], collations: [String]
+    ) -> ObjectID? {
+        var key = CanonicalKey(table: name, index: names)
+        for (value, collation) in zip(values, collations) {
+            if case .null = value { return nil }
+            key.append(value, collation: collation)
+        }
+        return key.id
+    }
+}

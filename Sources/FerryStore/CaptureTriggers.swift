@@ -1,0 +1,198 @@
+import FerryCore
+
+/// What a trigger noted (the column `event` of `ferry_pending`).
+enum PendingEvent: Int {
+    /// A row was inserted.
+    case insert = 1
+    /// Columns of a row changed; `mask` says which.
+    case update = 2
+    /// A row was deleted; its values lie in the table of old rows under the same sequence.
+    case delete = 3
+    /// A row holds a UNIQUE value that a statement is about to claim: with OR REPLACE it vanishes without a DELETE
+    /// trigger. Its values lie in the table of old rows; the flush looks whether it is still there.
+    case examine = 4
+    /// A column under SET NULL or SET DEFAULT changed from `value`, perhaps by the foreign key's action.
+    case reference = 5
+    /// A mapped key changed from `value`.
+    case rekey = 6
+}
+
+/// The triggers that note changes: plain SQL that any process runs, with functions that every SQLite has.
+struct CaptureTriggers {
+    let table: TrackedTable
+
+    /// Columns per mask: the mask's low 32 bits say which columns, the bits above which group of 32.
+    static let groupSize = 32
+
+    /// The time, in the app's own transaction; `julianday('now')` is the cheapest that SQLite offers.
+    private static let now = "julianday('now')"
+
+    private var prefix: String { "ferry_\(table.id)" }
+
+    /// The names of all triggers of a table's begin with this and an underscore.
+    static func prefix(of table: TrackedTable) -> String { "ferry_\(table.id)_" }
+
+    var statements: [String] {
+        [insert, delete] + updates + [keyUpdate] + referenceUpdates + displacements
+    }
+
+    // MARK: Building blocks
+
+    private func key(_ row: String) -> String {
+        table.keyColumns.map { "\(row).\(quoted($0))" }.joined(separator: ", ")
+    }
+
+    private var keySlots: String { table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ") }
+
+    private func note(_ event: PendingEvent, _ row: String, mask: String = "NULL", value: String = "NULL") -> String {
+        "INSERT INTO ferry_pending(\"table\", event, mask, at, value, \(keySlots)) "
+            + "VALUES (\(table.id), \(event.rawValue), \(mask), \(Self.now), \(value), \(key(row)));"
+    }
+
+    private var oldColumns: String { table.localColumns.map { ", c\($0.id)" }.joined() }
+
+    private func keepOldRow(_ row: String) -> String {
+        let values = table.localColumns.map { ", \(row).\(quoted($0.name))" }.joined()
+        return "INSERT INTO \(table.oldRowsTable)(sequence\(oldColumns)) VALUES (last_insert_rowid()\(values));"
+    }
+
+    private func trigger(_ name: String, _ event: String, when: String? = nil, _ body: [String]) -> String {
+        "CREATE TRIGGER \(prefix)_\(name) \(event) ON \(quoted(table.name))"
+            + (when.map { " WHEN \($0)" } ?? "") + " BEGIN " + body.joined(separator: " ") + " END"
+    }
+
+    /// Differs in representation: bytes that a collation takes for equal differ, and so do 1 and 1.0 in a column that
+    /// keeps them apart.
+    private func differs(_ column: String, _ affinity: SchemaColumn.Affinity) -> String {
+        let name = quoted(column)
+        let comparison = "OLD.\(name) COLLATE BINARY IS NOT NEW.\(name)"
+        return affinity == .blob ? "(\(comparison) OR typeof(OLD.\(name)) <> typeof(NEW.\(name)))" : "(\(comparison))"
+    }
+
+    private var keyChanged: String {
+        // A derived identity changes where the key's collation sees a difference, a mapped key with its bytes.
+        table.keyColumns.map { column in
+            table.isMapped
+                ? "OLD.\(quoted(column)) COLLATE BINARY IS NOT NEW.\(quoted(column))"
+                : "OLD.\(quoted(column)) IS NOT NEW.\(quoted(column))"
+        }.joined(separator: " OR ")
+    }
+
+    // MARK: Triggers
+
+    private var insert: String { trigger("insert", "AFTER INSERT", [note(.insert, "NEW")]) }
+
+    private var delete: String { trigger("delete", "AFTER DELETE", [note(.delete, "OLD"), keepOldRow("OLD")]) }
+
+    private var updates: [String] {
+        let columns = table.localColumns
+        return stride(from: 0, to: columns.count, by: Self.groupSize).map { start in
+            let group = columns[start..<min(start + Self.groupSize, columns.count)]
+            let base = group.first.map { $0.id / Self.groupSize } ?? 0
+            // Numbers of one group may straddle a boundary after a column was dropped: one mask for each.
+            let masks = Dictionary(grouping: group) { $0.id / Self.groupSize }
+            let notes = masks.keys.sorted().map { number -> String in
+                let bits = (masks[number] ?? []).map { column in
+                    "(\(differs(column.name, column.affinity)) << \(column.id % Self.groupSize))"
+                }
+                return note(.update, "NEW", mask: "\(number << Self.groupSize) | " + bits.joined(separator: " | "))
+            }
+            let changed = group.map { differs($0.name, $0.affinity) }.joined(separator: " OR ")
+            let condition = table.isMapped ? changed : "NOT (\(keyChanged)) AND (\(changed))"
+            return trigger("update_\(base)_\(start)", "AFTER UPDATE", when: condition, notes)
+        }
+    }
+
+    private var keyUpdate: String {
+        if table.isMapped {
+            return trigger(
+                "rekey", "AFTER UPDATE", when: keyChanged,
+                [note(.rekey, "NEW", value: "OLD.\(quoted(table.keyColumns[0]))")])
+        }
+        return trigger(
+            "rekey", "AFTER UPDATE", when: keyChanged, [note(.delete, "OLD"), keepOldRow("OLD"), note(.insert, "NEW")])
+    }
+
+    private var referenceUpdates: [String] {
+        var columns: Set<Int> = []
+        for key in table.foreignKeys where key.action == .setNull || key.action == .setDefault {
+            columns.formUnion(key.columns)
+        }
+        return columns.sorted().map { number in
+            let column = table.columns[number]
+            let name = quoted(column.name)
+            return trigger(
+                "reference_\(number)", "AFTER UPDATE",
+                when: "OLD.\(name) IS NOT NULL AND \(differs(column.name, column.affinity))",
+                [note(.reference, "NEW", mask: "\(number)", value: "OLD.\(name)")])
+        }
+    }
+
+    /// Before a statement that may claim a UNIQUE value: notes the row that holds it, for each index.
+    private var displacements: [String] {
+        var insertBody: [String] = []
+        var updateBody: [String] = []
+        for index in table.uniqueIndexes {
+            insertBody += noteHolder(index, isUpdate: false)
+            updateBody += noteHolder(index, isUpdate: true)
+        }
+        updateBody += noteKeyHolder()
+        var result: [String] = []
+        if !insertBody.isEmpty { result.append(trigger("displace_insert", "BEFORE INSERT", insertBody)) }
+        if let condition = updateCondition {
+            result.append(trigger("displace_update", "BEFORE UPDATE", when: condition, updateBody))
+        }
+        return result
+    }
+
+    /// Whether the key or a column of a UNIQUE index changes. Expressions may depend on any column.
+    private var updateCondition: String? {
+        if table.uniqueIndexes.contains(where: \.needsEvaluation) { return "1" }
+        let columns = Set(table.uniqueIndexes.flatMap { $0.terms.compactMap(\.column) }).sorted()
+        let parts = columns.map { differs(table.columns[$0].name, table.columns[$0].affinity) } + ["(\(keyChanged))"]
+        return parts.joined(separator: " OR ")
+    }
+
+    private func noteHolder(_ index: TrackedUniqueIndex, isUpdate: Bool) -> [String] {
+        // The new row's columns under their own names, in which the texts of expressions and conditions are written.
+        let names = table.localColumns.map(\.name) + (table.isMapped ? table.keyColumns : [])
+        let newRow = "(SELECT " + names.map { "NEW.\(quoted($0)) AS \(quoted($0))" }.joined(separator: ", ") + ")"
+        let terms = index.terms.map { term -> String in
+            if let column = term.column {
+                let name = quoted(table.columns[column].name)
+                return "holder.\(name) COLLATE \(quoted(term.collation)) = NEW.\(name)"
+            }
+            let text = term.expression ?? "NULL"
+            return "(\(text)) COLLATE \(quoted(term.collation)) = (SELECT \(text) FROM \(newRow))"
+        }
+        var conditions = terms
+        if let condition = index.condition {
+            conditions += ["(\(condition))", "(SELECT \(condition) FROM \(newRow))"]
+        }
+        conditions.append(isUpdate ? notSelf("OLD") : notSelf("NEW"))
+        return noteRows(conditions)
+    }
+
+    private func noteKeyHolder() -> [String] {
+        let terms = table.keyColumns.map { "holder.\(quoted($0)) = NEW.\(quoted($0))" }
+        return noteRows(terms + [notSelf("OLD")])
+    }
+
+    /// Before an insertion NEW's integer key is -1 where SQLite is going to choose it.
+    private func notSelf(_ row: String) -> String {
+        let same = table.keyColumns.map { "holder.\(quoted($0)) IS \(row).\(quoted($0))" }.joined(separator: " AND ")
+        return "NOT (\(same))"
+    }
+
+    private func noteRows(_ conditions: [String]) -> [String] {
+        let source = "FROM \(quoted(table.name)) AS holder WHERE " + conditions.joined(separator: " AND ")
+        let keys = table.keyColumns.map { "holder.\(quoted($0))" }.joined(separator: ", ")
+        let values = table.localColumns.map { ", holder.\(quoted($0.name))" }.joined()
+        return [
+            "INSERT INTO ferry_pending(\"table\", event, at, \(keySlots)) "
+                + "SELECT \(table.id), \(PendingEvent.examine.rawValue), \(Self.now), \(keys) \(source);",
+            // At most one row holds a UNIQUE value, so the last inserted key is that of its note.
+            "INSERT INTO \(table.oldRowsTable)(sequence\(oldColumns)) SELECT last_insert_rowid()\(values) \(source);",
+        ]
+    }
+}

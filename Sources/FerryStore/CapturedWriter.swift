@@ -1,0 +1,94 @@
+import FerryCore
+import FerryMerge
+
+/// Writes what was captured of one table: operations into the changeset, registers and kept values into the state.
+///
+/// Both come from the same values and times, so that this device's state equals what a peer makes of the changeset.
+struct CapturedWriter {
+    let access: StoreAccess
+    let table: TrackedTable
+    private(set) var changes: TableChangesBuilder
+    private let objects: ObjectTable
+
+    init(_ access: StoreAccess, _ table: TrackedTable) {
+        self.access = access
+        self.table = table
+        changes = TableChangesBuilder(table)
+        objects = access.objects(of: table.id)
+    }
+
+    /// Writes one object.
+    /// - Parameters:
+    ///   - key: the present row's key; empty where there is no row.
+    ///   - formerKey: the last key it had.
+    ///   - cleared: columns that the row shows cleared, and their values in the state.
+    /// - Returns: what the rules may have to look at; `nil` where nothing happened.
+    mutating func write(
+        _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue], _ operations: [CapturedOperation],
+        cleared: [Int: FieldValue], _ clock: inout HybridClock
+    ) throws -> TouchedObject? {
+        var state = isFresh ? ObjectState(object: object) : try objects.load(object)
+        let before = state
+        // A row that never got out of this flush: known to nobody.
+        if key.isEmpty, !before.isStored || before.registers.newest == nil, operations.last?.kind == .delete { return nil }
+        var changed: Set<Int> = []
+        for operation in operations {
+            let stamp = Stamp(time: laterTime(operation.time, than: state, &clock), device: access.device)
+            let values = operation.values.sorted { $0.key < $1.key }.map { (column: $0.key, value: $0.value) }
+            switch operation.kind {
+            case .insert:
+                state.registers.mergeInsertion(stamp)
+            case .delete:
+                state.registers.mergeDeletion(stamp)
+                keepOldRow(operation.oldRow ?? [:], &state)
+            case .update:
+                if values.isEmpty { continue }
+            }
+            for (column, value) in values {
+                _ = state.registers.mergeField(column, stamp, value: value)
+                state.kept.fields[column] = nil
+                changed.insert(column)
+            }
+            let wish = operation.kind == .insert && table.isMapped ? formerKey.first : nil
+            changes.append(object, operation.kind, stamp.time, key: wish, values: values)
+        }
+        for (column, value) in cleared { state.kept.fields[column] = value }
+        return try save(&state, before, key, formerKey, changed, isCleared: !cleared.isEmpty)
+    }
+
+    private func save(
+        _ state: inout ObjectState, _ before: ObjectState, _ key: [FieldValue], _ formerKey: [FieldValue],
+        _ changed: Set<Int>, isCleared: Bool
+    ) throws -> TouchedObject? {
+        let hasRow = !key.isEmpty
+        state.key = key
+        state.shown = hasRow ? (before.shown == .exceptionalRow ? .exceptionalRow : .row) : .none
+        if hasRow {
+            state.kept.key = nil
+        } else if table.isMapped {
+            state.kept.key = formerKey.first
+        }
+        try objects.save(state)
+        let isDeleted = !hasRow
+        let columns = isDeleted || !before.shown.hasRow ? table.columns.map(\.id) : changed.sorted()
+        if columns.isEmpty, !isCleared, before.shown.hasRow == hasRow { return nil }
+        return TouchedObject(
+            table: table.id, object: state.object, columns: columns, isDeleted: isDeleted,
+            needsRules: before.shown.isExceptional || isCleared, formerKey: formerKey)
+    }
+
+    /// Values that only the deleted row showed.
+    private func keepOldRow(_ row: [Int: FieldValue], _ state: inout ObjectState) {
+        for (column, value) in row where state.kept.fields[column] == nil { state.kept.fields[column] = value }
+    }
+
+    /// A local change takes effect: its time is later than everything known of the object, even where a peer's clock
+    /// is far ahead. Only this object's time jumps then.
+    private func laterTime(_ time: HybridTime, than state: ObjectState, _ clock: inout HybridClock) -> HybridTime {
+        guard time != CaptureHistory.unknownTime, let newest = state.registers.newest, time <= newest.time
+        else { return time }
+        let later = newest.time.next
+        if later > clock.now { clock.observe(later, wallMilliseconds: access.clock.milliseconds()) }
+        return later
+    }
+}

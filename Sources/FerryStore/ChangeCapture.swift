@@ -1,0 +1,67 @@
+import FerryCore
+import FerryMerge
+
+/// Turns what the triggers noted into a changeset and brings the state up to it, in the caller's transaction.
+///
+/// Notes are read in the order in which they were made, because keys are reused: what a key meant when something was
+/// noted is what counts. Then, per object in the order of IDs, present values are read, times are assigned, and the
+/// object's state and its operations are written. After it the log of notes is empty up to where it was read.
+struct ChangeCapture {
+    /// Notes per changeset: bounds the memory of a flush.
+    static let maximumNotes = 200_000
+
+    let access: StoreAccess
+    private var connection: SQLConnection { access.connection }
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// What one call captured.
+    struct Result {
+        var tables: [TableChanges]
+        /// The latest time in them.
+        var time: HybridTime
+        /// What the rules may have to look at.
+        var touched: [TouchedObject]
+        /// Whether more notes wait.
+        var hasMore: Bool
+        /// Rows with a NULL in their key, which cannot be identified and stay behind.
+        var rowsWithoutKey: Int
+    }
+
+    /// Takes the oldest notes.
+    /// - Parameter clock: advanced past every time that is assigned.
+    /// - Returns: `nil` where nothing is noted.
+    func takePendingChanges(_ clock: inout HybridClock) throws -> Result? {
+        let last = try connection.firstValue(
+            "SELECT max(sequence) FROM (SELECT sequence FROM ferry_pending ORDER BY sequence LIMIT ?)",
+            .integer(Int64(Self.maximumNotes)))
+        guard case .integer(let end)? = last else { return nil }
+        // Later than everything that was packed before, even within one millisecond.
+        _ = clock.tick()
+        var history = CaptureHistory(access)
+        try history.read(through: end, &clock)
+        let result = try history.finish(&clock)
+        for table in access.registry.tables.values where table.isLocal {
+            try connection.execute("DELETE FROM \(table.oldRowsTable) WHERE sequence <= ?", .integer(end))
+        }
+        try connection.execute("DELETE FROM ferry_pending WHERE sequence <= ?", .integer(end))
+        let hasMore = try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0
+        return Result(
+            tables: result.tables, time: clock.now, touched: result.touched, hasMore: hasMore,
+            rowsWithoutKey: history.rowsWithoutKey)
+    }
+}
+
+/// An object whose state or row changed, for the rules.
+struct TouchedObject {
+    var table: Int
+    var object: ObjectID
+    /// Columns whose values changed, by number; all of them after an insertion or deletion.
+    var columns: [Int]
+    /// Whether the row is gone now.
+    var isDeleted: Bool
+    /// Whether its state and its row do not agree yet, so that the rules must decide.
+    var needsRules: Bool
+    /// The local key it had, where its row is gone.
+    var formerKey: [FieldValue] = []
+}

@@ -1,0 +1,157 @@
+import FerryCore
+import FerryMerge
+
+/// Replays changesets of other devices: merges their registers into the state and brings the rows up to it.
+///
+/// The caller's transaction has foreign keys off and capture off. Changesets are merged object by object, in the order
+/// of IDs, whatever number of them there is: many small ones cost as much as one large one.
+struct ChangesetApplier {
+    let access: StoreAccess
+    private var connection: SQLConnection { access.connection }
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    struct Outcome {
+        var changes = 0
+        var conflicts = 0
+        /// Numbers of the tables whose rows may have changed.
+        var tables: Set<Int> = []
+        /// Devices whose clocks are too far ahead.
+        var devicesAhead: Set<DeviceID> = []
+    }
+
+    /// Replays changesets, which are consecutive for each device and follow what was replayed before.
+    func apply(_ changesets: [Changeset], _ clock: inout HybridClock) throws -> Outcome {
+        var outcome = Outcome()
+        let wall = access.clock.milliseconds()
+        let conflictsBefore = try ConflictLog(access).count()
+        var work: [Int: [ChangesetPart]] = [:]
+        for changeset in changesets {
+            if !clock.observe(changeset.time, wallMilliseconds: wall) { outcome.devicesAhead.insert(changeset.device) }
+            try notePosition(of: changeset)
+            for changes in changeset.tables {
+                guard let table = access.registry.table(named: changes.name) else {
+                    throw FerryError(.internalInconsistency, "The table \(changes.name) was not entered before replay.")
+                }
+                work[table.id, default: []].append(ChangesetPart(changeset, changes, table))
+                outcome.changes += changes.operations.count
+                outcome.tables.insert(table.id)
+            }
+        }
+        var touched: [TouchedObject] = []
+        var deletions: [[TouchedObject]] = []
+        for table in access.registry.parentsFirst {
+            guard let parts = work[table.id] else { continue }
+            let merge = try TableMerge(access, table, parts)
+            try merge.run()
+            touched += merge.touched
+            deletions.append(merge.deletions)
+        }
+        // Children go before their parents, so that a parent finds none left.
+        for group in deletions.reversed() { touched += try RowRemoval(access).remove(group) }
+        try RowMaintenance(access).settle(touched)
+        outcome.conflicts = try ConflictLog(access).count() - conflictsBefore
+        return outcome
+    }
+
+    private func notePosition(of changeset: Changeset) throws {
+        let number = try access.devices.number(of: changeset.device)
+        let preceding = try connection.count(
+            "SELECT time FROM ferry_device WHERE number = ?", .integer(Int64(number)))
+        try ContextLog(access).record(
+            changeset.context, of: changeset.device, after: HybridTime(rawValue: UInt64(preceding)))
+        try connection.execute(
+            "UPDATE ferry_device SET sequence = ?, time = max(time, ?) WHERE number = ?",
+            .integer(Int64(changeset.sequence)), .integer(Int64(bitPattern: changeset.time.rawValue)),
+            .integer(Int64(number)))
+    }
+}
+
+/// One changeset's changes to one table, its columns translated into the registry's numbers.
+struct ChangesetPart {
+    let device: DeviceID
+    let context: VersionVector
+    let changes: TableChanges
+    /// For each shape, the registry's numbers of its columns.
+    let shapes: [[Int]]
+
+    init(_ changeset: Changeset, _ changes: TableChanges, _ table: TrackedTable) {
+        device = changeset.device
+        context = changeset.context
+        self.changes = changes
+        let numbers = changes.columns.map { table.columnID($0) }
+        shapes = changes.shapes.map { $0.map { numbers[$0] ?? -1 } }
+    }
+}
+
+/// Removes the rows of objects that a replay found dead, where nothing refers to them.
+struct RowRemoval {
+    let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// - Returns: the objects for the rules: those that still have dependents, and those removed.
+    func remove(_ objects: [TouchedObject]) throws -> [TouchedObject] {
+        var touched: [TouchedObject] = []
+        var lookup = ChildLookup(access)
+        for var object in objects {
+            let table = access.registry[object.table]
+            if try lookup.hasChildren(table, formerKey: object.formerKey) {
+                object.needsRules = true
+                touched.append(object)
+                continue
+            }
+            let states = access.objects(of: object.table)
+            var state = try states.load(object.object)
+            let row = try RowReader(table, access.connection).read(state.key) ?? [:]
+            for (column, value) in try Travelling(access).values(row, table) where state.kept.fields[column] == nil {
+                state.kept.fields[column] = value
+            }
+            if try RowWriter(table, access).delete(key: state.key) != nil {
+                object.needsRules = true
+                touched.append(object)
+                continue
+            }
+            if table.isMapped { state.kept.key = state.key.first }
+            state.key = []
+            state.shown = .none
+            try states.save(state)
+            // Nothing refers to it: that need not be asked again.
+            object.formerKey = []
+            touched.append(object)
+        }
+        return touched
+    }
+}
+
+/// Translates between values as they travel and as they lie in rows.
+struct Travelling {
+    let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// Values as they travel: references in place of mapped keys.
+    func values(_ row: [Int: FieldValue], _ table: TrackedTable) throws -> [Int: FieldValue] {
+        var values = row
+        for column in table.columns where column.reference != nil {
+            if let value = values[column.id] { values[column.id] = try self.value(value, column) }
+        }
+        return values
+    }
+
+    func value(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
+        guard let parent = column.reference, value != .null,
+            let object = try access.objects(of: parent).object(forKey: value)
+        else { return value }
+        return .reference(object)
+    }
+
+    /// A value as it lies in rows; `nil` for a reference to an object without a row here.
+    func local(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue? {
+        guard case .reference(let object) = value else { return value }
+        guard let parent = column.reference, let place = try access.objects(of: parent).place(of: object),
+            place.shown.hasRow
+        else { return nil }
+        return place.key
+    }
+}

@@ -1,0 +1,37 @@
+import FerryCore
+
+/// The devices' small numbers, under which stamps lie in the state; a cache of `ferry_device` for one access.
+final class DeviceNumbers {
+    private let connection: SQLConnection
+    private var numbers: [DeviceID: Int] = [:]
+    private var devices: [Int: DeviceID] = [:]
+
+    init(_ connection: SQLConnection) throws {
+        self.connection = connection
+        try connection.forEachRow("SELECT number, id FROM ferry_device") { row in
+            if let id: DeviceID = row.id(1) {
+                numbers[id] = row.int(0)
+                devices[row.int(0)] = id
+            }
+        }
+    }
+
+    /// The number of a device; a new one is entered where it is met first.
+    func number(of device: DeviceID, name: String = "") throws -> Int {
+        if let number = numbers[device] { return number }
+        try connection.execute(
+            "INSERT INTO ferry_device(id, name, sequence, time) VALUES (?, ?, 0, 0)", .blob(device.bytes[...]),
+            .text(name))
+        let number = Int(connection.lastInsertedKey)
+        numbers[device] = number
+        devices[number] = device
+        return number
+    }
+
+    func device(_ number: Int) throws -> DeviceID {
+        guard let device = devices[number] else {
+            throw FerryError(.internalInconsistency, "The state names a device that the store does not know.")
+        }
+        return device
+    }
+}

@@ -1,0 +1,99 @@
+/// The parts of a `CREATE INDEX` statement that no PRAGMA tells: the expressions of its terms and its WHERE.
+///
+/// SQLite has parsed the text before; this only finds where parts begin and end, past strings, quoted names, comments
+/// and brackets.
+struct IndexText {
+    /// The texts between the commas of the column list, without collation and order.
+    private(set) var terms: [String] = []
+    /// The text after WHERE.
+    private(set) var condition: String?
+
+    init(_ sql: String) {
+        let bytes = Array(sql.utf8)
+        let ranges = Self.tokens(bytes)
+        let tokens = ranges.map { String(decoding: bytes[$0], as: UTF8.self) }
+        guard let open = tokens.firstIndex(where: { $0 == "(" }) else { return }
+        func text(_ positions: Range<Int>) -> String {
+            guard let first = positions.first, let last = positions.last else { return "" }
+            return String(decoding: bytes[ranges[first].lowerBound..<ranges[last].upperBound], as: UTF8.self)
+        }
+        var depth = 0
+        var start = open + 1
+        var end = tokens.endIndex
+        for position in open..<tokens.endIndex {
+            let token = tokens[position]
+            if token == "(" { depth += 1 }
+            if token == ")" { depth -= 1 }
+            if depth == 0 || (depth == 1 && token == ",") {
+                terms.append(text(Self.withoutOrder(start..<position, tokens)))
+                start = position + 1
+            }
+            if depth == 0 {
+                end = position
+                break
+            }
+        }
+        guard let place = tokens[end...].firstIndex(where: { foldedName($0) == "where" }) else { return }
+        condition = text(place + 1..<(tokens.last == ";" ? tokens.endIndex - 1 : tokens.endIndex))
+    }
+
+    /// A term without a trailing COLLATE and ASC or DESC.
+    private static func withoutOrder(_ term: Range<Int>, _ tokens: [String]) -> Range<Int> {
+        var rest = term
+        if let last = rest.last, ["asc", "desc"].contains(foldedName(tokens[last])) { rest.removeLast() }
+        if rest.count > 2, foldedName(tokens[rest.upperBound - 2]) == "collate" { rest.removeLast(2) }
+        return rest
+    }
+
+    /// The places of words, quoted things and other characters; comments and white space are passed over.
+    static func tokens(_ bytes: [UInt8]) -> [Range<Int>] {
+        var tokens: [Range<Int>] = []
+        var position = 0
+        func isWord(_ byte: UInt8) -> Bool {
+            byte >= 0x80 || byte == 0x5f || byte == 0x24 || byte == 0x2e || (0x30...0x39).contains(byte)
+                || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+        }
+        while position < bytes.count {
+            let start = position
+            let byte = bytes[position]
+            let following = position + 1 < bytes.count ? bytes[position + 1] : 0
+            if byte == 0x20 || (0x09...0x0d).contains(byte) {
+                position += 1
+                continue
+            } else if byte == UInt8(ascii: "-"), following == byte {
+                while position < bytes.count, bytes[position] != 0x0a { position += 1 }
+                continue
+            } else if byte == UInt8(ascii: "/"), following == UInt8(ascii: "*") {
+                position += 2
+                while position < bytes.count,
+                    !(bytes[position] == UInt8(ascii: "/") && bytes[position - 1] == UInt8(ascii: "*")
+                        && position > start + 2)
+                {
+                    position += 1
+                }
+                position += 1
+                continue
+            } else if [UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"), UInt8(ascii: "[")].contains(byte) {
+                let close = byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte
+                position += 1
+                while position < bytes.count {
+                    if bytes[position] == close {
+                        let isDoubled = close == byte && position + 1 < bytes.count && bytes[position + 1] == close
+                        if !isDoubled { break }
+                        position += 1
+                    }
+                    position += 1
+                }
+                position += 1
+            } else if isWord(byte) {
+                while position < bytes.count, isWord(bytes[position]) { position += 1 }
+            } else if "<=>|&!".utf8.contains(byte) {
+                while position < bytes.count, "<=>|&!".utf8.contains(bytes[position]) { position += 1 }
+            } else {
+                position += 1
+            }
+            tokens.append(start..<min(position, bytes.count))
+        }
+        return tokens
+    }
+}

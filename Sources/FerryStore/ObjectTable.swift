@@ -1,0 +1,146 @@
+import FerryCore
+import FerryMerge
+
+/// How an object is shown (the column `shown` of its state).
+enum Shown: Int {
+    /// No row, and nothing exceptional: deleted, or only referred to so far.
+    case none = 0
+    /// A row that shows what the state says.
+    case row = 1
+    /// A row that is exceptional: held back from deletion, or with cleared references.
+    case exceptionalRow = 2
+    /// No row though it is alive; listed in `ferry_exception`.
+    case hidden = 3
+
+    var hasRow: Bool { self == .row || self == .exceptionalRow }
+    var isExceptional: Bool { self == .exceptionalRow || self == .hidden }
+}
+
+/// The state of one object as it lies in the store.
+struct ObjectState {
+    var object: ObjectID
+    /// The local row's key; empty where it has no row.
+    var key: [FieldValue] = []
+    var registers = ObjectRegisters()
+    var shown = Shown.none
+    var kept = KeptValues()
+    /// Whether the store has a state for the object yet.
+    var isStored = false
+}
+
+/// Reads and writes the states of one table's objects: `ferry_object_<n>`.
+final class ObjectTable {
+    let table: TrackedTable
+    private let connection: SQLConnection
+    private let devices: DeviceNumbers
+    private let keyWidth: Int
+    private let selectByObject: String
+    private let upsert: String
+    private let insertOnly: String
+
+    init(_ table: TrackedTable, _ connection: SQLConnection, _ devices: DeviceNumbers) {
+        self.table = table
+        self.connection = connection
+        self.devices = devices
+        keyWidth = table.keyColumns.count
+        let keys = (0..<keyWidth).map { "k\($0)" }
+        let rest = ["inserted", "inserted_by", "span", "deleted", "deleted_by", "shown", "fields", "kept"]
+        let columns = (keys + rest).joined(separator: ", ")
+        selectByObject = "SELECT \(columns) FROM \(table.objectTable) WHERE object = ?"
+        let places = Array(repeating: "?", count: keyWidth + rest.count + 1).joined(separator: ", ")
+        insertOnly = "INSERT INTO \(table.objectTable)(object, \(columns)) VALUES (\(places))"
+        upsert = insertOnly + " ON CONFLICT(object) DO UPDATE SET "
+            + (keys + rest).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    }
+
+    /// The state of an object; an empty one where the store has none.
+    func load(_ object: ObjectID) throws -> ObjectState {
+        let statement = try connection.prepare(selectByObject)
+        statement.bind(object, 1)
+        defer { statement.reset() }
+        var state = ObjectState(object: object)
+        guard try statement.step() else { return state }
+        state.isStored = true
+        let base = Int32(keyWidth)
+        guard let shown = Shown(rawValue: statement.int(base + 5)) else {
+            throw FerryError(.storeTooNew, "The state was written by a newer Ferry. Update Ferry.")
+        }
+        state.shown = shown
+        if !statement.isNull(0) || shown.hasRow {
+            state.key = (0..<base).map { statement.value($0) }
+            // A 16-byte key is not stored twice.
+            if keyWidth == 1, statement.isNull(0) { state.key = [.blob(object.bytes[...])] }
+        }
+        let inserted = try stamp(statement, base)
+        state.registers = ObjectRegisters(
+            inserted: inserted, deleted: try stamp(statement, base + 3),
+            fields: try StateCodec.decodeFields(
+                statement.bytes(base + 6), span: statement.int(base + 2), inserted: inserted,
+                device: { try devices.device($0) }))
+        if !statement.isNull(base + 7) { state.kept = try StateCodec.decodeKept(statement.bytes(base + 7)) }
+        return state
+    }
+
+    private func stamp(_ statement: SQLStatement, _ column: Int32) throws -> Stamp? {
+        if statement.isNull(column) { return nil }
+        return Stamp(
+            time: HybridTime(rawValue: UInt64(bitPattern: statement.integer(column))),
+            device: try devices.device(statement.int(column + 1)))
+    }
+
+    /// Writes the state of an object.
+    func save(_ state: ObjectState) throws {
+        let statement = try connection.prepare(state.isStored ? upsert : insertOnly)
+        statement.bind(state.object, 1)
+        var place: Int32 = 2
+        let isOwnKey = keyWidth == 1 && state.key.first == .blob(state.object.bytes[...])
+        for index in 0..<keyWidth {
+            if index < state.key.count, !isOwnKey { statement.bind(state.key[index], place) } else { statement.bindNull(place) }
+            place += 1
+        }
+        try bind(state.registers.inserted, statement, place)
+        statement.bind(StateCodec.span(state.registers), place + 2)
+        try bind(state.registers.deleted, statement, place + 3)
+        statement.bind(state.shown.rawValue, place + 5)
+        if let fields = try StateCodec.encodeFields(state.registers, number: { try devices.number(of: $0) }) {
+            statement.bind(blob: fields, place + 6)
+        } else {
+            statement.bindNull(place + 6)
+        }
+        if let kept = StateCodec.encodeKept(state.kept) {
+            statement.bind(blob: kept, place + 7)
+        } else {
+            statement.bindNull(place + 7)
+        }
+        try statement.run()
+    }
+
+    private func bind(_ stamp: Stamp?, _ statement: SQLStatement, _ place: Int32) throws {
+        if let stamp {
+            statement.bind(Int64(bitPattern: stamp.time.rawValue), place)
+            statement.bind(try devices.number(of: stamp.device), place + 1)
+        } else {
+            statement.bindNull(place)
+            statement.bindNull(place + 1)
+        }
+    }
+
+    /// The object that a mapped table's local key belongs to.
+    func object(forKey key: FieldValue) throws -> ObjectID? {
+        if case .null = key { return nil }
+        let statement = try connection.prepare("SELECT object FROM \(table.objectTable) WHERE k0 = ?")
+        defer { statement.reset() }
+        statement.bind(key, 1)
+        return try statement.step() ? statement.id(0) : nil
+    }
+
+    /// The local key and the way of showing of an object, without the rest of its state.
+    func place(of object: ObjectID) throws -> (key: FieldValue, shown: Shown)? {
+        let statement = try connection.prepare("SELECT shown, k0 FROM \(table.objectTable) WHERE object = ?")
+        defer { statement.reset() }
+        statement.bind(object, 1)
+        guard try statement.step() else { return nil }
+        let key = statement.isNull(1) ? FieldValue.blob(object.bytes[...]) : statement.value(1)
+        return (key, Shown(rawValue: statement.int(0)) ?? .none)
+    }
+}

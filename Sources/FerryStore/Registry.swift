@@ -1,0 +1,222 @@
+import Foundation
+import FerryCore
+
+/// The tracked tables of a store: the registry joined with the local schema.
+struct Registry: Sendable {
+    private(set) var tables: [Int: TrackedTable] = [:]
+    private var numbers: [String: Int] = [:]
+    var leftOut: [LeftOutTable] = []
+    /// Whether the app has triggers of its own.
+    var appHasTriggers = false
+
+    func table(named name: String) -> TrackedTable? { numbers[foldedName(name)].flatMap { tables[$0] } }
+
+    subscript(number: Int) -> TrackedTable {
+        guard let table = tables[number] else { preconditionFailure("table \(number) is not in the registry") }
+        return table
+    }
+
+    /// Tables in this database, parents before children as far as references have no cycles.
+    var parentsFirst: [TrackedTable] {
+        var result: [TrackedTable] = []
+        var visited: Set<Int> = []
+        func visit(_ number: Int) {
+            guard visited.insert(number).inserted, let table = tables[number] else { return }
+            for key in table.foreignKeys { visit(key.parent) }
+            result.append(table)
+        }
+        for number in tables.keys.sorted() { visit(number) }
+        return result
+    }
+
+    /// The largest number of key columns of any table.
+    var keyWidth: Int { tables.values.map(\.keyColumns.count).max() ?? 1 }
+
+    /// Reads the registry and describes each table as the local schema has it.
+    init(_ connection: SQLConnection, _ schema: Schema) throws {
+        try connection.forEachRow("SELECT number, name, identity FROM ferry_table ORDER BY number") { row in
+            let identity = try IdentityText.parse(row.string(2))
+            let table = TrackedTable(
+                id: row.int(0), name: row.string(1), identity: identity, isLocal: false, columns: [], keyColumns: [])
+            tables[table.id] = table
+            numbers[foldedName(table.name)] = table.id
+        }
+        try connection.forEachRow("SELECT \"table\", number, name FROM ferry_column ORDER BY \"table\", number") { row in
+            tables[row.int(0)]?.columns.append(TrackedColumn(id: row.int(1), name: row.string(2), isLocal: false))
+        }
+        for number in tables.keys.sorted() {
+            guard let local = schema.table(self[number].name), local.kind == .table, !local.primaryKey.isEmpty
+            else {
+                if case .key(let columns) = self[number].identity { tables[number]?.keyColumns = columns }
+                else { tables[number]?.keyColumns = ["key"] }
+                continue
+            }
+            tables[number] = describe(self[number], local)
+        }
+        for number in tables.keys.sorted() { try link(number, schema) }
+        for number in tables.keys.sorted() { resolveReferences(number, depth: 0) }
+        appHasTriggers = schema.hasTriggers
+    }
+
+    private func describe(_ registered: TrackedTable, _ local: SchemaTable) -> TrackedTable {
+        var table = registered
+        table.name = local.name
+        table.isLocal = true
+        table.keyColumns = local.primaryKey
+        table.isAutoincrement = local.isAutoincrement
+        table.isWithoutRowID = local.isWithoutRowID
+        for index in table.columns.indices {
+            guard let column = local.column(table.columns[index].name), !column.isGenerated,
+                !table.isMapped || !equalNames(column.name, local.primaryKey[0])
+            else { continue }
+            table.columns[index].isLocal = true
+            table.columns[index].name = column.name
+            table.columns[index].affinity = column.affinity
+            table.columns[index].collation = column.collation
+            table.columns[index].defaultSQL = column.defaultSQL
+        }
+        table.uniqueIndexes = local.uniqueIndexes.compactMap { index in
+            // A mapped key makes every tuple with it unique, so such an index cannot be violated by a merge.
+            if table.isMapped, index.terms.contains(where: { $0.column.map { equalNames($0, local.primaryKey[0]) } ?? false }) {
+                return nil
+            }
+            return TrackedUniqueIndex(
+                name: index.name,
+                terms: index.terms.map { term in
+                    TrackedUniqueIndex.Term(
+                        column: term.column.flatMap { table.columnID($0) },
+                        expression: term.expression ?? term.column.map(quoted), collation: term.collation)
+                }, condition: index.condition)
+        }
+        return table
+    }
+
+    /// Describes a table's foreign keys, and notes them at their parents.
+    private mutating func link(_ number: Int, _ schema: Schema) throws {
+        guard self[number].isLocal, let local = schema.table(self[number].name) else { return }
+        for key in local.foreignKeys {
+            guard let parentNumber = numbers[foldedName(key.parentTable)], let parent = tables[parentNumber],
+                parent.isLocal
+            else { continue }
+            let columns = key.columns.compactMap { self[number].columnID($0) }
+            guard columns.count == key.columns.count else { continue }
+            let parentColumns = key.parentColumns.isEmpty ? parent.keyColumns : key.parentColumns
+            guard let target = Self.target(parent, parentColumns) else { continue }
+            let action: ForeignKeyAction =
+                switch key.onDelete {
+                case "CASCADE": .cascade
+                case "SET NULL": .setNull
+                case "SET DEFAULT": .setDefault
+                default: .restrict
+                }
+            let position = self[number].foreignKeys.count
+            tables[number]?.foreignKeys.append(
+                TrackedForeignKey(columns: columns, parent: parentNumber, target: target, action: action))
+            tables[parentNumber]?.incoming.append(.init(table: number, foreignKey: position))
+        }
+    }
+
+    private static func target(_ parent: TrackedTable, _ columns: [String]) -> TrackedForeignKey.Target? {
+        let isKey = columns.count == parent.keyColumns.count
+            && parent.keyColumns.allSatisfy { key in columns.contains { equalNames($0, key) } }
+        if isKey, parent.isMapped { return .mapped }
+        if isKey {
+            let order = parent.keyColumns.compactMap { key in columns.firstIndex { equalNames($0, key) } }
+            return .key(order)
+        }
+        let numbers = columns.compactMap { parent.columnID($0) }
+        return numbers.count == columns.count ? .unique(numbers) : nil
+    }
+
+    /// A column refers to a mapped table directly, or through a parent's column that does.
+    private mutating func resolveReferences(_ number: Int, depth: Int) {
+        // Chains of references end at a mapped table; a cycle of them refers to none.
+        guard depth < 16 else { return }
+        for key in self[number].foreignKeys {
+            switch key.target {
+            case .mapped:
+                tables[number]?.columns[key.columns[0]].reference = key.parent
+            case .key(let order):
+                resolveReferences(key.parent, depth: depth + 1)
+                for (keyColumn, position) in zip(self[key.parent].keyColumnIDs, order) {
+                    inherit(number, key.columns[position], from: key.parent, keyColumn)
+                }
+            case .unique(let numbers):
+                resolveReferences(key.parent, depth: depth + 1)
+                for (column, parentColumn) in zip(key.columns, numbers) {
+                    inherit(number, column, from: key.parent, parentColumn)
+                }
+            }
+        }
+    }
+
+    private mutating func inherit(_ number: Int, _ column: Int, from parent: Int, _ parentColumn: Int) {
+        if let reference = self[parent].columns[parentColumn].reference, self[number].columns[column].reference == nil {
+            tables[number]?.columns[column].reference = reference
+        }
+    }
+
+    // MARK: Changing the registry
+
+    /// Enters a table or its new columns, and makes its state table where it has none.
+    static func register(
+        _ name: String, _ identity: TableIdentity, columns: [String], in connection: SQLConnection
+    ) throws {
+        if try connection.firstValue("SELECT number FROM ferry_table WHERE name = ?", .text(name)) == nil {
+            try connection.execute(
+                "INSERT INTO ferry_table(name, identity) VALUES (?, ?)", .text(name), .text(IdentityText.format(identity)))
+            let keyColumns: [String] = if case .key(let columns) = identity { columns } else { ["key"] }
+            let table = TrackedTable(
+                id: Int(connection.lastInsertedKey), name: name, identity: identity, isLocal: false, columns: [],
+                keyColumns: keyColumns)
+            for statement in StoreTables.createObjectTable(table) { try connection.executeScript(statement) }
+        }
+        let number = FieldValue.integer(
+            Int64(try connection.count("SELECT number FROM ferry_table WHERE name = ?", .text(name))))
+        for column in columns {
+            try connection.execute(
+                """
+                INSERT INTO ferry_column("table", number, name)
+                SELECT ?1, coalesce((SELECT max(number) + 1 FROM ferry_column WHERE "table" = ?1), 0), ?2
+                WHERE NOT EXISTS (SELECT 1 FROM ferry_column WHERE "table" = ?1 AND name = ?2)
+                """, number, .text(column))
+        }
+    }
+}
+
+/// The text form of an identity in the registry: JSON, as columns may have any name.
+enum IdentityText {
+    private struct Form: Codable {
+        var kind: String
+        var columns: [String]
+    }
+
+    static func format(_ identity: TableIdentity) -> String {
+        let form: Form =
+            switch identity {
+            case .surrogate: Form(kind: "surrogate", columns: [])
+            case .key(let columns): Form(kind: "key", columns: columns)
+            case .declared(let columns): Form(kind: "declared", columns: columns)
+            }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        // Strings and arrays of strings always encode.
+        guard let data = try? encoder.encode(form) else { preconditionFailure("an identity encodes as JSON") }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    static func parse(_ text: String) throws -> TableIdentity {
+        let form: Form
+        do {
+            form = try JSONDecoder().decode(Form.self, from: Data(text.utf8))
+        } catch {
+            throw FerryError(.internalInconsistency, "The registry holds an unreadable identity.", cause: error)
+        }
+        switch form.kind {
+        case "surrogate": return .surrogate
+        case "key": return .key(form.columns)
+        case "declared": return .declared(form.columns)
+        default: throw FerryError(.storeTooNew, "The registry holds an identity of a newer Ferry. Update Ferry.")
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import FerryCore
+import FerryMerge
+
+/// Brings rows in line with the state after objects were touched: solves the rules over a region and writes what
+/// differs.
+///
+/// Runs inside the caller's transaction with foreign keys off, because the rules answer for them: rows are written in
+/// whatever order their keys and UNIQUE values allow.
+struct RowMaintenance {
+    let access: StoreAccess
+    private var connection: SQLConnection { access.connection }
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// - Returns: the number of rows written.
+    @discardableResult
+    func settle(_ touched: [TouchedObject]) throws -> Int {
+        let seeds = try SeedFinder(access).seeds(touched)
+        if seeds.isEmpty { return 0 }
+        return try settle(seeds: seeds)
+    }
+
+    func settle(seeds: [RowToken]) throws -> Int {
+        var refused: [RowToken: String] = [:]
+        while true {
+            let region = RuleRegion(access)
+            for token in seeds { try region.add(token) }
+            for token in refused.keys { try region.add(token) }
+            for (token, reason) in refused { region[token]?.refusal = reason }
+            try region.solve()
+            do {
+                return try connection.savepoint { try RegionWriter(access, region).write() }
+            } catch let refusal as RegionWriter.Refused {
+                // Who is refused stays refused in this round; its row gone, others may be shown.
+                refused[refusal.token] = refusal.reason
+            }
+        }
+    }
+}
+
+/// Which touched objects the rules must look at. Most need none: their targets are shown, nothing refers to them and
+/// nothing waits for them.
+struct SeedFinder {
+    let access: StoreAccess
+    private var connection: SQLConnection { access.connection }
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    func seeds(_ touched: [TouchedObject]) throws -> [RowToken] {
+        let exceptions = try exceptionalTables()
+        let meaning = References(registry: access.registry)
+        var seeds: [RowToken] = []
+        var isSeed: Set<RowToken> = []
+        var related: Set<Int> = []
+        var lookup = ChildLookup(access)
+        func add(_ token: RowToken) {
+            if isSeed.insert(token).inserted { seeds.append(token) }
+        }
+        for object in touched {
+            let table = access.registry[object.table]
+            guard table.isLocal else { continue }
+            let token = RowToken(table: object.table, id: object.object)
+            if object.needsRules {
+                add(token)
+            } else if object.isDeleted {
+                if try lookup.hasChildren(table, formerKey: object.formerKey) { add(token) }
+            } else {
+                let columns = Set(object.columns)
+                let keys = table.foreignKeys.filter { !columns.isDisjoint(with: $0.columns) }
+                if !keys.isEmpty, try !targetsAreShown(object, table, keys, meaning) { add(token) }
+            }
+            // Where exceptional objects exist near by, what was let go may concern them.
+            if !exceptions.isEmpty, concernsOthers(object, table) {
+                add(token)
+                let near = [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table)
+                related.formUnion(exceptions.intersection(near))
+            }
+        }
+        for number in related.sorted() {
+            try connection.forEachRow(
+                "SELECT object FROM ferry_exception WHERE \"table\" = ?", [.integer(Int64(number))]
+            ) { row in
+                if let id: ObjectID = row.id(0) { add(RowToken(table: number, id: id)) }
+            }
+        }
+        return seeds
+    }
+
+    private func exceptionalTables() throws -> Set<Int> {
+        var tables: Set<Int> = []
+        try connection.forEachRow("SELECT DISTINCT \"table\" FROM ferry_exception") { tables.insert($0.int(0)) }
+        return tables
+    }
+
+    /// Whether a change can free or claim what another object waits for.
+    private func concernsOthers(_ object: TouchedObject, _ table: TrackedTable) -> Bool {
+        if object.isDeleted || object.columns.count == table.columns.count { return true }
+        let columns = Set(object.columns)
+        if table.foreignKeys.contains(where: { !columns.isDisjoint(with: $0.columns) }) { return true }
+        for index in table.uniqueIndexes {
+            if index.needsEvaluation || index.terms.contains(where: { $0.column.map(columns.contains) ?? false }) {
+                return true
+            }
+        }
+        return false
+    }
+
+    private func targetsAreShown(
+        _ object: TouchedObject, _ table: TrackedTable, _ keys: [TrackedForeignKey], _ meaning: References
+    ) throws -> Bool {
+        // Decided on the row: what it refers to has a row of its own.
+        let state = try access.objects(of: table.id).load(object.object)
+        let row = try RowReader(table, connection).read(state.key) ?? [:]
+        for key in keys {
+            let values = key.columns.map { row[$0] ?? .null }
+            if values.contains(.null) { continue }
+            let parent = access.registry[key.parent]
+            let names: [String] =
+                switch key.target {
+                case .mapped: parent.keyColumns
+                case .key(let order): order.indices.map { index in
+                    // `order[i]` is the position in the foreign key of the parent's i-th key column.
+                    parent.keyColumns[order.firstIndex(of: index) ?? 0]
+                }
+                case .unique(let columns): columns.map { parent.columns[$0].name }
+                }
+            let condition = zip(names, 1...).map { "\(quoted($0)) = ?\($1)" }.joined(separator: " AND ")
+            let isThere = try connection.rows(
+                "SELECT 1 FROM \(quoted(parent.name)) WHERE \(condition)", values: values
+            ).isEmpty == false
+            if !isThere { return false }
+        }
+        return true
+    }
+}
+
+/// Whether rows refer to a key. Asked for many keys of a table whose children have no index on the reference, it reads
+/// the children's references once instead of once per key.
+struct ChildLookup {
+    /// Questions after which reading all references is cheaper than asking again.
+    private static let patience = 8
+
+    let access: StoreAccess
+    private var asked: [Int: [Int: Int]] = [:]
+    private var references: [Int: [Int: Set<[FieldValue]>]] = [:]
+    private var isIndexed: [Int: [Int: Bool]] = [:]
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    mutating func hasChildren(_ table: TrackedTable, formerKey: [FieldValue]) throws -> Bool {
+        if table.incoming.isEmpty || formerKey.isEmpty { return false }
+        for incoming in table.incoming {
+            let child = access.registry[incoming.table]
+            let key = child.foreignKeys[incoming.foreignKey]
+            // Which values a deleted row offered under another UNIQUE key is not known here: the rules look.
+            if case .unique = key.target { return true }
+            var parts = formerKey
+            if case .key(let order) = key.target {
+                parts = Array(repeating: .null, count: order.count)
+                for (part, position) in zip(formerKey, order) { parts[position] = part }
+            }
+            if try refers(child, incoming.foreignKey, key, parts) { return true }
+        }
+        return false
+    }
+
+    private mutating func refers(
+        _ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey, _ parts: [FieldValue]
+    ) throws -> Bool {
+        if let known = references[child.id]?[place] { return known.contains(parts) }
+        let connection = access.connection
+        let names = key.columns.map { quoted(child.columns[$0].name) }
+        let count = asked[child.id]?[place] ?? 0
+        asked[child.id, default: [:]][place] = count + 1
+        if try count >= Self.patience && !hasIndex(child, place, key) {
+            var all: Set<[FieldValue]> = []
+            for row in try connection.rows("SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))") {
+                all.insert(row)
+            }
+            references[child.id, default: [:]][place] = all
+            return all.contains(parts)
+        }
+        let condition = zip(names, 1...).map { "\($0) = ?\($1)" }.joined(separator: " AND ")
+        return try !connection.rows(
+            "SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", values: parts
+        ).isEmpty
+    }
+
+    private mutating func hasIndex(_ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey) throws -> Bool {
+        if let known = isIndexed[child.id]?[place] { return known }
+        let first = child.columns[key.columns[0]].name
+        let found = try access.connection.count(
+            """
+            SELECT EXISTS(SELECT 1 FROM pragma_index_list(?1) AS list, pragma_index_xinfo(list.name) AS term
+            WHERE term.seqno = 0 AND term.name = ?2 COLLATE NOCASE AND NOT list.partial)
+            """, .text(child.name), .text(first)) != 0
+        isIndexed[child.id, default: [:]][place] = found
+        return found
+    }
+}

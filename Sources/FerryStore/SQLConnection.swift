@@ -1,0 +1,149 @@
+import CFerrySQLite
+import FerryCore
+
+/// SQLite's raw handle during one access to the database, with the statements prepared in it.
+///
+/// Statements are finalized when the access ends, because an app that closes its GRDB pool is refused while any is
+/// left. GRDB's own statements and these share the handle and its transaction.
+public final class SQLConnection {
+    let handle: OpaquePointer
+    private var statements: [String: SQLStatement] = [:]
+
+    init(_ handle: OpaquePointer) { self.handle = handle }
+
+    /// A prepared statement, reset; the same text gives the same statement. Do not nest two uses of one text.
+    func prepare(_ sql: String) throws -> SQLStatement {
+        if let statement = statements[sql] {
+            statement.reset()
+            return statement
+        }
+        let statement = try SQLStatement(sql, on: self)
+        statements[sql] = statement
+        return statement
+    }
+
+    /// Finalizes all statements.
+    func finalizeStatements() { statements.removeAll() }
+
+    /// Runs one statement, with values for its parameters.
+    public func execute(_ sql: String, _ values: FieldValue...) throws {
+        try execute(sql, values)
+    }
+
+    public func execute(_ sql: String, _ values: [FieldValue]) throws {
+        let statement = try prepare(sql)
+        for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
+        try statement.run()
+    }
+
+    /// Runs statements separated by semicolons.
+    func executeScript(_ sql: String) throws {
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        if code != SQLITE_OK { throw error(code, while: sql) }
+    }
+
+    /// Every row of a query.
+    public func rows(_ sql: String, _ values: FieldValue...) throws -> [[FieldValue]] {
+        try rows(sql, values: values)
+    }
+
+    public func rows(_ sql: String, values: [FieldValue]) throws -> [[FieldValue]] {
+        var rows: [[FieldValue]] = []
+        try forEachRow(sql, values) { row in
+            rows.append((0..<row.columnCount).map { row.value($0) })
+        }
+        return rows
+    }
+
+    /// The first column of the first row, or `nil` where there is no row.
+    public func firstValue(_ sql: String, _ values: FieldValue...) throws -> FieldValue? {
+        let statement = try prepare(sql)
+        defer { statement.reset() }
+        for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
+        return try statement.step() ? statement.value(0) : nil
+    }
+
+    /// The first column of the first row as an integer; 0 where there is no row or NULL.
+    public func count(_ sql: String, _ values: FieldValue...) throws -> Int {
+        let statement = try prepare(sql)
+        defer { statement.reset() }
+        for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
+        return try statement.step() ? statement.int(0) : 0
+    }
+
+    func forEachRow(_ sql: String, _ values: [FieldValue] = [], _ body: (SQLStatement) throws -> Void) throws {
+        let statement = try prepare(sql)
+        defer { statement.reset() }
+        for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
+        while try statement.step() { try body(statement) }
+    }
+
+    /// The number of rows that the last statement changed.
+    public var changedRowCount: Int { Int(sqlite3_changes(handle)) }
+
+    var lastInsertedKey: Int64 { sqlite3_last_insert_rowid(handle) }
+
+    /// Runs `body` inside a savepoint, which is rolled back where it throws.
+    func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+        try executeScript("SAVEPOINT ferry")
+        do {
+            let result = try body()
+            try executeScript("RELEASE ferry")
+            return result
+        } catch {
+            try executeScript("ROLLBACK TO ferry; RELEASE ferry")
+            throw error
+        }
+    }
+
+    /// Turns all triggers of this connection on or off.
+    func setTriggersEnabled(_ enabled: Bool) throws {
+        let code = ferry_sqlite3_enable_triggers(handle, enabled ? 1 : 0, nil)
+        if code != SQLITE_OK { throw error(code, while: "SQLITE_DBCONFIG_ENABLE_TRIGGER") }
+    }
+
+    func error(_ code: Int32, while sql: String) -> FerryError {
+        let message = String(cString: sqlite3_errmsg(handle))
+        return Self.error(code, message: message, while: sql)
+    }
+
+    static func error(_ code: Int32, message: String, while sql: String) -> FerryError {
+        switch code & 0xff {
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            FerryError(.busy, "The database is locked by another program. Try again when it is done.")
+        case SQLITE_NOTADB:
+            FerryError(.notADatabase, "The file is not an SQLite database (or it is encrypted).")
+        case SQLITE_CORRUPT:
+            FerryError(
+                .databaseCorrupt,
+                "SQLite finds the database damaged (\(message)). Nothing more is written to it. Move it away and run "
+                    + "`ferry join` with a new file to get everything back from the container.")
+        case SQLITE_FULL:
+            FerryError(.inputOutput, "There is no room left on the disk of the database.")
+        case SQLITE_IOERR, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
+            FerryError(.inputOutput, "The database cannot be read or written: \(message).")
+        default:
+            FerryError(.database, "SQLite refused a statement: \(message). Statement: \(sql.prefix(300))")
+        }
+    }
+}
+
+/// Quotes an SQL identifier.
+func quoted(_ identifier: String) -> String {
+    "\"" + identifier.replacing("\"", with: "\"\"") + "\""
+}
+
+/// Quotes an SQL string.
+func quotedText(_ text: String) -> String {
+    "'" + text.replacing("'", with: "''") + "'"
+}
+
+extension SQLConnection {
+    /// The collation of a column, by `sqlite3_table_column_metadata`.
+    func collation(ofColumn column: String, inTable table: String) throws -> String {
+        var collation: UnsafePointer<CChar>?
+        let code = sqlite3_table_column_metadata(handle, "main", table, column, nil, &collation, nil, nil, nil)
+        if code != SQLITE_OK { throw error(code, while: "the collation of \(table).\(column)") }
+        return collation.map { String(cString: $0).uppercased() } ?? "BINARY"
+    }
+}

@@ -1,0 +1,142 @@
+import CFerrySQLite
+import FerryCore
+
+/// A prepared statement: one of the few places that touch SQLite's C interface.
+///
+/// Bounds: parameter and column indices are checked by SQLite (an index out of range binds nothing or reads NULL); the
+/// bytes of a column are copied before the next step. Not thread-safe; lives inside one access to the database.
+final class SQLStatement {
+    let handle: OpaquePointer
+    private unowned let connection: SQLConnection
+
+    init(_ sql: String, on connection: SQLConnection) throws {
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(connection.handle, sql, -1, 0, &statement, nil)
+        guard code == SQLITE_OK, let statement else {
+            throw connection.error(code, while: sql)
+        }
+        handle = statement
+        self.connection = connection
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    /// Starts again with no parameter bound.
+    func reset() {
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+    }
+
+    // MARK: Parameters, numbered from 1
+
+    func bind(_ integer: Int64, _ index: Int32) { sqlite3_bind_int64(handle, index, integer) }
+    func bind(_ integer: Int, _ index: Int32) { sqlite3_bind_int64(handle, index, Int64(integer)) }
+    func bind(_ string: String, _ index: Int32) {
+        var copy = string
+        copy.withUTF8 { bindBytes(UnsafeRawBufferPointer($0), index, isText: true) }
+    }
+    func bind<Kind>(_ id: UniqueID<Kind>, _ index: Int32) {
+        let pair = (id.high.bigEndian, id.low.bigEndian)
+        withUnsafeBytes(of: pair) { bindBytes($0, index, isText: false) }
+    }
+    func bind(blob bytes: [UInt8], _ index: Int32) { bytes.withUnsafeBytes { bindBytes($0, index, isText: false) } }
+    func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
+
+    /// Binds a value; a reference must have been resolved to a local key before.
+    func bind(_ value: FieldValue, _ index: Int32) {
+        switch value {
+        case .null: bindNull(index)
+        case .integer(let integer): bind(integer, index)
+        case .real(let real): sqlite3_bind_double(handle, index, real)
+        case .text(let bytes): bytes.withUnsafeBytes { bindBytes($0, index, isText: true) }
+        case .blob(let bytes): bytes.withUnsafeBytes { bindBytes($0, index, isText: false) }
+        case .reference: preconditionFailure("a reference is resolved before it is bound")
+        }
+    }
+
+    private func bindBytes(_ bytes: UnsafeRawBufferPointer, _ index: Int32, isText: Bool) {
+        // A buffer of no bytes may have no address, which SQLite would take for NULL.
+        let address = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
+        if isText {
+            ferry_sqlite3_bind_text_copy(handle, index, address, Int32(bytes.count))
+        } else {
+            ferry_sqlite3_bind_blob_copy(handle, index, address, Int32(bytes.count))
+        }
+    }
+
+    // MARK: Running
+
+    /// Runs to the next row.
+    /// - Returns: whether there is one.
+    func step() throws -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code: throw connection.error(code, while: String(cString: sqlite3_sql(handle)))
+        }
+    }
+
+    /// Runs a statement that returns no rows, and makes it ready for the next run. Bindings are kept.
+    func run() throws {
+        defer { sqlite3_reset(handle) }
+        while try step() {}
+    }
+
+    /// Runs a statement that returns no rows.
+    /// - Returns: `nil`, or the extended result code where a constraint refused it.
+    func runUnlessRefused() throws -> Int32? {
+        defer { sqlite3_reset(handle) }
+        while true {
+            let code = sqlite3_step(handle)
+            if code == SQLITE_DONE { return nil }
+            if code == SQLITE_ROW { continue }
+            let extended = sqlite3_extended_errcode(connection.handle)
+            if code & 0xff == SQLITE_CONSTRAINT || code & 0xff == SQLITE_MISMATCH || code & 0xff == SQLITE_TOOBIG {
+                return extended
+            }
+            throw connection.error(code, while: String(cString: sqlite3_sql(handle)))
+        }
+    }
+
+    // MARK: Columns, numbered from 0
+
+    var columnCount: Int32 { sqlite3_column_count(handle) }
+
+    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    func int(_ column: Int32) -> Int { Int(sqlite3_column_int64(handle, column)) }
+    func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
+
+    func string(_ column: Int32) -> String {
+        String(decoding: bytes(column), as: UTF8.self)
+    }
+
+    func optionalString(_ column: Int32) -> String? { isNull(column) ? nil : string(column) }
+
+    /// The bytes of text or a blob.
+    func bytes(_ column: Int32) -> [UInt8] {
+        // sqlite3_column_bytes follows sqlite3_column_blob: https://www.sqlite.org/c3ref/column_blob.html
+        guard let address = sqlite3_column_blob(handle, column) else { return [] }
+        return [UInt8](UnsafeRawBufferPointer(start: address, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+
+    /// A 16-byte ID, or `nil` where the column holds anything else.
+    func id<Kind>(_ column: Int32) -> UniqueID<Kind>? {
+        guard let address = sqlite3_column_blob(handle, column), sqlite3_column_bytes(handle, column) == 16
+        else { return nil }
+        let words = UnsafeRawBufferPointer(start: address, count: 16)
+        return UniqueID(
+            high: UInt64(bigEndian: words.loadUnaligned(as: UInt64.self)),
+            low: UInt64(bigEndian: words.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    }
+
+    func value(_ column: Int32) -> FieldValue {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER: .integer(integer(column))
+        case SQLITE_FLOAT: .real(double(column))
+        case SQLITE_TEXT: .text(bytes(column)[...])
+        case SQLITE_BLOB: .blob(bytes(column)[...])
+        default: .null
+        }
+    }
+}

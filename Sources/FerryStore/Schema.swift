@@ -1,0 +1,84 @@
+import FerryCore
+
+/// What the database's schema says of the app's tables, as plain values.
+struct Schema: Sendable {
+    /// `PRAGMA schema_version` when it was read.
+    var version: Int64
+    /// In the order of their creation.
+    var tables: [SchemaTable]
+    /// Whether the app has triggers of its own on any table.
+    var hasTriggers: Bool
+
+    func table(_ name: String) -> SchemaTable? {
+        tables.first { equalNames($0.name, name) }
+    }
+}
+
+/// An ordinary table, a view or a virtual table of the app's.
+struct SchemaTable: Sendable {
+    enum Kind: String, Sendable { case table, view, virtual, shadow }
+
+    var name: String
+    var kind: Kind
+    var isWithoutRowID: Bool
+    /// All columns but hidden ones, generated columns included.
+    var columns: [SchemaColumn]
+    /// Names of the primary key's columns in key order; empty where there is none.
+    var primaryKey: [String]
+    /// Whether the key is an `INTEGER PRIMARY KEY`: an alias of the rowid, or the same type WITHOUT ROWID.
+    var isIntegerKey: Bool
+    var foreignKeys: [SchemaForeignKey]
+    /// UNIQUE indexes and constraints, other than the primary key.
+    var uniqueIndexes: [SchemaUniqueIndex]
+    var isAutoincrement: Bool
+
+    func column(_ name: String) -> SchemaColumn? {
+        columns.first { equalNames($0.name, name) }
+    }
+}
+
+struct SchemaColumn: Sendable {
+    /// https://www.sqlite.org/datatype3.html#determination_of_column_affinity
+    enum Affinity: Sendable { case integer, text, blob, real, numeric }
+
+    var name: String
+    var affinity: Affinity
+    /// The name of its collation, in capitals as SQLite's own are.
+    var collation: String
+    var isGenerated: Bool
+    /// The text of its default value, an SQL expression.
+    var defaultSQL: String?
+}
+
+struct SchemaForeignKey: Sendable {
+    var columns: [String]
+    var parentTable: String
+    /// The parent's columns, in the order of `columns`; empty: its primary key.
+    var parentColumns: [String]
+    /// `NO ACTION`, `RESTRICT`, `CASCADE`, `SET NULL` or `SET DEFAULT`.
+    var onDelete: String
+}
+
+struct SchemaUniqueIndex: Sendable {
+    var name: String
+    var terms: [Term]
+    /// The text of a partial index's WHERE.
+    var condition: String?
+
+    struct Term: Sendable {
+        /// `nil` for an expression.
+        var column: String?
+        /// The text of an expression.
+        var expression: String?
+        var collation: String
+    }
+}
+
+/// Whether SQLite takes two names for the same: ASCII letters fold.
+func equalNames(_ left: String, _ right: String) -> Bool { foldedName(left) == foldedName(right) }
+
+/// A name with its ASCII letters in lower case.
+func foldedName(_ name: String) -> String {
+    String(
+        decoding: name.utf8.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
+}

@@ -1,0 +1,141 @@
+import FerryCore
+
+/// Reads the app's schema by PRAGMAs. Ferry's own tables and SQLite's are left out.
+struct SchemaReader {
+    let connection: SQLConnection
+
+    /// Tables of the app whose names begin like Ferry's: what the key-value store keeps.
+    static let trackedOwnTables: Set<String> = ["ferry_kv_value", "ferry_kv_member", "ferry_kv_counter"]
+
+    func version() throws -> Int64 { Int64(try connection.count("PRAGMA schema_version")) }
+
+    func read() throws -> Schema {
+        var tables: [SchemaTable] = []
+        // table_list tells shadow tables and WITHOUT ROWID; sqlite_schema tells the order and the text.
+        var kinds: [String: (kind: String, withoutRowID: Bool)] = [:]
+        try connection.forEachRow("SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'") {
+            kinds[$0.string(0)] = ($0.string(1), $0.int(2) != 0)
+        }
+        let entries = try connection.rows(
+            "SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")
+        for entry in entries {
+            guard case .text(let nameBytes) = entry[0] else { continue }
+            let name = String(decoding: nameBytes, as: UTF8.self)
+            if Self.isOwn(name) || name.hasPrefix("sqlite_") { continue }
+            guard let (kindName, withoutRowID) = kinds[name], let kind = SchemaTable.Kind(rawValue: kindName)
+            else { continue }
+            var sql = ""
+            if case .text(let bytes) = entry[1] { sql = String(decoding: bytes, as: UTF8.self) }
+            tables.append(try readTable(name, kind: kind, withoutRowID: withoutRowID, sql: sql))
+        }
+        let triggers = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+        let hasTriggers = triggers.contains { row in
+            guard case .text(let bytes) = row[0] else { return false }
+            return !String(decoding: bytes, as: UTF8.self).hasPrefix("ferry_")
+        }
+        return Schema(version: try version(), tables: tables, hasTriggers: hasTriggers)
+    }
+
+    static func isOwn(_ name: String) -> Bool {
+        foldedName(name).hasPrefix("ferry_") && !trackedOwnTables.contains(name)
+    }
+
+    private func readTable(
+        _ name: String, kind: SchemaTable.Kind, withoutRowID: Bool, sql: String
+    ) throws -> SchemaTable {
+        var table = SchemaTable(
+            name: name, kind: kind, isWithoutRowID: withoutRowID, columns: [], primaryKey: [], isIntegerKey: false,
+            foreignKeys: [], uniqueIndexes: [], isAutoincrement: false)
+        guard kind == .table else { return table }
+        var key: [(position: Int, name: String, type: String)] = []
+        try connection.forEachRow("SELECT name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(?)", [.text(name)]) {
+            row in
+            let column = row.string(0)
+            let type = row.string(1)
+            if row.int(4) == 1 { return }
+            table.columns.append(
+                SchemaColumn(
+                    name: column, affinity: Self.affinity(ofDeclaredType: type), collation: "BINARY",
+                    isGenerated: row.int(4) != 0, defaultSQL: row.optionalString(2)))
+            if row.int(3) > 0 { key.append((row.int(3), column, type)) }
+        }
+        for index in table.columns.indices {
+            table.columns[index].collation = try collation(of: table.columns[index].name, in: name)
+        }
+        table.primaryKey = key.sorted { $0.position < $1.position }.map(\.name)
+        table.foreignKeys = try readForeignKeys(name)
+        let indexes = try readIndexes(name)
+        table.uniqueIndexes = indexes.unique
+        // `INTEGER PRIMARY KEY DESC` is no alias of the rowid, and SQLite makes an index for it; an alias has none.
+        table.isIntegerKey =
+            key.count == 1 && foldedName(key[0].type) == "integer" && (withoutRowID || !indexes.hasKeyIndex)
+        table.isAutoincrement = table.isIntegerKey && foldedName(sql).contains("autoincrement")
+        return table
+    }
+
+    /// The rules of https://www.sqlite.org/datatype3.html#determination_of_column_affinity, in their order.
+    static func affinity(ofDeclaredType declared: String) -> SchemaColumn.Affinity {
+        let type = foldedName(declared)
+        if type.contains("int") { return .integer }
+        if type.contains("char") || type.contains("clob") || type.contains("text") { return .text }
+        if type.contains("blob") || type.isEmpty || type == "any" { return .blob }
+        if type.contains("real") || type.contains("floa") || type.contains("doub") { return .real }
+        return .numeric
+    }
+
+    /// A column's collation, which no PRAGMA tells and the C interface does.
+    private func collation(of column: String, in table: String) throws -> String {
+        try connection.collation(ofColumn: column, inTable: table)
+    }
+
+    private func readForeignKeys(_ table: String) throws -> [SchemaForeignKey] {
+        var keys: [Int: SchemaForeignKey] = [:]
+        try connection.forEachRow(
+            "SELECT id, \"table\", \"from\", \"to\", on_delete FROM pragma_foreign_key_list(?) ORDER BY id, seq",
+            [.text(table)]
+        ) { row in
+            var key =
+                keys[row.int(0)]
+                ?? SchemaForeignKey(columns: [], parentTable: row.string(1), parentColumns: [], onDelete: row.string(4))
+            key.columns.append(row.string(2))
+            if let parent = row.optionalString(3) { key.parentColumns.append(parent) }
+            keys[row.int(0)] = key
+        }
+        return keys.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    private func readIndexes(_ table: String) throws -> (unique: [SchemaUniqueIndex], hasKeyIndex: Bool) {
+        var result: [SchemaUniqueIndex] = []
+        var hasKeyIndex = false
+        var names: [(name: String, origin: String)] = []
+        try connection.forEachRow(
+            "SELECT name, origin FROM pragma_index_list(?) WHERE \"unique\" ORDER BY seq DESC", [.text(table)]
+        ) { names.append(($0.string(0), $0.string(1))) }
+        for (name, origin) in names {
+            if origin == "pk" {
+                hasKeyIndex = true
+                continue
+            }
+            var terms: [SchemaUniqueIndex.Term] = []
+            try connection.forEachRow(
+                "SELECT cid, name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno", [.text(name)]
+            ) { terms.append(.init(column: $0.optionalString(1), expression: nil, collation: $0.string(2))) }
+            var condition: String?
+            if case .text(let bytes)? = try connection.firstValue(
+                "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?", .text(name))
+            {
+                let text = IndexText(String(decoding: bytes, as: UTF8.self))
+                condition = text.condition
+                for position in terms.indices where terms[position].column == nil {
+                    guard position < text.terms.count else {
+                        throw FerryError(
+                            .unsupportedTable, "The index \(name) of \(table) cannot be understood; report it.")
+                    }
+                    terms[position].expression = text.terms[position]
+                }
+            }
+            result.append(SchemaUniqueIndex(name: name, terms: terms, condition: condition))
+        }
+        return (result, hasKeyIndex)
+    }
+}

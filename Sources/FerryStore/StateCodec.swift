@@ -1,0 +1,83 @@
+import FerryCore
+import FerryMerge
+
+/// The compact forms in which an object's registers and kept values lie in its row of the state.
+///
+/// `span`: the insertion wrote all columns numbered below it, except those listed in `fields`. `fields` lists, by
+/// column, the stamps that differ from the insertion's: varint column, varint device number + 1 (0: no stamp at all),
+/// then eight bytes of time. `kept` lists values that no row shows: varint column + 1 (0: the local key that the
+/// object would like), then the value.
+enum StateCodec {
+    static func span(_ registers: ObjectRegisters) -> Int {
+        guard registers.inserted != nil else { return 0 }
+        return registers.fields.count
+    }
+
+    static func encodeFields(_ registers: ObjectRegisters, number: (DeviceID) throws -> Int) rethrows -> [UInt8]? {
+        var writer = ByteWriter()
+        for (column, stamp) in registers.fields.enumerated() {
+            if let stamp {
+                if stamp == registers.inserted { continue }
+                writer.writeVarint(UInt64(column))
+                writer.writeVarint(UInt64(try number(stamp.device) + 1))
+                writer.write64(stamp.time.rawValue)
+            } else if registers.inserted != nil {
+                writer.writeVarint(UInt64(column))
+                writer.writeVarint(0)
+            }
+        }
+        return writer.bytes.isEmpty ? nil : writer.bytes
+    }
+
+    static func decodeFields(
+        _ bytes: [UInt8], span: Int, inserted: Stamp?, device: (Int) throws -> DeviceID
+    ) throws -> [Stamp?] {
+        var fields: [Stamp?] = Array(repeating: inserted, count: span)
+        var reader = ByteReader(bytes)
+        while !reader.isAtEnd {
+            let column = Int(try reader.readVarint())
+            let number = Int(try reader.readVarint())
+            while fields.count <= column { fields.append(nil) }
+            fields[column] =
+                number == 0
+                ? nil
+                : Stamp(time: HybridTime(rawValue: try reader.read64()), device: try device(number - 1))
+        }
+        return fields
+    }
+
+    static func encodeKept(_ values: KeptValues) -> [UInt8]? {
+        if values.isEmpty { return nil }
+        var writer = ByteWriter()
+        if let key = values.key {
+            writer.writeVarint(0)
+            writer.write(key)
+        }
+        for (column, value) in values.fields.sorted(by: { $0.key < $1.key }) {
+            writer.writeVarint(UInt64(column + 1))
+            writer.write(value)
+        }
+        return writer.bytes
+    }
+
+    static func decodeKept(_ bytes: [UInt8]) throws -> KeptValues {
+        var values = KeptValues()
+        var reader = ByteReader(bytes)
+        while !reader.isAtEnd {
+            let column = Int(try reader.readVarint())
+            let value = try reader.readValue()
+            if column == 0 { values.key = value } else { values.fields[column - 1] = value }
+        }
+        return values
+    }
+}
+
+/// Values of an object that no row shows: all of a hidden or deleted object's, and of a shown one those of unknown
+/// columns and of references that are shown as NULL.
+struct KeptValues: Equatable, Sendable {
+    /// The local key that the object's author gave it; a wish.
+    var key: FieldValue?
+    var fields: [Int: FieldValue] = [:]
+
+    var isEmpty: Bool { key == nil && fields.isEmpty }
+}

@@ -1,0 +1,62 @@
+import FerryCore
+
+/// Everything that one access to a tracked store works with: the connection, the registry, the devices' numbers and
+/// the state tables. Lives inside one transaction.
+final class StoreAccess {
+    let connection: SQLConnection
+    let registry: Registry
+    let devices: DeviceNumbers
+    let meta: StoreMeta
+    /// This device.
+    let device: DeviceID
+    let clock: any WallClock
+    let random: any RandomSource
+    private var objectTables: [Int: ObjectTable] = [:]
+
+    init(
+        _ connection: SQLConnection, registry: Registry, clock: any WallClock, random: any RandomSource
+    ) throws {
+        self.connection = connection
+        self.registry = registry
+        self.clock = clock
+        self.random = random
+        devices = try DeviceNumbers(connection)
+        meta = StoreMeta(connection: connection)
+        guard let number = try meta.integer(.device) else {
+            throw FerryError(.internalInconsistency, "The store does not say which device it is.")
+        }
+        device = try devices.device(Int(number))
+    }
+
+    /// The states of a table's objects.
+    func objects(of table: Int) -> ObjectTable {
+        if let known = objectTables[table] { return known }
+        let made = ObjectTable(registry[table], connection, devices)
+        objectTables[table] = made
+        return made
+    }
+
+    /// Reads the clock as the store has it.
+    func hybridClock() throws -> HybridClock {
+        HybridClock(now: HybridTime(rawValue: UInt64(bitPattern: try meta.integer(.clock) ?? 0)))
+    }
+
+    func save(_ clock: HybridClock) throws {
+        try meta.set(.clock, Int64(bitPattern: clock.now.rawValue))
+    }
+
+    /// What is replayed of every device's log.
+    func versionVector() throws -> VersionVector {
+        var vector = VersionVector()
+        try connection.forEachRow("SELECT id, sequence, time FROM ferry_device WHERE sequence > 0") { row in
+            if let id: DeviceID = row.id(0) {
+                vector.advance(
+                    id,
+                    to: LogPosition(
+                        sequence: UInt64(row.integer(1)),
+                        time: HybridTime(rawValue: UInt64(bitPattern: row.integer(2)))))
+            }
+        }
+        return vector
+    }
+}

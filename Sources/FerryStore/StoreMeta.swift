@@ -1,0 +1,50 @@
+import FerryCore
+
+/// The single values that Ferry keeps about the store: typed access to `ferry_meta`.
+struct StoreMeta {
+    let connection: SQLConnection
+
+    private func value(_ name: String) throws -> FieldValue {
+        try connection.firstValue("SELECT value FROM ferry_meta WHERE name = ?", .text(name)) ?? .null
+    }
+
+    private func set(_ name: String, _ value: FieldValue) throws {
+        try connection.execute(
+            "INSERT INTO ferry_meta VALUES (?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+            .text(name), value)
+    }
+
+    func integer(_ name: Name) throws -> Int64? {
+        if case .integer(let value) = try value(name.rawValue) { value } else { nil }
+    }
+    func set(_ name: Name, _ integer: Int64) throws { try set(name.rawValue, .integer(integer)) }
+
+    func string(_ name: Name) throws -> String? {
+        if case .text(let bytes) = try value(name.rawValue) { String(decoding: bytes, as: UTF8.self) } else { nil }
+    }
+    func set(_ name: Name, _ string: String) throws { try set(name.rawValue, .text(string)) }
+
+    func id<Kind>(_ name: Name) throws -> UniqueID<Kind>? {
+        if case .blob(let bytes) = try value(name.rawValue) { UniqueID(bytes: bytes) } else { nil }
+    }
+    func set<Kind>(_ name: Name, _ id: UniqueID<Kind>) throws { try set(name.rawValue, .blob(id.bytes[...])) }
+
+    enum Name: String {
+        /// `StoreTables.version` of the store.
+        case version
+        /// The container's ID, path and human identifier.
+        case container, containerPath, containerName
+        /// This device's number in `ferry_device`.
+        case device
+        /// The raw value of the hybrid clock.
+        case clock
+        /// What was selected at `init` or `join`, as JSON.
+        case selection
+        /// `PRAGMA schema_version` for which triggers and registry were last made.
+        case schemaVersion
+        /// Set when the schema is to go out with the next changeset.
+        case schemaUnsent
+        /// What is known of the container's settings: the tracked tables as they came, as JSON.
+        case tracked
+    }
+}

@@ -1,0 +1,76 @@
+import FerryCore
+
+/// Ferry's tables in the app's database (Docs/Architecture.md, "What Ferry keeps in the database").
+enum StoreTables {
+    /// The version of these tables; a store of a newer version is refused.
+    static let version: Int64 = 1
+
+    static let create = """
+        CREATE TABLE ferry_meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+        -- Every device of the container, this one included: what of its log is replayed here.
+        CREATE TABLE ferry_device(
+            number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, name TEXT NOT NULL,
+            sequence INTEGER NOT NULL, time INTEGER NOT NULL, checksum BLOB);
+        -- What each author had seen of other logs, for telling concurrent writes from later ones.
+        CREATE TABLE ferry_context(
+            author INTEGER NOT NULL, other INTEGER NOT NULL, time INTEGER NOT NULL, seen INTEGER NOT NULL,
+            PRIMARY KEY(author, other, time)) WITHOUT ROWID;
+        CREATE TABLE ferry_table(
+            number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE, identity TEXT NOT NULL);
+        CREATE TABLE ferry_column(
+            "table" INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL COLLATE NOCASE,
+            PRIMARY KEY("table", number), UNIQUE("table", name)) WITHOUT ROWID;
+        -- What the triggers noted and no flush has packed yet.
+        CREATE TABLE ferry_pending(
+            sequence INTEGER PRIMARY KEY, "table" INTEGER NOT NULL, event INTEGER NOT NULL, mask INTEGER, at REAL,
+            value, k0);
+        -- Sealed segments that are not in the container yet.
+        CREATE TABLE ferry_outbox(
+            first INTEGER PRIMARY KEY, last INTEGER NOT NULL, changes INTEGER NOT NULL, checksum BLOB NOT NULL,
+            bytes BLOB NOT NULL);
+        -- Objects whose rows are not simply what their state says: hidden, held back, or shown with cleared references.
+        CREATE TABLE ferry_exception(
+            "table" INTEGER NOT NULL, object BLOB NOT NULL, kind INTEGER NOT NULL, reason TEXT NOT NULL,
+            PRIMARY KEY("table", object)) WITHOUT ROWID;
+        -- The tokens that exceptional objects refer to or claim, so that they are found when a token's owner changes.
+        CREATE TABLE ferry_exception_token(
+            token_table INTEGER NOT NULL, token BLOB NOT NULL, "table" INTEGER NOT NULL, object BLOB NOT NULL,
+            PRIMARY KEY(token_table, token, "table", object)) WITHOUT ROWID;
+        CREATE INDEX ferry_exception_token_object ON ferry_exception_token("table", object);
+        CREATE TABLE ferry_conflict(
+            number INTEGER PRIMARY KEY, "table" INTEGER NOT NULL, object BLOB NOT NULL, "column" INTEGER,
+            kind TEXT NOT NULL, lost_value BLOB, lost_device INTEGER NOT NULL, lost_time INTEGER NOT NULL,
+            kept_value BLOB, kept_device INTEGER NOT NULL, kept_time INTEGER NOT NULL, noticed INTEGER NOT NULL,
+            UNIQUE("table", object, "column", kind, lost_device, lost_time));
+        -- The key-value store: ordinary tables that travel like the app's.
+        CREATE TABLE ferry_kv_value(key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
+        CREATE TABLE ferry_kv_member(
+            "set" TEXT NOT NULL, member TEXT NOT NULL, PRIMARY KEY("set", member)) WITHOUT ROWID;
+        CREATE TABLE ferry_kv_counter(
+            counter TEXT NOT NULL, device BLOB NOT NULL, amount INTEGER NOT NULL,
+            PRIMARY KEY(counter, device)) WITHOUT ROWID;
+        """
+
+    /// The state of a table's objects, one row an object. Docs/Architecture.md describes the columns.
+    static func createObjectTable(_ table: TrackedTable) -> [String] {
+        let keys = table.keyColumns.indices.map { "k\($0), " }.joined()
+        var statements = [
+            """
+            CREATE TABLE \(table.objectTable)(
+                object BLOB PRIMARY KEY, \(keys)inserted INTEGER, inserted_by INTEGER, span INTEGER,
+                deleted INTEGER, deleted_by INTEGER, shown INTEGER NOT NULL, fields BLOB, kept BLOB) WITHOUT ROWID
+            """
+        ]
+        if table.isMapped {
+            statements.append(
+                "CREATE UNIQUE INDEX \(table.objectTable)_key ON \(table.objectTable)(k0) WHERE k0 IS NOT NULL")
+        }
+        return statements
+    }
+
+    /// The values of deleted and perhaps displaced rows, until the next flush.
+    static func createOldRowsTable(_ table: TrackedTable) -> String {
+        let columns = table.columns.map { ", c\($0.id)" }.joined()
+        return "CREATE TABLE \(table.oldRowsTable)(sequence INTEGER PRIMARY KEY\(columns))"
+    }
+}

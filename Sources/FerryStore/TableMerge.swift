@@ -1,0 +1,321 @@
+import FerryCore
+import FerryMerge
+
+/// Merges the changes of a batch into one table's state, and writes the rows that nothing else depends on. What may
+/// concern other rows is left to the rules.
+final class TableMerge {
+    private let access: StoreAccess
+    private let table: TrackedTable
+    private let parts: [ChangesetPart]
+    private let objects: ObjectTable
+    private let reader: RowReader
+    private let writer: RowWriter
+    private let meaning: References
+    private let conflicts: ConflictLog
+    private let contexts: ContextLog
+    private let travelling: Travelling
+    private let hasExceptions: Bool
+    /// Columns under a UNIQUE index or a foreign key, or that foreign keys refer to.
+    private let sensitiveColumns: Set<Int>
+    /// Columns that rows are found by: of the key, and those that foreign keys refer to.
+    private let offeredColumns: Set<Int>
+
+    /// What the rules may have to look at.
+    private(set) var touched: [TouchedObject] = []
+    /// Objects that died and still have their rows.
+    private(set) var deletions: [TouchedObject] = []
+
+    private struct Entry {
+        var object: ObjectID
+        var time: HybridTime
+        var part: Int
+        var operation: Int
+    }
+
+    init(_ access: StoreAccess, _ table: TrackedTable, _ parts: [ChangesetPart]) throws {
+        self.access = access
+        self.table = table
+        self.parts = parts
+        objects = access.objects(of: table.id)
+        reader = RowReader(table, access.connection)
+        writer = RowWriter(table, access)
+        meaning = References(registry: access.registry)
+        conflicts = ConflictLog(access)
+        contexts = ContextLog(access)
+        travelling = Travelling(access)
+        hasExceptions = try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_exception)") != 0
+        var columns: Set<Int> = []
+        for key in table.foreignKeys { columns.formUnion(key.columns) }
+        for index in table.uniqueIndexes {
+            if index.needsEvaluation { columns.formUnion(table.columns.map(\.id)) }
+            columns.formUnion(index.terms.compactMap(\.column))
+        }
+        var offered = Set(table.keyColumnIDs)
+        for incoming in table.incoming {
+            if case .unique(let numbers) = access.registry[incoming.table].foreignKeys[incoming.foreignKey].target {
+                offered.formUnion(numbers)
+            }
+        }
+        offeredColumns = offered
+        sensitiveColumns = columns.union(offered)
+    }
+
+    func run() throws {
+        var entries: [Entry] = []
+        entries.reserveCapacity(parts.reduce(0) { $0 + $1.changes.operations.count })
+        for (part, content) in parts.enumerated() {
+            for (index, operation) in content.changes.operations.enumerated() {
+                entries.append(Entry(object: operation.object, time: operation.time, part: part, operation: index))
+            }
+        }
+        entries.sort { left, right in
+            if left.object != right.object { return left.object < right.object }
+            if left.time != right.time { return left.time < right.time }
+            return left.part != right.part ? left.part < right.part : left.operation < right.operation
+        }
+        var start = 0
+        while start < entries.count {
+            var end = start + 1
+            while end < entries.count, entries[end].object == entries[start].object { end += 1 }
+            try merge(entries[start..<end])
+            start = end
+        }
+    }
+
+    // MARK: One object
+
+    /// The present state of the object that is merged, and what the merge changes.
+    private struct Merge {
+        var state: ObjectState
+        let before: ObjectState
+        /// Values won in this batch, by column.
+        var won: [Int: FieldValue] = [:]
+        /// The present row, read where a conflict or a deletion needs it.
+        var row: [Int: FieldValue]?
+    }
+
+    private func merge(_ entries: ArraySlice<Entry>) throws {
+        guard let first = entries.first else { return }
+        let before = try objects.load(first.object)
+        var merge = Merge(state: before, before: before)
+        for entry in entries {
+            let part = parts[entry.part]
+            let operation = part.changes.operations[entry.operation]
+            try apply(operation, part, &merge)
+        }
+        try write(&merge)
+    }
+
+    private func apply(_ operation: Operation, _ part: ChangesetPart, _ merge: inout Merge) throws {
+        let stamp = Stamp(time: operation.time, device: part.device)
+        let wasAlive = merge.state.registers.isAlive
+        let formerDeletion = merge.state.registers.deleted
+        switch operation.kind {
+        case .delete:
+            let newest = merge.state.registers.newestWrite
+            merge.state.registers.mergeDeletion(stamp)
+            if let newest { try noteDeletion(stamp, newest, part, wasAlive: wasAlive, merge) }
+            return
+        case .insert:
+            let isNewest = merge.state.registers.inserted.map { $0 < stamp } ?? true
+            merge.state.registers.mergeInsertion(stamp)
+            if isNewest, let key = operation.key, !merge.before.shown.hasRow { merge.state.kept.key = key }
+        case .update:
+            break
+        }
+        let values = part.changes.values(of: operation)
+        for (column, value) in zip(part.shapes[operation.shape], values) where column >= 0 {
+            let known = merge.state.registers.stamp(of: column)
+            // Read before the merge forgets it; only a conflict or a tie needs it.
+            var isConflict = false
+            var former: FieldValue?
+            if let known {
+                isConflict = try known.device != part.device && isConcurrent(stamp, part, with: known)
+                if isConflict || known == stamp { former = try present(column, merge) }
+            }
+            let wins = merge.state.registers.mergeField(column, stamp, value: value, present: former)
+            if isConflict, let known, let former, former != value {
+                let other = (value: Optional(former), stamp: known)
+                let this = (value: Optional(value), stamp: stamp)
+                try conflicts.record(
+                    .field, table: table.id, object: operation.object, column: column, lost: wins ? other : this,
+                    kept: wins ? this : other)
+            }
+            if wins { merge.won[column] = value }
+        }
+        if let deletion = formerDeletion, deletion.device != part.device, !part.context.includes(deletion) {
+            try noteWriteAgainst(deletion, stamp, operation.object, merge)
+        }
+    }
+
+    /// Whether two writes were made without knowledge of each other.
+    private func isConcurrent(_ stamp: Stamp, _ part: ChangesetPart, with known: Stamp) throws -> Bool {
+        if part.context.includes(known) { return false }
+        // What arrives late may have been known to what overwrote it.
+        return try known < stamp || !contexts.knew(known, of: stamp)
+    }
+
+    private func present(_ column: Int, _ merge: Merge) throws -> FieldValue? {
+        if let value = merge.won[column] ?? merge.state.kept.fields[column] { return value }
+        guard merge.before.shown.hasRow, table.isLocal else { return nil }
+        guard let value = try reader.read(merge.before.key)?[column] else { return nil }
+        return try travelling.value(value, table.columns[column])
+    }
+
+    /// A deletion arrived: it or the writes that it had not seen have lost.
+    private func noteDeletion(
+        _ deletion: Stamp, _ newest: Stamp, _ part: ChangesetPart, wasAlive: Bool, _ merge: Merge
+    ) throws {
+        guard newest.device != part.device, !part.context.includes(newest) else { return }
+        let object = merge.state.object
+        if merge.state.registers.isAlive {
+            if try newest < deletion || !contexts.knew(newest, of: deletion) {
+                try conflicts.record(
+                    .revived, table: table.id, object: object, column: nil, lost: (nil, deletion), kept: (nil, newest))
+            }
+        } else if wasAlive {
+            try conflicts.record(
+                .deleted, table: table.id, object: object, column: nil, lost: (nil, newest), kept: (nil, deletion))
+        }
+    }
+
+    /// A write arrived whose author had not seen the object's deletion.
+    private func noteWriteAgainst(
+        _ deletion: Stamp, _ write: Stamp, _ object: ObjectID, _ merge: Merge
+    ) throws {
+        if write < deletion {
+            if try contexts.knew(deletion, of: write) { return }
+            try conflicts.record(
+                .deleted, table: table.id, object: object, column: nil, lost: (nil, write), kept: (nil, deletion))
+        } else {
+            try conflicts.record(
+                .revived, table: table.id, object: object, column: nil, lost: (nil, deletion), kept: (nil, write))
+        }
+    }
+
+    // MARK: The row
+
+    private func write(_ merge: inout Merge) throws {
+        let isAlive = merge.state.registers.isAlive
+        if !table.isLocal {
+            keepWon(&merge, merge.won)
+            try objects.save(merge.state)
+            return
+        }
+        let hidden = merge.won.filter { !table.columns[$0.key].isLocal }
+        keepWon(&merge, hidden)
+        for column in hidden.keys { merge.won[column] = nil }
+        switch (merge.before.shown, isAlive) {
+        case (.row, true):
+            try update(&merge)
+        case (.row, false):
+            keepWon(&merge, merge.won)
+            try objects.save(merge.state)
+            deletions.append(
+                TouchedObject(
+                    table: table.id, object: merge.state.object, columns: table.columns.map(\.id), isDeleted: true,
+                    needsRules: false, formerKey: merge.before.key))
+        case (.none, true):
+            try insert(&merge)
+        case (.none, false):
+            keepWon(&merge, merge.won)
+            try objects.save(merge.state)
+        case (.exceptionalRow, _), (.hidden, _):
+            try leaveToRules(&merge)
+        }
+    }
+
+    private func keepWon(_ merge: inout Merge, _ values: [Int: FieldValue]) {
+        for (column, value) in values { merge.state.kept.fields[column] = value }
+    }
+
+    /// Writes the state with all values won kept beside the row; the rules decide what the row becomes.
+    private func leaveToRules(_ merge: inout Merge) throws {
+        keepWon(&merge, merge.won)
+        try objects.save(merge.state)
+        touched.append(
+            TouchedObject(
+                table: table.id, object: merge.state.object, columns: Array(merge.won.keys), isDeleted: false,
+                needsRules: true))
+    }
+
+    private func update(_ merge: inout Merge) throws {
+        if merge.won.isEmpty {
+            try objects.save(merge.state)
+            return
+        }
+        let isSensitive = merge.won.keys.contains { sensitiveColumns.contains($0) }
+        if isSensitive, hasExceptions { return try leaveToRules(&merge) }
+        if merge.won.keys.contains(where: { offeredColumns.contains($0) }) { return try leaveToRules(&merge) }
+        guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
+        if try writer.update(key: merge.before.key, values) != nil { return try leaveToRules(&merge) }
+        for column in merge.won.keys { merge.state.kept.fields[column] = nil }
+        try objects.save(merge.state)
+        if isSensitive {
+            touched.append(
+                TouchedObject(
+                    table: table.id, object: merge.state.object, columns: Array(merge.won.keys), isDeleted: false,
+                    needsRules: false))
+        }
+    }
+
+    private func insert(_ merge: inout Merge) throws {
+        var all = merge.state.kept.fields
+        for (column, value) in merge.won { all[column] = value }
+        let shown = all.filter { table.columns[$0.key].isLocal }
+        guard let values = try localValues(shown), try canBeShown(merge.state.object, all) else {
+            return try leaveToRules(&merge)
+        }
+        var key: FieldValue?
+        if table.isMapped {
+            guard let allocated = try keyForInsertion(merge.state) else { return try leaveToRules(&merge) }
+            key = allocated
+        }
+        if try writer.insert(key: key, values) != nil { return try leaveToRules(&merge) }
+        merge.state.key =
+            try key.map { [$0] }
+            ?? table.keyColumnIDs.map { column in try travelling.local(all[column] ?? .null, table.columns[column]) ?? .null }
+        merge.state.shown = .row
+        merge.state.kept.key = nil
+        merge.state.kept.fields = all.filter { !table.columns[$0.key].isLocal }
+        try objects.save(merge.state)
+    }
+
+    /// An object that rows referred to before it came has a key already.
+    private func keyForInsertion(_ state: ObjectState) throws -> FieldValue? {
+        if let reserved = state.key.first { return reserved }
+        return try writer.allocateKey(wish: state.kept.key)
+    }
+
+    /// Values as they lie in rows, by ascending column; `nil` where a reference has no row to refer to.
+    private func localValues(_ values: [Int: FieldValue]) throws -> [(column: Int, value: FieldValue)]? {
+        var result: [(column: Int, value: FieldValue)] = []
+        result.reserveCapacity(values.count)
+        for (column, value) in values.sorted(by: { $0.key < $1.key }) {
+            guard let local = try travelling.local(value, table.columns[column]) else { return nil }
+            result.append((column, local))
+        }
+        return result
+    }
+
+    /// Whether every target has a row and no exceptional object waits for this one.
+    private func canBeShown(_ object: ObjectID, _ values: [Int: FieldValue]) throws -> Bool {
+        for key in table.foreignKeys {
+            switch key.target {
+            case .mapped: continue  // resolved with its value
+            case .key:
+                guard let token = meaning.target(key, values) else { continue }
+                let place = try access.objects(of: token.table).place(of: token.id)
+                if !(place?.shown.hasRow ?? false) { return false }
+            case .unique:
+                if meaning.target(key, values) != nil { return false }
+            }
+        }
+        guard hasExceptions else { return true }
+        if !table.uniqueIndexes.isEmpty { return false }
+        let waiting = try access.connection.count(
+            "SELECT EXISTS(SELECT 1 FROM ferry_exception_token WHERE token_table = ? AND token = ?)",
+            .integer(Int64(table.id)), .blob(object.bytes[...]))
+        return waiting == 0 && meaning.offers(of: table, values).isEmpty
+    }
+}

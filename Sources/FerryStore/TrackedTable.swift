@@ -1,0 +1,115 @@
+import FerryCore
+
+/// A table whose objects travel, as the registry and the local schema describe it.
+///
+/// Columns are known by their number in the registry, which never changes and is never used again, so that stamps and
+/// kept values outlive a change of the schema. Numbers differ from device to device; names travel.
+struct TrackedTable: Sendable {
+    /// Its number in the registry.
+    var id: Int
+    var name: String
+    var identity: TableIdentity
+    /// Whether this database has the table; a peer's newer schema may name tables that it does not have yet.
+    var isLocal: Bool
+    /// Every column ever heard of, at the index that is its number.
+    var columns: [TrackedColumn]
+    /// The primary key's columns in the local table.
+    var keyColumns: [String]
+    var foreignKeys: [TrackedForeignKey] = []
+    var uniqueIndexes: [TrackedUniqueIndex] = []
+    /// Foreign keys that refer to this table.
+    var incoming: [IncomingKey] = []
+    var isAutoincrement = false
+    var isWithoutRowID = false
+
+    struct IncomingKey: Sendable {
+        var table: Int
+        /// Index into that table's `foreignKeys`.
+        var foreignKey: Int
+    }
+
+    /// Whether local keys are mapped to object IDs, because they differ from device to device.
+    var isMapped: Bool { if case .key = identity { false } else { true } }
+
+    /// The numbers of the key's columns where the identity is derived from them; empty otherwise.
+    var keyColumnIDs: [Int] {
+        isMapped ? [] : keyColumns.compactMap { name in columnID(name) }
+    }
+
+    var objectTable: String { "ferry_object_\(id)" }
+    var oldRowsTable: String { "ferry_old_\(id)" }
+
+    /// The columns that the local table has, in the order of their numbers.
+    var localColumns: [TrackedColumn] { columns.filter(\.isLocal) }
+
+    func columnID(_ name: String) -> Int? {
+        columns.first { equalNames($0.name, name) }?.id
+    }
+
+    /// `"a" IS ?1 AND "b" IS ?2`: finds the row with a local key, numbered from `first`. Keys are found through the
+    /// index because `=` is used where the key cannot be NULL; keys with NULL are not tracked.
+    func keyCondition(first: Int) -> String {
+        keyColumns.enumerated().map { "\(quoted($1)) = ?\($0 + first)" }.joined(separator: " AND ")
+    }
+
+    var keyList: String { keyColumns.map(quoted).joined(separator: ", ") }
+}
+
+struct TrackedColumn: Sendable {
+    var id: Int
+    var name: String
+    /// Whether the local table has it and its values travel.
+    var isLocal: Bool
+    var affinity: SchemaColumn.Affinity = .blob
+    var collation = "BINARY"
+    /// The number of the mapped table whose objects it refers to; its values travel as references then.
+    var reference: Int?
+    var defaultSQL: String?
+}
+
+struct TrackedForeignKey: Sendable {
+    /// The child's columns by number.
+    var columns: [Int]
+    /// The number of the parent's table.
+    var parent: Int
+    var target: Target
+    var action: ForeignKeyAction
+
+    enum Target: Sendable {
+        /// The parent's mapped key: the value is a reference.
+        case mapped
+        /// The parent's own key, from which its object IDs are derived: for each key column, the position in `columns`.
+        case key([Int])
+        /// Other columns under a UNIQUE index, by number.
+        case unique([Int])
+    }
+}
+
+enum ForeignKeyAction: Sendable { case restrict, cascade, setNull, setDefault }
+
+struct TrackedUniqueIndex: Sendable {
+    var name: String
+    var terms: [Term]
+    var condition: String?
+
+    struct Term: Sendable {
+        /// A column's number, or `nil` for an expression.
+        var column: Int?
+        var expression: String?
+        var collation: String
+    }
+
+    /// Whether values must be computed by SQLite: a partial index or one on expressions.
+    var needsEvaluation: Bool { condition != nil || terms.contains { $0.column == nil } }
+}
+
+/// A table or view that does not travel, and why.
+public struct LeftOutTable: Equatable, Sendable {
+    public var name: String
+    public var reason: String
+
+    public init(name: String, reason: String) {
+        self.name = name
+        self.reason = reason
+    }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import FerryCore
+
+/// Begins, keeps up and ends the tracking of a database's tables: Ferry's tables, the registry and the triggers.
+struct Tracking {
+    let connection: SQLConnection
+    let clock: any WallClock
+    let random: any RandomSource
+
+    init(_ connection: SQLConnection, clock: any WallClock, random: any RandomSource) {
+        self.connection = connection
+        self.clock = clock
+        self.random = random
+    }
+
+    private var meta: StoreMeta { StoreMeta(connection: connection) }
+
+    /// Makes Ferry's tables, enters this device and tracks what is selected. Rows that are there are noted as new.
+    /// - Parameter rowsAreOld: their times are unknown, so that they overwrite nothing (`ferry join`).
+    /// - Returns: what is left out.
+    func begin(
+        _ identity: StoreIdentity, _ selection: TableSelection, rowsAreOld: Bool
+    ) throws -> [LeftOutTable] {
+        try connection.executeScript(StoreTables.create)
+        try connection.execute(
+            "INSERT INTO ferry_device(number, id, name, sequence, time) VALUES (1, ?, ?, 0, 0)",
+            .blob(identity.device.bytes[...]), .text(identity.deviceName))
+        try meta.set(.version, StoreTables.version)
+        try meta.set(.device, 1)
+        try meta.set(.container, identity.container)
+        try meta.set(.containerPath, identity.containerPath)
+        try meta.set(.containerName, identity.containerName)
+        try meta.set(.selection, SelectionText.format(selection))
+        try meta.set(.clock, 0)
+        return try update(rowsAreOld: rowsAreOld).leftOut
+    }
+
+    /// The registry, after what the schema's changes since the last access demand.
+    func currentRegistry() throws -> Registry {
+        let reader = SchemaReader(connection: connection)
+        if try reader.version() != meta.integer(.schemaVersion) { return try update(rowsAreOld: false) }
+        var registry = try Registry(connection, reader.read())
+        registry.leftOut = []
+        return registry
+    }
+
+    /// Brings registry and triggers up to the present schema.
+    @discardableResult
+    func update(rowsAreOld: Bool) throws -> Registry {
+        let reader = SchemaReader(connection: connection)
+        let schema = try reader.read()
+        let plan = try plan(schema)
+        let known = Set(
+            try connection.rows("SELECT name FROM ferry_table").compactMap { row -> String? in
+                if case .text(let bytes) = row[0] { foldedName(String(decoding: bytes, as: UTF8.self)) } else { nil }
+            })
+        let triggered = try tablesWithTriggers()
+        for record in plan.tracked {
+            guard let table = schema.table(record.name) else { continue }
+            try Registry.register(record.name, record.identity, columns: travellingColumns(table, record), in: connection)
+        }
+        var registry = try Registry(connection, schema)
+        try widenPending(registry.keyWidth)
+        for record in plan.tracked {
+            guard let table = registry.table(named: record.name) else { continue }
+            try makeTriggers(table)
+            // A table that had triggers has noted its rows; one that is new, or was made anew, has not.
+            if !known.contains(foldedName(record.name)) || !triggered.contains(table.id) {
+                try noteRows(table, areOld: rowsAreOld)
+            }
+        }
+        try meta.set(.schemaUnsent, 1)
+        try meta.set(.schemaVersion, reader.version())
+        registry.leftOut = plan.leftOut
+        return registry
+    }
+
+    /// What the selection that was made at the beginning means for a schema. Tables that the selection names and that
+    /// are gone are no error any more.
+    func plan(_ schema: Schema) throws -> TrackingPlan {
+        var selection = try meta.string(.selection).map(SelectionText.parse) ?? TableSelection()
+        selection.only = selection.only?.filter { schema.table($0) != nil }
+        selection.except = selection.except.filter { schema.table($0) != nil }
+        selection.declaredIdentities = selection.declaredIdentities.filter { schema.table($0.key) != nil }
+        return try TrackingPlan(schema, selection)
+    }
+
+    private func travellingColumns(_ table: SchemaTable, _ record: TrackedTableRecord) -> [String] {
+        table.columns.filter { column in
+            if column.isGenerated { return false }
+            if case .key = record.identity { return true }
+            return !equalNames(column.name, table.primaryKey[0])
+        }.map(\.name)
+    }
+
+    private func tablesWithTriggers() throws -> Set<Int> {
+        var tables: Set<Int> = []
+        for row in try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'ferry\\_%\\_insert' ESCAPE '\\'") {
+            guard case .text(let bytes) = row[0] else { continue }
+            let parts = String(decoding: bytes, as: UTF8.self).split(separator: "_")
+            if parts.count == 3, let number = Int(parts[1]) { tables.insert(number) }
+        }
+        return tables
+    }
+
+    /// Gives the log of notes a place for each column of the widest key.
+    private func widenPending(_ width: Int) throws {
+        let present = try connection.count("SELECT count(*) FROM pragma_table_info('ferry_pending') WHERE name LIKE 'k%'")
+        for slot in present..<max(present, width) {
+            try connection.executeScript("ALTER TABLE ferry_pending ADD COLUMN k\(slot)")
+        }
+    }
+
+    /// Drops a table's triggers, where it has any, and makes those for its present columns.
+    private func makeTriggers(_ table: TrackedTable) throws {
+        try dropTriggers(prefix: CaptureTriggers.prefix(of: table))
+        let present = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(table.oldRowsTable)).compactMap { row in
+            if case .text(let bytes) = row[0] { String(decoding: bytes, as: UTF8.self) } else { nil }
+        }
+        if present.isEmpty {
+            try connection.executeScript(StoreTables.createOldRowsTable(table))
+        } else {
+            for column in table.columns where !present.contains("c\(column.id)") {
+                try connection.executeScript("ALTER TABLE \(table.oldRowsTable) ADD COLUMN c\(column.id)")
+            }
+        }
+        for statement in CaptureTriggers(table: table).statements { try connection.executeScript(statement) }
+    }
+
+    private func dropTriggers(prefix: String) throws {
+        for row in try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'") {
+            guard case .text(let bytes) = row[0] else { continue }
+            let name = String(decoding: bytes, as: UTF8.self)
+            if name.hasPrefix(prefix) { try connection.executeScript("DROP TRIGGER \(quoted(name))") }
+        }
+    }
+
+    /// Notes every row of a table as inserted.
+    private func noteRows(_ table: TrackedTable, areOld: Bool) throws {
+        let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
+        try connection.executeScript(
+            """
+            INSERT INTO ferry_pending("table", event, at, \(slots))
+            SELECT \(table.id), \(PendingEvent.insert.rawValue), \(areOld ? "NULL" : "julianday('now')"), \(table.keyList)
+            FROM \(quoted(table.name)) ORDER BY \(table.keyList)
+            """)
+    }
+
+    /// Removes every trace of Ferry's: triggers and tables.
+    func end() throws {
+        try dropTriggers(prefix: "ferry_")
+        let tables = try connection.rows(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'ferry\\_%' ESCAPE '\\'")
+        for row in tables {
+            guard case .text(let bytes) = row[0] else { continue }
+            try connection.executeScript("DROP TABLE \(quoted(String(decoding: bytes, as: UTF8.self)))")
+        }
+    }
+}
+
+/// The text form of a selection in the store: JSON.
+enum SelectionText {
+    private struct Form: Codable {
+        var only: [String]?
+        var except: [String]
+        var identities: [String: [String]]
+    }
+
+    static func format(_ selection: TableSelection) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let form = Form(only: selection.only, except: selection.except, identities: selection.declaredIdentities)
+        return String(decoding: try encoder.encode(form), as: UTF8.self)
+    }
+
+    static func parse(_ text: String) throws -> TableSelection {
+        let form = try JSONDecoder().decode(Form.self, from: Data(text.utf8))
+        return TableSelection(only: form.only, except: form.except, declaredIdentities: form.identities)
+    }
+}

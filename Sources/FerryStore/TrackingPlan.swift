@@ -1,0 +1,127 @@
+import FerryCore
+
+/// Which tables a person wants to travel.
+public struct TableSelection: Equatable, Sendable {
+    /// `nil`: all that can.
+    public var only: [String]?
+    public var except: [String]
+    /// Tables whose objects are identified by the values of named columns at insertion.
+    public var declaredIdentities: [String: [String]]
+
+    public init(only: [String]? = nil, except: [String] = [], declaredIdentities: [String: [String]] = [:]) {
+        self.only = only
+        self.except = except
+        self.declaredIdentities = declaredIdentities
+    }
+}
+
+/// Decides which tables of a schema travel and how their objects are identified: a pure function of both.
+struct TrackingPlan: Equatable {
+    var tracked: [TrackedTableRecord] = []
+    var leftOut: [LeftOutTable] = []
+
+    /// Tables in which migration tools note what they did to *this* database.
+    static let bookkeepingTables: Set<String> = [
+        "grdb_migrations", "schema_migrations", "ar_internal_metadata", "alembic_version", "django_migrations",
+        "knex_migrations", "knex_migrations_lock", "room_master_table", "__efmigrationshistory", "_prisma_migrations",
+        "android_metadata",
+    ]
+
+    init(_ schema: Schema, _ selection: TableSelection) throws {
+        try Self.check(selection, against: schema)
+        for table in schema.tables {
+            if let reason = Self.reasonToLeaveOut(table, selection) {
+                leftOut.append(LeftOutTable(name: table.name, reason: reason))
+            } else {
+                tracked.append(TrackedTableRecord(name: table.name, identity: .surrogate))
+            }
+        }
+        try leaveOutChildrenOfLeftOutTables(schema, selection)
+        for index in tracked.indices {
+            guard let table = schema.table(tracked[index].name) else { continue }
+            tracked[index].identity = try identity(of: table, schema, selection)
+        }
+    }
+
+    private static func check(_ selection: TableSelection, against schema: Schema) throws {
+        let named = (selection.only ?? []) + selection.except + selection.declaredIdentities.keys.sorted()
+        for name in named where schema.table(name) == nil {
+            throw FerryError(.invalidArgument, "The database has no table “\(name)”. Check the spelling.")
+        }
+        for (name, columns) in selection.declaredIdentities.sorted(by: { $0.key < $1.key }) {
+            guard let table = schema.table(name) else { continue }
+            if table.primaryKey.count != 1 {
+                throw FerryError(
+                    .unsupportedTable,
+                    "An identity can be declared for a table whose primary key is one column; “\(name)” has "
+                        + "\(table.primaryKey.count). Leave its identity out: its key identifies its rows.")
+            }
+            for column in columns where table.column(column)?.isGenerated ?? true {
+                throw FerryError(
+                    .invalidArgument, "The table “\(name)” has no column “\(column)” that can identify its rows.")
+            }
+            for column in columns where equalNames(column, table.primaryKey[0]) {
+                throw FerryError(
+                    .invalidArgument, "The identity of “\(name)” is declared because its key does not say it; "
+                        + "name other columns than “\(column)”.")
+            }
+        }
+        for name in selection.only ?? [] {
+            guard let table = schema.table(name), let reason = reasonToLeaveOut(table, TableSelection()) else { continue }
+            throw FerryError(.unsupportedTable, "The table “\(name)” cannot travel: \(reason).")
+        }
+    }
+
+    private static func reasonToLeaveOut(_ table: SchemaTable, _ selection: TableSelection) -> String? {
+        switch table.kind {
+        case .view: return "a view; the tables it shows travel"
+        case .virtual: return "a virtual table; every device keeps its own"
+        case .shadow: return "belongs to a virtual table"
+        case .table: break
+        }
+        if bookkeepingTables.contains(foldedName(table.name)) { return "notes this database's own migrations" }
+        if SchemaReader.trackedOwnTables.contains(table.name) { return nil }
+        if let only = selection.only, !only.contains(where: { equalNames($0, table.name) }) { return "not selected" }
+        if selection.except.contains(where: { equalNames($0, table.name) }) { return "excepted" }
+        if table.primaryKey.isEmpty { return "has no primary key, so its rows cannot be told apart" }
+        return nil
+    }
+
+    /// A foreign key to a table that stays behind could not hold on the other devices.
+    private mutating func leaveOutChildrenOfLeftOutTables(_ schema: Schema, _ selection: TableSelection) throws {
+        var isSettled = false
+        while !isSettled {
+            isSettled = true
+            for record in tracked {
+                guard
+                    let parent = schema.table(record.name)?.foreignKeys.map(\.parentTable).first(where: { name in
+                        !tracked.contains { equalNames($0.name, name) }
+                    })
+                else { continue }
+                if selection.only?.contains(where: { equalNames($0, record.name) }) ?? false {
+                    throw FerryError(
+                        .unsupportedTable,
+                        "The table “\(record.name)” refers to “\(parent)”, which would not travel. "
+                            + "Select both or neither.")
+                }
+                tracked.removeAll { $0.name == record.name }
+                leftOut.append(LeftOutTable(name: record.name, reason: "refers to \(parent), which does not travel"))
+                isSettled = false
+            }
+        }
+    }
+
+    private func identity(
+        of table: SchemaTable, _ schema: Schema, _ selection: TableSelection
+    ) throws -> TableIdentity {
+        if let declared = selection.declaredIdentities.first(where: { equalNames($0.key, table.name) }) {
+            return .declared(declared.value.map { name in table.column(name)?.name ?? name })
+        }
+        // An integer key that is itself a reference (one row for one of the parent's) is identified by its parent.
+        let isReference = table.foreignKeys.contains { key in
+            key.columns.count == 1 && equalNames(key.columns[0], table.primaryKey[0])
+                && !equalNames(key.parentTable, table.name)
+        }
+        return table.isIntegerKey && !isReference ? .surrogate : .key(table.primaryKey)
+    }
+}
