@@ -1,0 +1,52 @@
+import FerryCore
+
+/// A sealed segment that waits to be published.
+public struct OutboxEntry: Sendable {
+    public var first: UInt64
+    public var last: UInt64
+    /// The number of operations in it.
+    public var changes: Int
+    public var checksum: Checksum
+    public var bytes: [UInt8]
+
+    public init(first: UInt64, last: UInt64, changes: Int, checksum: Checksum, bytes: [UInt8]) {
+        self.first = first
+        self.last = last
+        self.changes = changes
+        self.checksum = checksum
+        self.bytes = bytes
+    }
+}
+
+/// Segments between being packed and being in the container: staged in the transaction that packs them, removed after
+/// they are published. Publishing one twice writes the same file.
+struct Outbox {
+    let connection: SQLConnection
+
+    init(_ connection: SQLConnection) { self.connection = connection }
+
+    func stage(_ entry: OutboxEntry) throws {
+        try connection.execute(
+            "INSERT INTO ferry_outbox VALUES (?, ?, ?, ?, ?)", .integer(Int64(entry.first)), .integer(Int64(entry.last)),
+            .integer(Int64(entry.changes)), .blob(entry.checksum.bytes[...]), .blob(entry.bytes[...]))
+    }
+
+    /// The oldest entry with a number above `sequence`.
+    func entry(after sequence: UInt64) throws -> OutboxEntry? {
+        let rows = try connection.rows(
+            "SELECT first, last, changes, checksum, bytes FROM ferry_outbox WHERE first > ? ORDER BY first LIMIT 1",
+            .integer(Int64(sequence)))
+        guard let row = rows.first else { return nil }
+        guard case .integer(let first) = row[0], case .integer(let last) = row[1], case .integer(let changes) = row[2],
+            case .blob(let checksum) = row[3], let id = Checksum(bytes: checksum), case .blob(let bytes) = row[4]
+        else { throw FerryError(.internalInconsistency, "The outbox holds an unreadable entry.") }
+        return OutboxEntry(
+            first: UInt64(first), last: UInt64(last), changes: Int(changes), checksum: id, bytes: Array(bytes))
+    }
+
+    func remove(first: UInt64) throws {
+        try connection.execute("DELETE FROM ferry_outbox WHERE first = ?", .integer(Int64(first)))
+    }
+
+    func count() throws -> Int { try connection.count("SELECT count(*) FROM ferry_outbox") }
+}

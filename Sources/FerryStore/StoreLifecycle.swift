@@ -1,0 +1,109 @@
+import FerryCore
+
+extension Store {
+    /// Begins to track the database: makes Ferry's tables and triggers, and notes every present row as new.
+    ///
+    /// - Parameter rowsAreOld: the rows' times are unknown, so that where a container has the same rows, its values
+    ///   win (`ferry join`). Otherwise they are as of now (`ferry init`).
+    /// - Returns: the tables that are left out, and why.
+    /// - Throws: `alreadyTracked`, `invalidArgument`, `unsupportedTable`; nothing is changed then.
+    public func beginTracking(
+        _ identity: StoreIdentity, _ selection: TableSelection, rowsAreOld: Bool = false
+    ) throws -> [LeftOutTable] {
+        try writeAsFerry { connection in
+            if let present = try Self.identity(connection) {
+                throw FerryError(
+                    .alreadyTracked,
+                    "The database belongs to the container at \(present.containerPath) already. "
+                        + "Run `ferry leave` first if it is to belong to another.")
+            }
+            let tracking = Tracking(connection, clock: clock, random: random)
+            return (try tracking.begin(identity, selection, rowsAreOld: rowsAreOld), [])
+        }
+    }
+
+    /// Which tables would travel and which would not; nothing is changed.
+    public func trackingPlan(
+        _ selection: TableSelection
+    ) throws -> (tracked: [TrackedTableRecord], leftOut: [LeftOutTable]) {
+        try read { connection in
+            let plan = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
+            return (plan.tracked, plan.leftOut)
+        }
+    }
+
+    /// Stops tracking and removes everything of Ferry's, the key-value store included. The app's rows stay.
+    public func endTracking() throws {
+        try writeAsFerry { connection in
+            guard try Self.identity(connection) != nil else { throw Self.notTracked }
+            try Tracking(connection, clock: clock, random: random).end()
+            return ((), [])
+        }
+    }
+
+    /// The rows that joined with an unknown time and lost to a deletion that the container held: written again, as of
+    /// now, so that joining loses nothing that this database had.
+    /// - Returns: their number.
+    public func reviveOldRowsLostToDeletions() throws -> Int {
+        try access { access in
+            var revived = 0
+            var tables: Set<Int> = []
+            for table in access.registry.parentsFirst where table.isLocal {
+                let count = try OldRowRevival(access, table).run()
+                if count > 0 { tables.insert(table.id) }
+                revived += count
+            }
+            return (revived, tables.map { access.registry[$0].name })
+        }
+    }
+}
+
+/// Shows again what a join would otherwise take away, and notes it for the next flush.
+struct OldRowRevival {
+    let access: StoreAccess
+    let table: TrackedTable
+
+    init(_ access: StoreAccess, _ table: TrackedTable) {
+        self.access = access
+        self.table = table
+    }
+
+    func run() throws -> Int {
+        let connection = access.connection
+        var lost: [ObjectID] = []
+        try connection.forEachRow(
+            """
+            SELECT object FROM \(table.objectTable)
+            WHERE inserted = ?1 AND inserted_by = ?2 AND deleted IS NOT NULL AND shown = 0
+            """,
+            [
+                .integer(Int64(bitPattern: CaptureHistory.unknownTime.rawValue)),
+                .integer(Int64(try access.devices.number(of: access.device))),
+            ]
+        ) { if let id: ObjectID = $0.id(0) { lost.append(id) } }
+        var revived = 0
+        for object in lost {
+            let state = try access.objects(of: table.id).load(object)
+            let writer = RowWriter(table, access)
+            var values: [(column: Int, value: FieldValue)] = []
+            for (column, value) in state.kept.fields.sorted(by: { $0.key < $1.key }) where table.columns[column].isLocal {
+                guard let local = try Travelling(access).local(value, table.columns[column]) else { continue }
+                values.append((column, local))
+            }
+            let key = table.isMapped ? try writer.allocateKey(wish: state.kept.key) : nil
+            if try writer.insert(key: key, values) != nil { continue }
+            let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
+            let keys: [FieldValue] =
+                try key.map { [$0] }
+                ?? table.keyColumnIDs.map { column in
+                    try Travelling(access).local(state.kept.fields[column] ?? .null, table.columns[column]) ?? .null
+                }
+            let places = keys.map { _ in "?" }.joined(separator: ", ")
+            try connection.execute(
+                "INSERT INTO ferry_pending(\"table\", event, at, \(slots)) "
+                    + "VALUES (\(table.id), \(PendingEvent.insert.rawValue), julianday('now'), \(places))", keys)
+            revived += 1
+        }
+        return revived
+    }
+}

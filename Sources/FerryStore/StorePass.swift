@@ -1,0 +1,161 @@
+import FerryCore
+import FerryMerge
+
+/// What one transaction of a sync did to the store.
+public struct PassOutcome: Sendable {
+    /// Changes packed into the outbox.
+    public var packed = 0
+    /// Changes replayed, and the conflicts that they brought.
+    public var replayed = 0
+    public var conflicts = 0
+    /// Devices whose clocks are more than `HybridClock.maximumLeadMilliseconds` ahead.
+    public var devicesAhead: Set<DeviceID> = []
+    /// New rows with a NULL in their key, which stay on this device.
+    public var rowsWithoutKey = 0
+
+    public init() {}
+}
+
+/// Makes a segment of a changeset; given by the layer that knows the format.
+/// The second argument is the checksum of the segment before, `nil` for the first.
+public typealias SegmentSealer = (Changeset, Checksum?) throws -> OutboxEntry
+
+extension Store {
+    /// Packs what is pending and then replays changesets of other devices, in one transaction.
+    ///
+    /// Local changes are always packed first, so that they get times of their own and replay meets them as state.
+    /// - Parameters:
+    ///   - incoming: consecutive for each device, following what was replayed before; others are refused.
+    ///   - seal: makes segments of the changesets packed.
+    public func pass(replaying incoming: [Changeset], seal: SegmentSealer) throws -> PassOutcome {
+        for changeset in incoming { try enter(tablesOf: changeset) }
+        return try access { access in
+            var outcome = PassOutcome()
+            var clock = try access.hybridClock()
+            var touched: Set<Int> = []
+            try pack(access, &clock, &outcome, seal, &touched)
+            if !incoming.isEmpty {
+                try checkSequence(incoming, access)
+                let replay = try ChangesetApplier(access).apply(incoming, &clock)
+                outcome.replayed = replay.changes
+                outcome.conflicts = replay.conflicts
+                outcome.devicesAhead = replay.devicesAhead
+                touched.formUnion(replay.tables)
+            }
+            try access.save(clock)
+            return (outcome, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
+        }
+    }
+
+    private func pack(
+        _ access: StoreAccess, _ clock: inout HybridClock, _ outcome: inout PassOutcome, _ seal: SegmentSealer,
+        _ tables: inout Set<Int>
+    ) throws {
+        var hasMore = true
+        while hasMore {
+            let captured = try ChangeCapture(access).takePendingChanges(&clock)
+            hasMore = captured?.hasMore ?? false
+            outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
+            let isSchemaNews = try access.meta.integer(.schemaUnsent) == 1
+            let changes = captured?.tables ?? []
+            if changes.isEmpty && !isSchemaNews { continue }
+            let schema =
+                isSchemaNews
+                ? try SchemaRecorder(connection: access.connection).record(
+                    access.registry.parentsFirst.filter(\.isLocal).map {
+                        TrackedTableRecord(name: $0.name, identity: $0.identity)
+                    }) : nil
+            try stage(changes, schema: schema, time: captured?.time ?? clock.tick(), access, seal, &outcome)
+            try access.meta.set(.schemaUnsent, 0)
+            if let captured {
+                try RowMaintenance(access).settle(captured.touched)
+                tables.formUnion(captured.touched.map(\.table))
+            }
+        }
+    }
+
+    private func stage(
+        _ tables: [TableChanges], schema: SchemaRecord?, time: HybridTime, _ access: StoreAccess,
+        _ seal: SegmentSealer, _ outcome: inout PassOutcome
+    ) throws {
+        let connection = access.connection
+        let vector = try access.versionVector()
+        let own = vector[access.device]
+        var context = vector.positions
+        context[access.device] = nil
+        let sequence = own.sequence + 1
+        let sortedTables = tables.map { changes -> TableChanges in
+            var sorted = changes
+            sorted.operations.sort { $0.object != $1.object ? $0.object < $1.object : $0.time < $1.time }
+            return sorted
+        }
+        let changeset = Changeset(
+            device: access.device, sequence: sequence, time: time, context: VersionVector(context), schema: schema,
+            tables: sortedTables)
+        let previous = try connection.firstValue("SELECT checksum FROM ferry_device WHERE id = ?", .blob(access.device.bytes[...]))
+        var checksum: Checksum?
+        if case .blob(let bytes)? = previous { checksum = Checksum(bytes: bytes) }
+        let entry = try seal(changeset, checksum)
+        try Outbox(connection).stage(entry)
+        try ContextLog(access).record(changeset.context, of: access.device, after: own.time)
+        try connection.execute(
+            "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?", .integer(Int64(sequence)),
+            .integer(Int64(bitPattern: time.rawValue)), .blob(entry.checksum.bytes[...]), .blob(access.device.bytes[...]))
+        outcome.packed += changeset.operationCount
+    }
+
+    private func checkSequence(_ incoming: [Changeset], _ access: StoreAccess) throws {
+        var expected = try access.versionVector()
+        for changeset in incoming {
+            let next = expected[changeset.device].sequence + 1
+            guard changeset.sequence == next, changeset.device != access.device else {
+                throw FerryError(
+                    .internalInconsistency,
+                    "Changeset \(changeset.sequence) was to be replayed where \(next) is next.",
+                    device: changeset.device, sequence: changeset.sequence)
+            }
+            expected.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
+        }
+    }
+
+    /// Enters tables and columns of a peer that the registry has not heard of, in a transaction of their own.
+    private func enter(tablesOf changeset: Changeset) throws {
+        let isNews = try read { connection -> Bool in
+            for changes in changeset.tables {
+                let number = try connection.count("SELECT number FROM ferry_table WHERE name = ?", .text(changes.name))
+                if number == 0 { return true }
+                for column in changes.columns {
+                    let known = try connection.count(
+                        "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ?", .integer(Int64(number)),
+                        .text(column))
+                    if known == 0 { return true }
+                }
+            }
+            return false
+        }
+        if !isNews { return }
+        try writeAsFerry { connection in
+            for changes in changeset.tables {
+                if SchemaReader.isOwn(changes.name) || changes.name.lowercased().hasPrefix("sqlite_") {
+                    throw FerryError(
+                        .damagedFile, "A changeset names the table \(changes.name), which cannot travel.",
+                        device: changeset.device, sequence: changeset.sequence)
+                }
+                try Registry.register(changes.name, changes.identity, columns: changes.columns, in: connection)
+            }
+            return ((), [])
+        }
+    }
+
+    // MARK: Outbox
+
+    /// The oldest segment that waits to be published, after a sequence number.
+    public func outboxEntry(after sequence: UInt64 = 0) throws -> OutboxEntry? {
+        try read { try Outbox($0).entry(after: sequence) }
+    }
+
+    /// Forgets a segment that is in the container.
+    public func removeFromOutbox(first: UInt64) throws {
+        try write { try Outbox($0).remove(first: first) }
+    }
+}

@@ -1,0 +1,109 @@
+import FerryCore
+
+/// What the store knows of itself: counts and positions, for `ferry status` and for a device's head.
+public struct StoreStatus: Sendable {
+    public struct TableCount: Sendable {
+        public var name: String
+        public var identity: TableIdentity
+        /// Objects that are alive, hidden ones included.
+        public var objects: Int
+        /// Whether this database has the table.
+        public var isLocal: Bool
+    }
+
+    public struct Device: Sendable {
+        public var id: DeviceID
+        public var name: String
+        public var position: LogPosition
+        public var isSelf: Bool
+    }
+
+    public struct Exceptional: Sendable {
+        public var table: String
+        public var kind: ExceptionKind
+        public var reason: String
+        public var count: Int
+    }
+
+    public var tables: [TableCount]
+    public var leftOut: [LeftOutTable]
+    public var devices: [Device]
+    /// Notes that no flush has packed yet, and segments that wait to be published.
+    public var pendingNotes: Int
+    public var outboxSegments: Int
+    public var outboxChanges: Int
+    public var hidden: Int
+    public var exceptional: [Exceptional]
+    public var conflicts: Int
+    /// The checksum of the last segment packed.
+    public var lastChecksum: Checksum?
+}
+
+extension Store {
+    /// Reads the store's status in one transaction.
+    /// - Parameter counting: whether to count objects, which reads the whole state.
+    public func status(counting: Bool = true) throws -> StoreStatus {
+        try readAccess { access in
+            let connection = access.connection
+            let schema = try SchemaReader(connection: connection).read()
+            let plan = try Tracking(connection, clock: clock, random: random).plan(schema)
+            var tables: [StoreStatus.TableCount] = []
+            for table in access.registry.tables.values.sorted(by: { foldedName($0.name) < foldedName($1.name) }) {
+                if SchemaReader.trackedOwnTables.contains(table.name) { continue }
+                let objects =
+                    counting ? try connection.count("SELECT count(*) FROM \(table.objectTable) WHERE shown <> 0") : 0
+                tables.append(.init(name: table.name, identity: table.identity, objects: objects, isLocal: table.isLocal))
+            }
+            var exceptional: [StoreStatus.Exceptional] = []
+            try connection.forEachRow(
+                "SELECT \"table\", kind, reason, count(*) FROM ferry_exception GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+            ) { row in
+                exceptional.append(
+                    .init(
+                        table: access.registry.tables[row.int(0)]?.name ?? "?",
+                        kind: ExceptionKind(rawValue: row.int(1)) ?? .refused, reason: row.string(2), count: row.int(3)))
+            }
+            return StoreStatus(
+                tables: tables, leftOut: plan.leftOut, devices: try Self.devices(access),
+                pendingNotes: try connection.count("SELECT count(*) FROM ferry_pending"),
+                outboxSegments: try Outbox(connection).count(),
+                outboxChanges: try connection.count("SELECT coalesce(sum(changes), 0) FROM ferry_outbox"),
+                hidden: exceptional.filter(\.kind.isHidden).reduce(0) { $0 + $1.count }, exceptional: exceptional,
+                conflicts: try ConflictLog(access).count(), lastChecksum: try Self.lastChecksum(access))
+        }
+    }
+
+    private static func devices(_ access: StoreAccess) throws -> [StoreStatus.Device] {
+        var devices: [StoreStatus.Device] = []
+        try access.connection.forEachRow("SELECT id, name, sequence, time FROM ferry_device ORDER BY number") { row in
+            guard let id: DeviceID = row.id(0) else { return }
+            let position = LogPosition(
+                sequence: UInt64(row.integer(2)), time: HybridTime(rawValue: UInt64(bitPattern: row.integer(3))))
+            devices.append(.init(id: id, name: row.string(1), position: position, isSelf: id == access.device))
+        }
+        return devices
+    }
+
+    private static func lastChecksum(_ access: StoreAccess) throws -> Checksum? {
+        let value = try access.connection.firstValue(
+            "SELECT checksum FROM ferry_device WHERE id = ?", .blob(access.device.bytes[...]))
+        if case .blob(let bytes)? = value { return Checksum(bytes: bytes) }
+        return nil
+    }
+
+    /// What is replayed of every device's log, this device's own included: read on every pass, so nothing else is.
+    public func versionVector() throws -> VersionVector {
+        try readAccess { try $0.versionVector() }
+    }
+
+    /// Notes the name under which a device presents itself.
+    public func noteName(_ name: String, of device: DeviceID) throws {
+        try write { connection in
+            try connection.execute(
+                """
+                INSERT INTO ferry_device(id, name, sequence, time) VALUES (?1, ?2, 0, 0)
+                ON CONFLICT(id) DO UPDATE SET name = excluded.name WHERE name <> excluded.name
+                """, .blob(device.bytes[...]), .text(name))
+        }
+    }
+}
