@@ -71,6 +71,27 @@ public final class FolderBackend: ContainerBackend {
 
     // MARK: Writing
 
+    /// Creates the folder where it is missing, durably, below a parent that is there.
+    func createRoot() throws {
+        if try fileSystem.item(at: path("")) == .missing {
+            let parent = root.lastIndex(of: "/").map { String(root[...$0]) } ?? "./"
+            guard try fileSystem.item(at: parent) == .directory else {
+                throw FerryError(
+                    .containerMissing, "The folder \(parent) is not there; is it mounted? Nothing was created.",
+                    path: parent)
+            }
+            try fileSystem.createDirectory(at: root)
+            try fileSystem.synchronizeDirectory(at: parent)
+        }
+        try checkRoot()
+    }
+
+    /// Creates a directory below the root, durably, while the marker is there.
+    func createDirectory(_ name: String) throws {
+        try check(name)
+        try prepare(name)
+    }
+
     public func writeOnce(_ name: String, _ bytes: [UInt8]) throws {
         try check(name)
         let directory = Self.directory(of: name)
