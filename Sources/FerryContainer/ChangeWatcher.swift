@@ -22,7 +22,7 @@ public protocol ChangeWatching: Sendable {
     var deliversEvents: Bool { get }
 
     /// Watches exactly these directories, without those below them. One that is missing is watched once it appears,
-    /// from the next wait on.
+    /// from the next wait on. What changed before the call is not told: call it, then look, then wait.
     func setDirectories(_ paths: [String])
 
     /// Blocks until something changes, somebody wakes it or the time is over; what happened since the last wait counts.
@@ -82,7 +82,7 @@ public final class ChangeWatcher: ChangeWatching {
 
     public func setDirectories(_ paths: [String]) {
         self.paths.withLock { $0 = paths }
-        // What is in them now, the caller is about to look at.
+        // What is in them now is found by the look that follows.
         _ = events?.update(paths)
     }
 

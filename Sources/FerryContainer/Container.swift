@@ -16,6 +16,7 @@ public struct Container: Sendable {
     /// Where the bytes are.
     public let backend: any ContainerBackend
 
+    /// Which container it is.
     public var id: ContainerID { details.id }
     /// What people call it.
     public var name: String { details.name }

@@ -21,9 +21,11 @@ public struct ContainerDescription: Hashable, Sendable {
 
     /// From 1 to `currentFormat`.
     public let format: Int
+    /// Minted when the container was created.
     public let id: ContainerID
     /// What people call it.
     public let name: String
+    /// How its content is protected.
     public let sealing: Sealing
     /// When it was created, in milliseconds since the Unix epoch.
     public let createdMilliseconds: Int64

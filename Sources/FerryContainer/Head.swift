@@ -16,7 +16,9 @@ public struct Head: Hashable, Sendable {
     /// The most acknowledgements.
     public static let maximumAcknowledgements = 4096
 
+    /// The container that it is written into.
     public var container: ContainerID
+    /// The device that it speaks of, and that writes it.
     public var device: DeviceID
     /// What people call the device.
     public var deviceName: String
@@ -33,6 +35,7 @@ public struct Head: Hashable, Sendable {
     /// The version of the software that wrote it. For people only.
     public var softwareVersion: String
 
+    /// Describes a device that has published nothing, unless told otherwise. Limits are checked when it is encoded.
     public init(
         container: ContainerID, device: DeviceID, deviceName: String, position: LogPosition = .none,
         lastSegmentFirst: UInt64 = 0, lastSegmentChecksum: Checksum = Checksum(high: 0, low: 0),

@@ -12,6 +12,7 @@ public struct PosixFileSystem: FileSystem {
     /// How often an operation is begun again when an NFS server has replaced the file under it (ESTALE).
     private static let maximumStaleAttempts = 3
 
+    /// Uses the file system of this process.
     public init() {}
 
     public func readFile(at path: String, maximumBytes: Int) throws -> [UInt8]? {

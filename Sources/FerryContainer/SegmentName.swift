@@ -81,5 +81,6 @@ extension SegmentName: Comparable {
 }
 
 extension SegmentName: CustomStringConvertible {
+    /// The name as a file has it.
     public var description: String { fileName }
 }

@@ -12,11 +12,13 @@ public struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertibl
     /// The value of `errno`.
     public let number: Int32
 
+    /// Records the value of `errno` after a call.
     public init(call: String, number: Int32) {
         self.call = call
         self.number = number
     }
 
+    /// The call, and the system's words for the error.
     public var description: String { "\(call): \(String(cString: strerror(number)))" }
 
     /// The error to throw: what was attempted where, why it failed, and what a person can do.
