@@ -41,14 +41,12 @@ public final class FolderBackend: ContainerBackend {
     // MARK: Reading
 
     public func checkRoot() throws {
-        switch try fileSystem.item(at: path("")) {
-        case .directory: return
-        case .missing:
-            throw FerryError(
-                .containerMissing, "The folder \(root) is not there; is it mounted? Nothing was changed.", path: root)
-        case .file, .other:
+        if try fileSystem.item(at: path("")) == .directory { return }
+        guard try fileSystem.item(at: root) == .missing else {
             throw FerryError(.containerMissing, "\(root) is not a folder. Name the container's folder.", path: root)
         }
+        throw FerryError(
+            .containerMissing, "The folder \(root) is not there; is it mounted? Nothing was changed.", path: root)
     }
 
     public func list(_ directory: String, after name: String?) throws -> [String] {
@@ -73,7 +71,7 @@ public final class FolderBackend: ContainerBackend {
 
     /// Creates the folder where it is missing, durably, below a parent that is there.
     func createRoot() throws {
-        if try fileSystem.item(at: path("")) == .missing {
+        if try fileSystem.item(at: root) == .missing {
             let parent = root.lastIndex(of: "/").map { String(root[...$0]) } ?? "./"
             guard try fileSystem.item(at: parent) == .directory else {
                 throw FerryError(

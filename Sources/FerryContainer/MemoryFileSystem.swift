@@ -59,6 +59,11 @@ public final class MemoryFileSystem: FileSystem {
         state.withLock { $0.fault = (fault, steps) }
     }
 
+    /// Forgets an injected fault that has not come about.
+    public func removeFault() {
+        state.withLock { $0.fault = nil }
+    }
+
     /// Makes every step fail, as on a full or read-only disk, or succeed again.
     public func setRefusesWrites(_ refuses: Bool) {
         state.withLock { $0.refusesWrites = refuses }
