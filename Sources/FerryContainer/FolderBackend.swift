@@ -42,7 +42,8 @@ public final class FolderBackend: ContainerBackend {
 
     public func checkRoot() throws {
         if try fileSystem.item(at: path("")) == .directory { return }
-        guard try fileSystem.item(at: root) == .missing else {
+        // A symbolic link that leads nowhere leads to a disk that is not mounted.
+        if case .file = try fileSystem.item(at: root) {
             throw FerryError(.containerMissing, "\(root) is not a folder. Name the container's folder.", path: root)
         }
         throw FerryError(
