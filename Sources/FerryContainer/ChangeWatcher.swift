@@ -3,7 +3,6 @@ import Glibc
 #elseif canImport(Darwin)
 import Darwin
 #endif
-import FerryCore
 
 /// Why a wait for changes ended.
 public enum WakeReason: Hashable, Sendable {

@@ -56,7 +56,8 @@ public struct ContainerDescription: Hashable, Sendable {
         guard version.format <= Self.currentFormat else {
             throw FerryError(
                 .containerTooNew,
-                "The container has format \(version.format), this Ferry knows up to \(Self.currentFormat). Update Ferry.")
+                "The container has format \(version.format), this Ferry knows up to \(Self.currentFormat). Update Ferry."
+            )
         }
         guard let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)),
             let id = ContainerID(record.id), !record.name.isEmpty, record.name.utf8.count <= Self.maximumNameBytes

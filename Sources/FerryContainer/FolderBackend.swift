@@ -33,7 +33,8 @@ public final class FolderBackend: ContainerBackend {
     {
         var root = Substring(root)
         while root.count > 1, root.last == "/" { root.removeLast() }
-        self.root = String(root)
+        // An empty path, with a slash after it, would be the root of the whole file system.
+        self.root = root.isEmpty ? "." : String(root)
         self.fileSystem = fileSystem
         self.random = random
     }

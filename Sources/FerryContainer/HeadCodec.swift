@@ -49,7 +49,8 @@ extension Head {
             throw ByteReader.malformed("it is not a head")
         }
         let content = bytes.dropLast(Self.checksumLength)
-        guard content.withUnsafeBytes(ContentHash.checksum).bytes.elementsEqual(bytes.suffix(Self.checksumLength)) else {
+        guard content.withUnsafeBytes(ContentHash.checksum).bytes.elementsEqual(bytes.suffix(Self.checksumLength))
+        else {
             throw ByteReader.malformed("its checksum is wrong")
         }
         reader = ByteReader(content.dropFirst(Self.magic.count + 1))

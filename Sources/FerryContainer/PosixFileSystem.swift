@@ -1,9 +1,10 @@
+import FerryCore
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Darwin)
 import Darwin
 #endif
-import FerryCore
 
 /// The operating system's files.
 ///

@@ -1,9 +1,10 @@
+import FerryCore
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Darwin)
 import Darwin
 #endif
-import FerryCore
 
 /// Says which system call failed, and how; the cause of a `FerryError` with code `inputOutput`.
 public struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -141,6 +141,12 @@ final class FolderBackendTests: XCTestCase {
         XCTAssertEqual(try folder.names("elsewhere"), ["head", "segments"])
     }
 
+    func testAnEmptyPathIsTheWorkingDirectoryAndNeverTheRoot() {
+        XCTAssertEqual(FolderBackend(root: "").localPath("container.json"), "./container.json")
+        XCTAssertEqual(FolderBackend(root: "/").localPath("container.json"), "/container.json")
+        XCTAssertEqual(FolderBackend(root: "a//").localPath("container.json"), "a/container.json")
+    }
+
     func testTheContainersFolderItselfMayBeASymbolicLink() throws {
         let folder = try TemporaryFolder()
         let container = try Container.create(at: folder.path("c"), name: "Test")
