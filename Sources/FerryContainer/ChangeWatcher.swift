@@ -1,0 +1,134 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Why a wait for changes ended.
+public enum WakeReason: Hashable, Sendable {
+    /// Something happened in a watched directory, or may have happened: events merge, and can be lost altogether.
+    case changed
+    /// Somebody called `wake`.
+    case woken
+    case timedOut
+}
+
+/// Lets a thread sleep until a directory changes. Its news is a reason to look, never a fact to rely on; polling is
+/// what correctness rests on.
+public protocol ChangeWatching: Sendable {
+    /// Whether changes that other processes of this computer make are told. Never true of those made on another one,
+    /// which network folders do not tell.
+    var deliversEvents: Bool { get }
+
+    /// Watches exactly these directories, without those below them. One that is missing is watched once it appears,
+    /// from the next wait on. What changed before the call is not told: call it, then look, then wait.
+    func setDirectories(_ paths: [String])
+
+    /// Blocks until something changes, somebody wakes it or the time is over; what happened since the last wait counts.
+    /// For one thread at a time.
+    /// - Parameter timeoutMilliseconds: 0 looks and returns; a negative number waits for ever.
+    func wait(timeoutMilliseconds: Int) -> WakeReason
+
+    /// Ends the present wait, or else the next one. From any thread, any number of times.
+    func wake()
+}
+
+/// What tells a `ChangeWatcher` about changes: inotify on Linux. The place for kqueue or FSEvents on Apple's systems.
+protocol ChangeEventSource: Sendable {
+    /// A descriptor that poll(2) finds readable when there is something to drain.
+    var descriptor: Int32 { get }
+    /// Watches exactly these directories.
+    /// - Returns: whether one that was missing has appeared, so that what is in it is news.
+    func update(_ paths: [String]) -> Bool
+    /// Takes all events that are there; never blocks.
+    /// - Returns: whether any of them is of interest.
+    func drain() -> Bool
+}
+
+/// Waits for changes by the operating system's events and by `wake`, in poll(2): no busy loop, no polling of its own.
+///
+/// Where the system offers no events, or refuses to give more, only `wake` and the time-out end a wait.
+public final class ChangeWatcher: ChangeWatching {
+    private let events: (any ChangeEventSource)?
+    /// A pipe whose reading end is readable once `wake` was called; -1 where the system has no descriptors left.
+    private let wakeReader: Int32
+    private let wakeWriter: Int32
+    private let paths = Locked<[String]>([])
+
+    /// Begins without directories.
+    public init() {
+        #if canImport(Glibc)
+        events = InotifySource()
+        #else
+        events = nil
+        #endif
+        var ends: [Int32] = [-1, -1]
+        if pipe(&ends) == 0 {
+            for end in ends {
+                _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+                _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            }
+        }
+        (wakeReader, wakeWriter) = (ends[0], ends[1])
+    }
+
+    deinit {
+        if wakeReader >= 0 { close(wakeReader) }
+        if wakeWriter >= 0 { close(wakeWriter) }
+    }
+
+    public var deliversEvents: Bool { events != nil }
+
+    public func setDirectories(_ paths: [String]) {
+        self.paths.withLock { $0 = paths }
+        // What is in them now is found by the look that follows.
+        _ = events?.update(paths)
+    }
+
+    public func wait(timeoutMilliseconds: Int) -> WakeReason {
+        let start = Self.monotonicMilliseconds()
+        // Directories that were missing, or were deleted and made again, may be there now.
+        if let events, events.update(paths.withLock { $0 }) { return .changed }
+        while true {
+            var remaining: Int32 = -1
+            if timeoutMilliseconds >= 0 {
+                let passed = Self.monotonicMilliseconds() - start
+                remaining = Int32(clamping: max(Int64(timeoutMilliseconds) - passed, 0))
+            }
+            // poll(2) ignores descriptors below zero.
+            var descriptors = [
+                pollfd(fd: wakeReader, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: events?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+            ]
+            let ready = poll(&descriptors, 2, remaining)
+            if ready < 0 {
+                if errno == EINTR { continue }
+                // Out of memory: no reason to stop, and the caller's next look finds what there is.
+                return .timedOut
+            }
+            if ready == 0 { return .timedOut }
+            if descriptors[0].revents != 0, emptyWakePipe() { return .woken }
+            if descriptors[1].revents != 0, let events, events.drain() { return .changed }
+        }
+    }
+
+    public func wake() {
+        // A full pipe wakes as well as one byte does.
+        var byte: UInt8 = 1
+        _ = write(wakeWriter, &byte, 1)
+    }
+
+    /// Takes every byte, so that any number of wakes ends one wait.
+    private func emptyWakePipe() -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 512)
+        var found = false
+        while read(wakeReader, &buffer, buffer.count) > 0 { found = true }
+        return found
+    }
+
+    private static func monotonicMilliseconds() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

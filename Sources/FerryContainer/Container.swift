@@ -1,0 +1,233 @@
+import FerryCore
+
+/// The shared place through which the devices of a database exchange their logs (Docs/Format.md, "Container").
+///
+/// A device writes only below its own directory. Nothing but heads is ever replaced. What is absent was never deleted:
+/// it is not mounted, not synced yet, or lost, and no method here creates a container's folders where its marker is
+/// missing. A value without state of its own; safe to use from any thread. One process at a time publishes for a
+/// device.
+public struct Container: Sendable {
+    /// The largest segment that is read or written, in bytes.
+    public static let maximumSegmentBytes = 256 * 1024 * 1024
+    static let devicesDirectory = "devices"
+
+    /// What `container.json` says.
+    public let details: ContainerDescription
+    /// Where the bytes are.
+    public let backend: any ContainerBackend
+
+    /// Which container it is.
+    public var id: ContainerID { details.id }
+    /// What people call it.
+    public var name: String { details.name }
+
+    // MARK: Creating and opening
+
+    /// Creates a container in a folder, and the folder where it is missing; files of other kinds in it do not matter.
+    /// - Throws: `containerMissing` where the folder's parent is not there, `containerExists` where the folder is a
+    ///   container, or was one and lost its marker, `invalidArgument` for an impossible name, `inputOutput`.
+    public static func create(
+        at path: String, name: String, fileSystem: any FileSystem = PosixFileSystem(),
+        clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()
+    ) throws -> Container {
+        let details = try ContainerDescription(
+            id: random.makeID(), name: name, createdMilliseconds: clock.milliseconds())
+        let backend = FolderBackend(root: path, fileSystem: fileSystem, random: random)
+        try backend.createRoot()
+        let existing = try backend.list("", after: nil)
+        if existing.contains(ContainerDescription.fileName) {
+            throw FerryError(
+                .containerExists, "The folder \(path) holds a container already. Join it, or choose another folder.",
+                path: path)
+        }
+        if existing.contains(devicesDirectory) {
+            throw FerryError(
+                .containerExists,
+                "The folder \(path) looks like a container whose \(ContainerDescription.fileName) is missing. "
+                    + "Wait until it is synced, or choose another folder.", path: path)
+        }
+        let bytes = try details.encoded()
+        try backend.writeOnce(ContainerDescription.fileName, bytes)
+        // Of two processes that create it at once, the later one's marker stays; the other one finds that out here.
+        let container = try open(backend, expecting: details.id)
+        try backend.createDirectory(devicesDirectory)
+        return container
+    }
+
+    /// Opens the container in a folder; changes nothing.
+    /// - Parameter id: the container that the database belongs to, if it belongs to one.
+    /// - Throws: `containerMissing` where the folder is not there, `containerEmpty` where it has no marker,
+    ///   `containerMismatch` where it is another container, `containerTooNew`, `damagedFile`, `inputOutput`.
+    ///   Wait for the disk or the syncer after the first two; the others need a person.
+    public static func open(
+        at path: String, expecting id: ContainerID? = nil, fileSystem: any FileSystem = PosixFileSystem(),
+        random: any RandomSource = SystemRandom()
+    ) throws -> Container {
+        try open(FolderBackend(root: path, fileSystem: fileSystem, random: random), expecting: id)
+    }
+
+    /// Opens the container in any place; as `open(at:expecting:fileSystem:random:)`.
+    public static func open(_ backend: any ContainerBackend, expecting id: ContainerID? = nil) throws -> Container {
+        let details = try readDescription(in: backend)
+        if let id, details.id != id {
+            throw FerryError(
+                .containerMismatch,
+                "This is the container \"\(details.name)\" (\(details.id)), not the one that the database belongs to "
+                    + "(\(id)). Mount or name the right one.", path: backend.localPath(""))
+        }
+        return Container(details: details, backend: backend)
+    }
+
+    /// Makes sure that the container is still there and still the same one. Call it at the start of each pass; it
+    /// costs one small read.
+    /// - Throws: as `open(at:expecting:fileSystem:random:)`.
+    public func checkReachable() throws {
+        _ = try Self.open(backend, expecting: id)
+    }
+
+    private static func readDescription(in backend: any ContainerBackend) throws -> ContainerDescription {
+        let name = ContainerDescription.fileName
+        try backend.checkRoot()
+        do {
+            guard let bytes = try backend.read(name, maximumBytes: ContainerDescription.maximumBytes) else {
+                throw ContainerDescription.missing(
+                    in: backend.localPath("") ?? "", isEmpty: try backend.list("", after: nil).isEmpty)
+            }
+            return try ContainerDescription(decoding: bytes)
+        } catch let error as FerryError {
+            throw error.locating(backend.localPath(name), limitMeansDamage: true)
+        }
+    }
+
+    // MARK: Devices and their segments
+
+    /// Lists the devices that have a directory, in ascending order; other names are ignored.
+    /// - Throws: as `checkReachable`, so that no devices and no container are never confused.
+    public func devices() throws -> [DeviceID] {
+        let names = try backend.list(Self.devicesDirectory, after: nil)
+        if names.isEmpty { try checkReachable() }
+        return names.compactMap { name in
+            guard name.utf8.count == 32, let device = DeviceID(name), device.hex == name else { return nil }
+            return device
+        }.sorted()
+    }
+
+    /// Writes a segment into a device's own directory. Durable when it returns; publishing it again has no effect,
+    /// and mends a file that was damaged since.
+    /// - Throws: `invalidArgument` where the name's hash is not the bytes' own, `limitExceeded` above
+    ///   `maximumSegmentBytes`; otherwise as `ContainerBackend.writeOnce`. Try again later: nothing half-written is
+    ///   visible.
+    public func publish(_ segment: [UInt8], name: SegmentName, of device: DeviceID) throws {
+        guard name.matches(ContentHash.checksum(segment)) else {
+            throw FerryError(.invalidArgument, "The segment \(name) has another checksum than its name.")
+        }
+        guard segment.count <= Self.maximumSegmentBytes else {
+            throw FerryError(
+                .limitExceeded, "The segment \(name) is longer than \(Self.maximumSegmentBytes) bytes. Split it.",
+                device: device)
+        }
+        let path = Self.segmentsDirectory(of: device) + "/" + name.fileName
+        do {
+            try backend.writeOnce(path, segment)
+        } catch let error as FerryError where error.code == .damagedFile {
+            // The name holds the checksum of these bytes, so other bytes under it can only be damage.
+            try backend.replace(path, segment)
+        }
+    }
+
+    /// Lists the segments of a device that hold changesets after a sequence number, in ascending order. Names that are
+    /// not exactly a segment's are ignored; segments that were rolled up can overlap.
+    /// - Throws: `limitExceeded` for an absurd number of files, `damagedFile`, `inputOutput`: skip the device this time.
+    public func segments(of device: DeviceID, after sequence: UInt64 = 0) throws -> [SegmentName] {
+        try segmentFiles(of: device, after: sequence).filter { !$0.isCopy }.map(\.name)
+    }
+
+    /// Lists the segments of a device as `segments(of:after:)` does, and what look like a syncer's copies of some,
+    /// each after the proper name. Try copies where the log has a gap.
+    public func segmentFiles(of device: DeviceID, after sequence: UInt64 = 0) throws -> [SegmentFile] {
+        try locating(device, Self.segmentsDirectory(of: device)) {
+            try backend.list(Self.segmentsDirectory(of: device), after: nil)
+                .compactMap { SegmentFile(fileName: $0) }
+                .filter { $0.name.last > sequence }
+                .sorted()
+        }
+    }
+
+    /// Reads the bytes of a segment, unverified; `nil` where it is not there (any more): look again.
+    /// - Throws: `limitExceeded` above `maximumSegmentBytes`, `damagedFile`, `inputOutput`.
+    public func readSegment(_ name: SegmentName, of device: DeviceID) throws -> [UInt8]? {
+        try readSegment(SegmentFile(name), of: device)
+    }
+
+    /// Reads the bytes of a segment or a copy of one; as `readSegment(_:of:)` with a name.
+    public func readSegment(_ file: SegmentFile, of device: DeviceID) throws -> [UInt8]? {
+        let path = Self.segmentsDirectory(of: device) + "/" + file.fileName
+        return try locating(device, path) { try backend.read(path, maximumBytes: Self.maximumSegmentBytes) }
+    }
+
+    /// Removes a segment from a device's own directory, if it is there: for the log's author alone, once a rolled-up
+    /// segment or a snapshot is durable in its place.
+    public func removeSegment(_ name: SegmentName, of device: DeviceID) throws {
+        try backend.remove(Self.segmentsDirectory(of: device) + "/" + name.fileName)
+    }
+
+    // MARK: Heads
+
+    /// Writes a device's head in place of the one before. Publish first what it speaks of.
+    /// - Throws: `invalidArgument` for another container's head and for a head beyond its limits (`Head.encoded`);
+    ///   otherwise as `ContainerBackend.replace`.
+    public func writeHead(_ head: Head) throws {
+        guard head.container == id else {
+            throw FerryError(.invalidArgument, "The head belongs to another container.", device: head.device)
+        }
+        try backend.replace(Self.headName(of: head.device), head.encoded())
+    }
+
+    /// Reads a device's head; `nil` where there is none. A head is a hint: a missing, older or newer one than the
+    /// segments are is nothing unusual.
+    /// - Throws: `damagedFile`, `foreignFile`, `formatTooNew`, `inputOutput`; go by the segments then.
+    public func readHead(of device: DeviceID) throws -> Head? {
+        try locating(device, Self.headName(of: device), limitMeansDamage: true) {
+            try backend.read(Self.headName(of: device), maximumBytes: Head.maximumBytes).map { bytes in
+                try Head(decoding: bytes, container: id, device: device)
+            }
+        }
+    }
+
+    // MARK: Places
+
+    /// The folders to watch for the devices' news; those that are not there yet among them. Empty where the container
+    /// is in no local folder.
+    public func watchedDirectories(of devices: some Sequence<DeviceID>) -> [String] {
+        var names = ["", Self.devicesDirectory]
+        for device in devices { names += [Self.directory(of: device), Self.segmentsDirectory(of: device)] }
+        return names.compactMap { backend.localPath($0) }
+    }
+
+    static func directory(of device: DeviceID) -> String { devicesDirectory + "/" + device.hex }
+    static func segmentsDirectory(of device: DeviceID) -> String { directory(of: device) + "/segments" }
+    static func headName(of device: DeviceID) -> String { directory(of: device) + "/head" }
+
+    /// Adds the device and the path to what `body` throws.
+    private func locating<Result>(
+        _ device: DeviceID, _ name: String, limitMeansDamage: Bool = false, _ body: () throws -> Result
+    ) throws -> Result {
+        do {
+            return try body()
+        } catch let error as FerryError {
+            var located = error.locating(backend.localPath(name), limitMeansDamage: limitMeansDamage)
+            located.device = device
+            throw located
+        }
+    }
+}
+
+extension FerryError {
+    /// The same error with a path, unless it has one. A file of limited size that is larger is a damaged one.
+    fileprivate func locating(_ path: String?, limitMeansDamage: Bool) -> FerryError {
+        var error = self
+        if error.path == nil { error.path = path }
+        if limitMeansDamage, error.code == .limitExceeded { error.code = .damagedFile }
+        return error
+    }
+}

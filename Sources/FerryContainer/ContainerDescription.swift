@@ -1,0 +1,105 @@
+import FerryCore
+import Foundation
+
+/// What `container.json` says: which container this is. Written once, when the container is created; the file is also
+/// the marker by which a folder is known to be a container, and to be mounted (Docs/Format.md, "container.json").
+public struct ContainerDescription: Hashable, Sendable {
+    /// The name of the file in the container's folder.
+    public static let fileName = "container.json"
+    /// The format that this Ferry writes, and the latest that it reads.
+    public static let currentFormat = 1
+    /// A longer file is damaged, in bytes.
+    public static let maximumBytes = 64 * 1024
+    /// The longest name of a container, in bytes of UTF-8.
+    public static let maximumNameBytes = 256
+
+    /// How a container's content is protected.
+    public enum Sealing: String, Hashable, Sendable {
+        /// Checksums only.
+        case none
+    }
+
+    /// From 1 to `currentFormat`.
+    public let format: Int
+    /// Minted when the container was created.
+    public let id: ContainerID
+    /// What people call it.
+    public let name: String
+    /// How its content is protected.
+    public let sealing: Sealing
+    /// When it was created, in milliseconds since the Unix epoch.
+    public let createdMilliseconds: Int64
+
+    /// Describes a new container.
+    /// - Throws: `invalidArgument` for an empty name, or one longer than `maximumNameBytes`.
+    public init(id: ContainerID, name: String, createdMilliseconds: Int64) throws(FerryError) {
+        guard !name.isEmpty, name.utf8.count <= Self.maximumNameBytes else {
+            throw FerryError(
+                .invalidArgument, "A container's name has 1 to \(Self.maximumNameBytes) bytes; choose another.")
+        }
+        format = Self.currentFormat
+        self.id = id
+        self.name = name
+        sealing = .none
+        self.createdMilliseconds = createdMilliseconds
+    }
+
+    /// Reads the file's content.
+    /// - Throws: `containerTooNew` for a format or a sealing that this Ferry does not know, `damagedFile` for anything
+    ///   that is no such file. The caller adds the path.
+    public init(decoding bytes: [UInt8]) throws(FerryError) {
+        guard bytes.count <= Self.maximumBytes else { throw ByteReader.malformed("it is too long") }
+        // What a newer format puts into the file is unknown but for this number.
+        guard let version = try? JSONDecoder().decode(Version.self, from: Data(bytes)), version.format >= 1 else {
+            throw ByteReader.malformed("it is not a container's description")
+        }
+        guard version.format <= Self.currentFormat else {
+            throw FerryError(
+                .containerTooNew,
+                "The container has format \(version.format), this Ferry knows up to \(Self.currentFormat). Update Ferry."
+            )
+        }
+        guard let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)),
+            let id = ContainerID(record.id), !record.name.isEmpty, record.name.utf8.count <= Self.maximumNameBytes
+        else { throw ByteReader.malformed("it is not a container's description") }
+        guard let sealing = Sealing(rawValue: record.sealing) else {
+            throw FerryError(
+                .containerTooNew, "The container is sealed in a way that this Ferry does not know. Update Ferry.")
+        }
+        format = version.format
+        self.id = id
+        name = record.name
+        self.sealing = sealing
+        createdMilliseconds = record.created
+    }
+
+    /// The file's content: JSON with its keys in ascending order.
+    public func encoded() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        let record = Record(
+            created: createdMilliseconds, format: format, id: id.description, name: name, sealing: sealing.rawValue)
+        return try Array(encoder.encode(record)) + [UInt8(ascii: "\n")]
+    }
+
+    private struct Version: Decodable {
+        var format: Int
+    }
+
+    private struct Record: Codable {
+        var created: Int64
+        var format: Int
+        var id: String
+        var name: String
+        var sealing: String
+    }
+
+    /// The error for a folder without the file.
+    static func missing(in root: String, isEmpty: Bool) -> FerryError {
+        let what = isEmpty ? "is empty" : "holds no \(fileName)"
+        return FerryError(
+            .containerEmpty,
+            "The folder \(root) \(what). Is the disk mounted, and has the folder been synced? Nothing was changed.",
+            path: root)
+    }
+}

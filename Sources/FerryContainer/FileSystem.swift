@@ -1,0 +1,83 @@
+import FerryCore
+
+/// The file system as Ferry uses it: whole files, written once, made visible by a rename, and made durable on request.
+///
+/// Synchronous and stateless to the caller. `PosixFileSystem` is the live one; `MemoryFileSystem` models what a crash
+/// leaves, for tests and simulations. Every method throws `FerryError` with the path; what to do is in its message.
+/// No method follows a symbolic link in the last component of a path, unless the path ends in a slash.
+public protocol FileSystem: Sendable {
+    /// Reads a whole regular file, without ever blocking on a FIFO or a device.
+    ///
+    /// A file that grows meanwhile is cut off at the size it had, one that shrinks comes back shorter: both fail their
+    /// checksums, as incomplete files do.
+    /// - Parameter maximumBytes: what the caller is prepared to hold; nothing is allocated for a larger file.
+    /// - Returns: `nil` where there is no such file.
+    /// - Throws: `damagedFile` for what is not a regular file, `limitExceeded` for a larger file, `inputOutput`.
+    func readFile(at path: String, maximumBytes: Int) throws -> [UInt8]?
+
+    /// Lists the names in a directory in no particular order, without `.` and `..`, and without names that are not
+    /// UTF-8 (Ferry makes none).
+    /// - Returns: `nil` where there is no such directory.
+    /// - Throws: `damagedFile` for what is not a directory, `limitExceeded` for more than `maximumCount` names,
+    ///   `inputOutput`.
+    func entryNames(ofDirectoryAt path: String, maximumCount: Int) throws -> [String]?
+
+    /// Tells what lies at a path.
+    func item(at path: String) throws -> FileItem
+
+    /// Creates a directory whose parent exists. The new entry is durable once the parent is synchronized.
+    /// - Returns: whether it was created; `false` where a directory was there already.
+    /// - Throws: `damagedFile` where something else has that name, `inputOutput`.
+    @discardableResult
+    func createDirectory(at path: String) throws -> Bool
+
+    /// Writes a file that does not exist yet and makes its content durable, but not its name.
+    ///
+    /// When it throws, the content counts as not written and the file is gone again: write a new one.
+    func write(_ bytes: [UInt8], toNewFileAt path: String) throws
+
+    /// Renames a file, replacing another file of that name atomically. Durable once the directory is synchronized.
+    ///
+    /// On network file systems a rename can succeed although its answer got lost: after an error, look.
+    func rename(_ path: String, to newPath: String) throws
+
+    /// Makes the names in a directory durable.
+    func synchronizeDirectory(at path: String) throws
+
+    /// Removes a file's name, whatever the file is, but not a directory's.
+    /// - Returns: whether there was one.
+    @discardableResult
+    func removeFile(at path: String) throws -> Bool
+}
+
+/// What lies at a path.
+public enum FileItem: Hashable, Sendable {
+    case missing
+    /// A regular file with its size in bytes.
+    case file(size: Int)
+    case directory
+    /// A symbolic link, FIFO, socket or device: never Ferry's, never opened.
+    case other
+}
+
+extension FerryError {
+    /// The error for a symbolic link, FIFO, socket, device or directory where a file should be, or the reverse.
+    static func wrongKind(_ path: String, shouldBe kind: String) -> FerryError {
+        FerryError(
+            .damagedFile, "\(path) is not a \(kind). Move it away; the right one will be synced again.", path: path)
+    }
+
+    /// The error for a file above the caller's limit.
+    static func tooLarge(_ path: String, size: Int, maximumBytes: Int) -> FerryError {
+        FerryError(
+            .limitExceeded, "\(path) is \(size) bytes long; no more than \(maximumBytes) are read there.", path: path)
+    }
+
+    /// The error for a directory with more names than the caller holds.
+    static func tooManyEntries(_ path: String, maximumCount: Int) -> FerryError {
+        FerryError(
+            .limitExceeded,
+            "The folder \(path) has more than \(maximumCount) entries. Move away what does not belong there.",
+            path: path)
+    }
+}

@@ -1,0 +1,223 @@
+import FerryCore
+
+/// A container in a folder.
+///
+/// Invariants:
+/// - A file appears by renaming a temporary file (`.ferry-tmp-` and 16 hexadecimal digits) whose content is durable.
+/// - Directories are created only while the container's marker is there, so that nothing is ever written below the
+///   mount point of a disk that is gone.
+/// - No directory below the root that is a symbolic link is entered.
+public final class FolderBackend: ContainerBackend {
+    /// How the names of files that are being written begin.
+    public static let temporaryPrefix = ".ferry-tmp-"
+    /// The number of names in one directory above which it is not listed.
+    public static let maximumEntries = 250_000
+    /// The directory below which leftovers are removed: there, every directory has one writer.
+    private static let singleWriterDirectory = "devices/"
+
+    /// The folder's path, without a slash at the end.
+    public let root: String
+    private let fileSystem: any FileSystem
+    private let random: any RandomSource
+    private let state = Locked(State())
+
+    private struct State {
+        /// Directories whose own names are durable and that hold no leftovers of an earlier process.
+        var prepared: Set<String> = []
+        /// Names of the temporary files that are being written.
+        var inFlight: Set<String> = []
+    }
+
+    /// Uses the folder at a path, whether it is there or not. The folder itself may be a symbolic link.
+    public init(root: String, fileSystem: any FileSystem = PosixFileSystem(), random: any RandomSource = SystemRandom())
+    {
+        var root = Substring(root)
+        while root.count > 1, root.last == "/" { root.removeLast() }
+        // An empty path, with a slash after it, would be the root of the whole file system.
+        self.root = root.isEmpty ? "." : String(root)
+        self.fileSystem = fileSystem
+        self.random = random
+    }
+
+    // MARK: Reading
+
+    public func checkRoot() throws {
+        if try fileSystem.item(at: path("")) == .directory { return }
+        // A symbolic link that leads nowhere leads to a disk that is not mounted.
+        if case .file = try fileSystem.item(at: root) {
+            throw FerryError(.containerMissing, "\(root) is not a folder. Name the container's folder.", path: root)
+        }
+        throw FerryError(
+            .containerMissing, "The folder \(root) is not there; is it mounted? Nothing was changed.", path: root)
+    }
+
+    public func list(_ directory: String, after name: String?) throws -> [String] {
+        try check(directory)
+        guard try isThere(directory),
+            let names = try fileSystem.entryNames(ofDirectoryAt: path(directory), maximumCount: Self.maximumEntries)
+        else { return [] }
+        return names.filter { entry in
+            !entry.hasPrefix(Self.temporaryPrefix) && name.map { $0 < entry } != false
+        }.sorted()
+    }
+
+    public func read(_ name: String, maximumBytes: Int) throws -> [UInt8]? {
+        try check(name)
+        guard try isThere(Self.directory(of: name)) else { return nil }
+        return try fileSystem.readFile(at: path(name), maximumBytes: maximumBytes)
+    }
+
+    public func localPath(_ name: String) -> String? { path(name) }
+
+    // MARK: Writing
+
+    /// Creates the folder where it is missing, durably, below a parent that is there.
+    func createRoot() throws {
+        if try fileSystem.item(at: root) == .missing {
+            let parent = root.lastIndex(of: "/").map { String(root[...$0]) } ?? "./"
+            guard try fileSystem.item(at: parent) == .directory else {
+                throw FerryError(
+                    .containerMissing, "The folder \(parent) is not there; is it mounted? Nothing was created.",
+                    path: parent)
+            }
+            try fileSystem.createDirectory(at: root)
+            try fileSystem.synchronizeDirectory(at: parent)
+        }
+        try checkRoot()
+    }
+
+    /// Creates a directory below the root, durably, while the marker is there.
+    func createDirectory(_ name: String) throws {
+        try check(name)
+        try prepare(name)
+    }
+
+    public func writeOnce(_ name: String, _ bytes: [UInt8]) throws {
+        try check(name)
+        let directory = Self.directory(of: name)
+        let item = try isThere(directory) ? fileSystem.item(at: path(name)) : .missing
+        guard item != .missing else { return try place(bytes, at: name) }
+        guard item == .file(size: bytes.count),
+            try fileSystem.readFile(at: path(name), maximumBytes: bytes.count) == bytes
+        else {
+            throw FerryError(
+                .damagedFile, "\(path(name)) holds something else than was written there. Move it away.",
+                path: path(name))
+        }
+        // The attempt that renamed it may have ended before the name was durable.
+        try prepare(directory)
+        try fileSystem.synchronizeDirectory(at: path(directory))
+    }
+
+    public func replace(_ name: String, _ bytes: [UInt8]) throws {
+        try check(name)
+        try place(bytes, at: name)
+    }
+
+    public func remove(_ name: String) throws {
+        try check(name)
+        guard try isThere(Self.directory(of: name)) else { return }
+        try fileSystem.removeFile(at: path(name))
+    }
+
+    /// Writes a temporary file, renames it and makes the name durable.
+    private func place(_ bytes: [UInt8], at name: String) throws {
+        let directory = Self.directory(of: name)
+        try prepare(directory)
+        let temporaryName = Self.temporaryPrefix + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
+        let temporary = path(Self.join(directory, temporaryName))
+        state.withLock { _ = $0.inFlight.insert(temporaryName) }
+        defer { state.withLock { _ = $0.inFlight.remove(temporaryName) } }
+        do {
+            try fileSystem.write(bytes, toNewFileAt: temporary)
+            try rename(temporary, to: path(name), holding: bytes)
+            try fileSystem.synchronizeDirectory(at: path(directory))
+        } catch {
+            // What cannot be removed now is removed before the next writing: the directory is not prepared any more.
+            state.withLock { _ = $0.prepared.remove(directory) }
+            _ = try? fileSystem.removeFile(at: temporary)
+            throw error
+        }
+    }
+
+    /// Renames, and believes an error only if the file is not there: a network file system may lose the answer.
+    private func rename(_ temporary: String, to path: String, holding bytes: [UInt8]) throws {
+        do {
+            try fileSystem.rename(temporary, to: path)
+        } catch {
+            // Where looking fails as well, the first error is the one to report.
+            let found = try? fileSystem.readFile(at: path, maximumBytes: bytes.count)
+            let isGone = (try? fileSystem.item(at: temporary)) == .missing
+            guard isGone, found == bytes else { throw error }
+        }
+    }
+
+    /// Makes a directory ready for writing, once in this backend's life: creates what is missing of it, makes the
+    /// names on the way to it durable and removes the leftovers of earlier processes.
+    private func prepare(_ directory: String) throws {
+        guard !directory.isEmpty else { return }
+        if state.withLock({ $0.prepared.contains(directory) }), try isThere(directory) { return }
+        try requireMarker()
+        var parent = ""
+        for component in directory.split(separator: "/") {
+            let child = Self.join(parent, String(component))
+            try fileSystem.createDirectory(at: path(child))
+            try fileSystem.synchronizeDirectory(at: path(parent))
+            parent = child
+        }
+        if directory.hasPrefix(Self.singleWriterDirectory) { try removeLeftovers(in: directory) }
+        state.withLock { _ = $0.prepared.insert(directory) }
+    }
+
+    /// Removes temporary files that nobody is writing.
+    private func removeLeftovers(in directory: String) throws {
+        let names = try fileSystem.entryNames(ofDirectoryAt: path(directory), maximumCount: Self.maximumEntries) ?? []
+        for name in names where name.hasPrefix(Self.temporaryPrefix) {
+            if state.withLock({ $0.inFlight.contains(name) }) { continue }
+            try fileSystem.removeFile(at: path(Self.join(directory, name)))
+        }
+    }
+
+    /// Throws where the folder is missing or has no marker: then it is not the container, or not now.
+    private func requireMarker() throws {
+        guard case .file = try fileSystem.item(at: path(ContainerDescription.fileName)) else {
+            try checkRoot()
+            throw ContainerDescription.missing(in: root, isEmpty: false)
+        }
+    }
+
+    // MARK: Names
+
+    /// Whether a directory is there, and every one on the way to it is a directory.
+    private func isThere(_ directory: String) throws -> Bool {
+        var name = ""
+        for component in directory.split(separator: "/") {
+            name = Self.join(name, String(component))
+            switch try fileSystem.item(at: path(name)) {
+            case .directory: continue
+            case .missing: return false
+            case .file, .other: throw FerryError.wrongKind(path(name), shouldBe: "folder")
+            }
+        }
+        return true
+    }
+
+    /// The slash makes the root itself a directory for lstat(2) and O_NOFOLLOW, also where it is a symbolic link.
+    private func path(_ name: String) -> String { root == "/" ? "/" + name : root + "/" + name }
+
+    private static func directory(of name: String) -> String {
+        name.lastIndex(of: "/").map { String(name[..<$0]) } ?? ""
+    }
+
+    private static func join(_ directory: String, _ name: String) -> String {
+        directory.isEmpty ? name : directory + "/" + name
+    }
+
+    /// Refuses names that lead out of the folder.
+    private func check(_ name: String) throws {
+        let components = name.split(separator: "/", omittingEmptySubsequences: false)
+        guard name.isEmpty || components.allSatisfy({ !["", ".", ".."].contains($0) }), !name.utf8.contains(0) else {
+            throw FerryError(.invalidArgument, "\"\(name)\" is not a name within a container.", path: root)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import FerryCore
+
+/// What a device says about itself: how far its log goes, and how far it has replayed the others'.
+///
+/// The one file of a device that changes. It is written after the segments that it speaks of, and whoever reads it
+/// treats it as a hint: it can be older or newer than the segments that a syncer has brought so far.
+public struct Head: Hashable, Sendable {
+    /// The version of the encoding that this Ferry writes, and the latest that it reads.
+    public static let currentVersion: UInt8 = 1
+    /// A longer file is damaged, in bytes: what the other limits allow fits.
+    public static let maximumBytes = 256 * 1024
+    /// The longest device name, in bytes of UTF-8.
+    public static let maximumNameBytes = 256
+    /// The longest version of Ferry, in bytes of UTF-8.
+    public static let maximumSoftwareVersionBytes = 64
+    /// The most acknowledgements.
+    public static let maximumAcknowledgements = 4096
+
+    /// The container that it is written into.
+    public var container: ContainerID
+    /// The device that it speaks of, and that writes it.
+    public var device: DeviceID
+    /// What people call the device.
+    public var deviceName: String
+    /// The last changeset that the device has published: its sequence number and time.
+    public var position: LogPosition
+    /// The sequence number of the first changeset of the last segment; 0 where nothing is published, or untold.
+    public var lastSegmentFirst: UInt64
+    /// The checksum of the last segment's file; all zero where nothing is published.
+    public var lastSegmentChecksum: Checksum
+    /// How far the device has replayed other devices' logs.
+    public var acknowledgements: [DeviceID: LogPosition]
+    /// When it was written, by the device's wall clock, in milliseconds since the Unix epoch. For people only.
+    public var writtenMilliseconds: Int64
+    /// The version of the software that wrote it. For people only.
+    public var softwareVersion: String
+
+    /// Describes a device that has published nothing, unless told otherwise. Limits are checked when it is encoded.
+    public init(
+        container: ContainerID, device: DeviceID, deviceName: String, position: LogPosition = .none,
+        lastSegmentFirst: UInt64 = 0, lastSegmentChecksum: Checksum = Checksum(high: 0, low: 0),
+        acknowledgements: [DeviceID: LogPosition] = [:], writtenMilliseconds: Int64, softwareVersion: String
+    ) {
+        self.container = container
+        self.device = device
+        self.deviceName = deviceName
+        self.position = position
+        self.lastSegmentFirst = lastSegmentFirst
+        self.lastSegmentChecksum = lastSegmentChecksum
+        self.acknowledgements = acknowledgements
+        self.writtenMilliseconds = writtenMilliseconds
+        self.softwareVersion = softwareVersion
+    }
+
+    /// The last segment's name. A reader that has replayed all before `first` reads it without listing anything.
+    public var lastSegment: SegmentName? {
+        // A head that names no possible segment says nothing about it.
+        try? SegmentName(first: lastSegmentFirst, last: position.sequence, checksum: lastSegmentChecksum)
+    }
+}

@@ -1,0 +1,117 @@
+import FerryCore
+
+/// The bytes of a head (Docs/Format.md, "Heads"): version 1.
+extension Head {
+    private static let magic = Array("FRYH".utf8)
+    private static let checksumLength = 16
+
+    /// Encodes it; equal heads give equal bytes.
+    /// - Throws: `invalidArgument` for what `init(decoding:container:device:)` would refuse.
+    public func encoded() throws(FerryError) -> [UInt8] {
+        try checkLimits { what in FerryError(.invalidArgument, "A head cannot be written: \(what).") }
+        var writer = ByteWriter(reservingCapacity: 256 + acknowledgements.count * 32)
+        writer.write(contentsOf: Self.magic)
+        writer.write(Self.currentVersion)
+        writer.write(container)
+        writer.write(device)
+        writer.writeCounted(deviceName)
+        writer.write(position)
+        writer.writeVarint(lastSegmentFirst)
+        writer.write(lastSegmentChecksum)
+        writer.writeVarint(UInt64(acknowledgements.count))
+        for (device, position) in acknowledgements.sorted(by: { $0.key < $1.key }) {
+            writer.write(device)
+            writer.write(position)
+        }
+        writer.write64(UInt64(bitPattern: writtenMilliseconds))
+        writer.writeCounted(softwareVersion)
+        writer.write(ContentHash.checksum(writer.bytes))
+        return writer.bytes
+    }
+
+    /// Decodes the content of a head's file, which must be the given device's in the given container.
+    /// - Throws: `damagedFile`, `formatTooNew` for a later version, `foreignFile` for another container's or device's.
+    ///   The caller adds the path.
+    public init(decoding bytes: [UInt8], container: ContainerID, device: DeviceID) throws(FerryError) {
+        guard bytes.count <= Self.maximumBytes else { throw ByteReader.malformed("it is too long") }
+        var reader = ByteReader(bytes)
+        guard try reader.read(Self.magic.count).elementsEqual(Self.magic) else {
+            throw ByteReader.malformed("it is not a head")
+        }
+        let version = try reader.readByte()
+        guard version <= Self.currentVersion else {
+            throw FerryError(
+                .formatTooNew,
+                "The head has version \(version), this Ferry knows up to \(Self.currentVersion). Update Ferry.",
+                device: device)
+        }
+        guard version == Self.currentVersion, reader.remaining >= Self.checksumLength else {
+            throw ByteReader.malformed("it is not a head")
+        }
+        let content = bytes.dropLast(Self.checksumLength)
+        guard content.withUnsafeBytes(ContentHash.checksum).bytes.elementsEqual(bytes.suffix(Self.checksumLength))
+        else {
+            throw ByteReader.malformed("its checksum is wrong")
+        }
+        reader = ByteReader(content.dropFirst(Self.magic.count + 1))
+        try self.init(content: &reader)
+        try checkLimits { what in ByteReader.malformed(what) }
+        guard self.container == container else {
+            throw FerryError(.foreignFile, "The head belongs to another container. Move it away.", device: device)
+        }
+        guard self.device == device else {
+            throw FerryError(
+                .foreignFile, "The head belongs to the device \(self.device). Move it away.", device: device)
+        }
+    }
+
+    /// Reads what is between the version and the checksum.
+    private init(content reader: inout ByteReader) throws(FerryError) {
+        self.init(
+            container: try reader.readID(), device: try reader.readID(),
+            deviceName: try reader.readString(), position: try reader.readPosition(),
+            lastSegmentFirst: try reader.readVarint(), lastSegmentChecksum: try reader.readID(),
+            writtenMilliseconds: 0, softwareVersion: "")
+        let count = try reader.readCount(minimumBytes: 16 + 1 + 8)
+        guard count <= Self.maximumAcknowledgements else {
+            throw ByteReader.malformed("it has too many acknowledgements")
+        }
+        var previous: DeviceID?
+        for _ in 0..<count {
+            let device: DeviceID = try reader.readID()
+            if let previous, previous >= device { throw ByteReader.malformed("its devices are not in order") }
+            previous = device
+            acknowledgements[device] = try reader.readPosition()
+        }
+        writtenMilliseconds = Int64(bitPattern: try reader.read64())
+        softwareVersion = try reader.readString()
+        guard reader.isAtEnd else { throw ByteReader.malformed("it goes on after its end") }
+    }
+
+    private func checkLimits(_ error: (String) -> FerryError) throws(FerryError) {
+        if deviceName.utf8.count > Self.maximumNameBytes { throw error("the device's name is too long") }
+        if softwareVersion.utf8.count > Self.maximumSoftwareVersionBytes {
+            throw error("the version of the software is too long")
+        }
+        if acknowledgements.count > Self.maximumAcknowledgements { throw error("it has too many acknowledgements") }
+        if lastSegmentFirst > position.sequence { throw error("its last segment begins after its end") }
+        for position in [position] + acknowledgements.values {
+            if position.sequence > SegmentName.maximumSequence { throw error("a sequence number is too large") }
+            if position.time > .latest { throw error("a time is too late") }
+        }
+    }
+}
+
+extension ByteWriter {
+    /// A varint sequence number, then the time in 8 bytes.
+    fileprivate mutating func write(_ position: LogPosition) {
+        writeVarint(position.sequence)
+        write64(position.time.rawValue)
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func readPosition() throws(FerryError) -> LogPosition {
+        LogPosition(sequence: try readVarint(), time: HybridTime(rawValue: try read64()))
+    }
+}

@@ -1,0 +1,107 @@
+#if canImport(Glibc)
+import Glibc
+
+/// Directory changes by inotify(7).
+///
+/// Names that begin with `.` or `~` are passed over: Ferry's temporary files, and syncers'. The rename that ends their
+/// life tells of the new name.
+///
+/// One of the named leaves with unsafe code: events are read from a buffer whose filled length bounds every access.
+final class InotifySource: ChangeEventSource {
+    let descriptor: Int32
+    private let state = Locked(State())
+
+    private struct State {
+        var watches: [Int32: String] = [:]
+        var paths: [String: Int32] = [:]
+        /// Paths that could not be watched when they were last tried.
+        var missing: Set<String> = []
+    }
+
+    private static let mask = UInt32(
+        IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
+            | IN_ONLYDIR | IN_EXCL_UNLINK)
+    /// Where the name begins in an event: after the watch, the mask, the cookie and the name's length.
+    private static let nameOffset = 16
+    /// Fits some hundred events; one event has at most 16 + 255 + 1 bytes.
+    private static let bufferBytes = 16 * 1024
+
+    /// `nil` where the system has no more instances to give.
+    init?() {
+        descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+        if descriptor < 0 { return nil }
+    }
+
+    deinit { close(descriptor) }
+
+    func update(_ paths: [String]) -> Bool {
+        state.withLock { state in
+            let wanted = Set(paths)
+            for (path, watch) in state.paths where !wanted.contains(path) {
+                inotify_rm_watch(descriptor, watch)
+                state.paths[path] = nil
+                state.watches[watch] = nil
+            }
+            state.missing.formIntersection(wanted)
+            var hasAppeared = false
+            for path in wanted where state.paths[path] == nil {
+                let watch = inotify_add_watch(descriptor, path, Self.mask)
+                // Missing, or the user's limit of watches is reached: tried again at the next wait.
+                guard watch >= 0 else {
+                    state.missing.insert(path)
+                    continue
+                }
+                if state.missing.remove(path) != nil { hasAppeared = true }
+                // Two paths to one directory share a watch; the last one stands for both.
+                if let other = state.watches[watch] { state.paths[other] = nil }
+                state.paths[path] = watch
+                state.watches[watch] = path
+            }
+            return hasAppeared
+        }
+    }
+
+    func drain() -> Bool {
+        var isOfInterest = false
+        withUnsafeTemporaryAllocation(byteCount: Self.bufferBytes, alignment: MemoryLayout<inotify_event>.alignment) {
+            buffer in
+            while true {
+                let count = read(descriptor, buffer.baseAddress, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                if count <= 0 { return }
+                if handle(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { isOfInterest = true }
+            }
+        }
+        return isOfInterest
+    }
+
+    /// Goes through the events of one read; the kernel never splits one.
+    private func handle(_ buffer: UnsafeRawBufferPointer) -> Bool {
+        var isOfInterest = false
+        var offset = 0
+        while offset + Self.nameOffset <= buffer.count {
+            let event = buffer.load(fromByteOffset: offset, as: inotify_event.self)
+            let end = min(offset + Self.nameOffset + Int(event.len), buffer.count)
+            let first = end > offset + Self.nameOffset ? buffer[offset + Self.nameOffset] : 0
+            if event.mask & UInt32(IN_IGNORED | IN_MOVE_SELF) != 0 { forget(event.wd, event.mask) }
+            // An overflow and changes of the directory itself come without a name. What follows a removed watch is
+            // told by the event before.
+            if event.mask & UInt32(IN_IGNORED) == 0, first != UInt8(ascii: "."), first != UInt8(ascii: "~") {
+                isOfInterest = true
+            }
+            offset = end
+        }
+        return isOfInterest
+    }
+
+    /// The kernel has dropped a watch, or its directory has another name now: the path is looked for again.
+    private func forget(_ watch: Int32, _ mask: UInt32) {
+        state.withLock { state in
+            if mask & UInt32(IN_MOVE_SELF) != 0 { inotify_rm_watch(descriptor, watch) }
+            guard let path = state.watches.removeValue(forKey: watch), state.paths[path] == watch else { return }
+            state.paths[path] = nil
+            state.missing.insert(path)
+        }
+    }
+}
+#endif

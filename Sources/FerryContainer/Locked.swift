@@ -1,0 +1,20 @@
+import Foundation
+
+/// Keeps a value behind a lock.
+///
+/// `Synchronization.Mutex` would do, were it available on macOS 14 and iOS 17.
+///
+/// `@unchecked Sendable` because `value` is only touched while `lock` is held, and `withLock` does not let it out.
+final class Locked<Value>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    /// Runs `body` with the value; not reentrant. `body` must not return a reference that `Value` holds.
+    func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return try body(&value)
+    }
+}

@@ -1,0 +1,95 @@
+import FerryCore
+
+/// A directory of `MemoryFileSystem`: its entries now, as they were last made durable, and every change in between.
+///
+/// Guarded by the file system's lock, never let out of it.
+final class MemoryDirectory {
+    enum Node {
+        case file(MemoryFile)
+        case directory(MemoryDirectory)
+    }
+
+    /// The changes of one operation, which reach the disk together: a node for a new name, none for one that is gone.
+    typealias Change = [String: Node?]
+
+    private(set) var entries: [String: Node] = [:]
+    private var durable: [String: Node] = [:]
+    private var pending: [Change] = []
+
+    /// Changes entries, not yet durably.
+    func change(_ change: Change) {
+        Self.apply(change, to: &entries)
+        pending.append(change)
+    }
+
+    /// Makes the entries durable.
+    func synchronize() {
+        durable = entries
+        pending = []
+    }
+
+    /// Goes back to what a crash leaves, below this directory too.
+    func crash(losing loss: MemoryFileSystem.Loss) {
+        let kept =
+            switch loss {
+            case .nothing, .contents: pending.count
+            case .everything: 0
+            // File systems with a journal write such changes in their order.
+            case .random(let random): Int(random.next() % UInt64(pending.count + 1))
+            }
+        for change in pending.prefix(kept) { Self.apply(change, to: &durable) }
+        entries = durable
+        pending = []
+        // In the order of their names, so that one seed always decides alike.
+        for (_, node) in entries.sorted(by: { $0.key < $1.key }) {
+            switch node {
+            case .file(let file): file.crash(losing: loss)
+            case .directory(let directory): directory.crash(losing: loss)
+            }
+        }
+    }
+
+    private static func apply(_ change: Change, to entries: inout [String: Node]) {
+        for (name, node) in change { entries[name] = node }
+    }
+
+    /// What lies at a path relative to this directory.
+    func node(at path: String) -> Node? {
+        var node = Node.directory(self)
+        for name in path.split(separator: "/") {
+            guard case .directory(let directory) = node, let next = directory.entries[String(name)] else { return nil }
+            node = next
+        }
+        return node
+    }
+
+    /// The directory that a path's last component is in.
+    func parent(of path: String) throws -> (MemoryDirectory, name: String) {
+        let names = path.split(separator: "/")
+        guard let name = names.last, case .directory(let parent) = node(at: names.dropLast().joined(separator: "/"))
+        else { throw memoryError(path, "its folder is not there") }
+        return (parent, String(name))
+    }
+}
+
+/// A file of `MemoryFileSystem`. Guarded by the file system's lock, never let out of it.
+final class MemoryFile {
+    var content: [UInt8] = []
+    /// Whether the content was synchronized; it never changes after that.
+    var isDurable = false
+
+    func crash(losing loss: MemoryFileSystem.Loss) {
+        let isLost =
+            switch loss {
+            case .nothing: false
+            case .contents, .everything: !isDurable
+            case .random(let random): !isDurable && random.next() & 1 == 0
+            }
+        if isLost { content = Array(content.prefix(content.count / 2)) }
+    }
+}
+
+/// The error of a step that failed.
+func memoryError(_ path: String, _ why: String) -> FerryError {
+    FerryError(.inputOutput, "Ferry's access to \(path) failed: \(why).", path: path)
+}

@@ -1,0 +1,247 @@
+import FerryCore
+
+/// A file system in memory that remembers what was made durable, and can be crashed at any step.
+///
+/// A file's content is durable once it was synchronized, its name once its directory was; `crash` takes away the rest.
+/// Everything that changes something is a *step* (`MemoryFileSystem.Mutation`), counted from the beginning, and
+/// `inject` makes a chosen step fail, or kills the process there. Renames within one directory are atomic.
+/// Symbolic links do not exist here; the root directory always does. Paths are absolute.
+public final class MemoryFileSystem: FileSystem {
+    /// The steps of which operations consist; `write(_:toNewFileAt:)` has three.
+    public enum Mutation: String, Hashable, CaseIterable, Sendable {
+        case createDirectory
+        case createFile
+        case writeContent
+        case synchronizeFile
+        case rename
+        case synchronizeDirectory
+        case removeFile
+    }
+
+    /// What happens at a step.
+    public enum Fault: Hashable, Sendable {
+        /// It throws `FerryError` with code `inputOutput` and has no effect; later ones succeed.
+        case failure
+        /// The process dies there: this step and every call after it throw `SimulatedCrash`, until `crash` is called.
+        /// Content that was being written is there by half.
+        case kill
+    }
+
+    /// What a crash takes away of that which was not synchronized.
+    public enum Loss: Sendable {
+        /// Nothing: the process died, the computer did not.
+        case nothing
+        /// Content: the names reached the disk, and files that were not synchronized are cut off in the middle.
+        case contents
+        /// Everything.
+        case everything
+        /// Each file's content and, from some point on, each directory's changes, as the random numbers have it.
+        case random(any RandomSource)
+    }
+
+    private let state = Locked(State())
+
+    private struct State {
+        var root = MemoryDirectory()
+        var steps: [Mutation: Int] = [:]
+        var readCount = 0
+        var listingCount = 0
+        var fault: (kind: Fault, stepsBefore: Int)?
+        var isKilled = false
+        var refusesWrites = false
+    }
+
+    /// Makes a file system that holds an empty root directory.
+    public init() {}
+
+    /// Makes the step after the next `steps` steps fail, or kills the process there. Replaces an earlier fault.
+    public func inject(_ fault: Fault, afterSteps steps: Int) {
+        state.withLock { $0.fault = (fault, steps) }
+    }
+
+    /// Forgets an injected fault that has not come about.
+    public func removeFault() {
+        state.withLock { $0.fault = nil }
+    }
+
+    /// Makes every step fail, as on a full or read-only disk, or succeed again.
+    public func setRefusesWrites(_ refuses: Bool) {
+        state.withLock { $0.refusesWrites = refuses }
+    }
+
+    /// Whether a step was killed and `crash` has not been called since.
+    public var isKilled: Bool { state.withLock { $0.isKilled } }
+
+    /// Takes away what was not durable, as a loss of power does, forgets a fault that did not come about, and lets a
+    /// killed process begin again.
+    public func crash(losing loss: Loss = .everything) {
+        state.withLock { state in
+            state.root.crash(losing: loss)
+            state.isKilled = false
+            state.fault = nil
+        }
+    }
+
+    /// How many steps of all kinds have begun, failed ones included.
+    public var stepCount: Int { state.withLock { $0.steps.values.reduce(0, +) } }
+    /// How many steps of one kind have begun, failed ones included.
+    public func stepCount(of mutation: Mutation) -> Int { state.withLock { $0.steps[mutation, default: 0] } }
+    /// How many files were looked for by `readFile`.
+    public var readCount: Int { state.withLock { $0.readCount } }
+    /// How many directories were looked for by `entryNames`.
+    public var listingCount: Int { state.withLock { $0.listingCount } }
+
+    // MARK: Looking
+
+    public func readFile(at path: String, maximumBytes: Int) throws -> [UInt8]? {
+        try look { state in
+            state.readCount += 1
+            switch state.root.node(at: path) {
+            case nil: return nil
+            case .directory: throw FerryError.wrongKind(path, shouldBe: "regular file")
+            case .file(let file):
+                guard file.content.count <= maximumBytes else {
+                    throw FerryError.tooLarge(path, size: file.content.count, maximumBytes: maximumBytes)
+                }
+                return file.content
+            }
+        }
+    }
+
+    public func entryNames(ofDirectoryAt path: String, maximumCount: Int) throws -> [String]? {
+        try look { state in
+            state.listingCount += 1
+            switch state.root.node(at: path) {
+            case nil: return nil
+            case .file: throw FerryError.wrongKind(path, shouldBe: "folder")
+            case .directory(let directory):
+                guard directory.entries.count <= maximumCount else {
+                    throw FerryError.tooManyEntries(path, maximumCount: maximumCount)
+                }
+                return directory.entries.keys.sorted()
+            }
+        }
+    }
+
+    public func item(at path: String) throws -> FileItem {
+        try look { state in
+            switch state.root.node(at: path) {
+            case nil: .missing
+            case .file(let file): .file(size: file.content.count)
+            case .directory: .directory
+            }
+        }
+    }
+
+    private func look<Result>(_ body: (inout State) throws -> Result) throws -> Result {
+        try state.withLock { state in
+            if state.isKilled { throw SimulatedCrash() }
+            return try body(&state)
+        }
+    }
+
+    // MARK: Changing
+
+    @discardableResult
+    public func createDirectory(at path: String) throws -> Bool {
+        try state.withLock { state in
+            try Self.begin(.createDirectory, path, &state)
+            switch state.root.node(at: path) {
+            case .directory: return false
+            case .file: throw FerryError.wrongKind(path, shouldBe: "folder")
+            case nil:
+                let (parent, name) = try state.root.parent(of: path)
+                parent.change([name: .directory(MemoryDirectory())])
+                return true
+            }
+        }
+    }
+
+    public func write(_ bytes: [UInt8], toNewFileAt path: String) throws {
+        try state.withLock { state in
+            try Self.begin(.createFile, path, &state)
+            let (parent, name) = try state.root.parent(of: path)
+            guard parent.entries[name] == nil else { throw memoryError(path, "it exists") }
+            let file = MemoryFile()
+            parent.change([name: .file(file)])
+            do {
+                do {
+                    try Self.begin(.writeContent, path, &state)
+                } catch {
+                    file.content = Array(bytes.prefix(bytes.count / 2))
+                    throw error
+                }
+                file.content = bytes
+                try Self.begin(.synchronizeFile, path, &state)
+                file.isDurable = true
+            } catch {
+                if !state.isKilled { parent.change([name: nil]) }
+                throw error
+            }
+        }
+    }
+
+    public func rename(_ path: String, to newPath: String) throws {
+        try state.withLock { state in
+            try Self.begin(.rename, newPath, &state)
+            let (source, name) = try state.root.parent(of: path)
+            let (destination, newName) = try state.root.parent(of: newPath)
+            guard case .file(let file) = source.entries[name] else { throw memoryError(path, "there is no such file") }
+            if case .directory = destination.entries[newName] { throw memoryError(newPath, "it is a directory") }
+            if source === destination {
+                if name == newName { return }
+                source.change([name: nil, newName: .file(file)])
+            } else {
+                destination.change([newName: .file(file)])
+                source.change([name: nil])
+            }
+        }
+    }
+
+    public func synchronizeDirectory(at path: String) throws {
+        try state.withLock { state in
+            try Self.begin(.synchronizeDirectory, path, &state)
+            guard case .directory(let directory) = state.root.node(at: path) else {
+                throw memoryError(path, "there is no such directory")
+            }
+            directory.synchronize()
+        }
+    }
+
+    @discardableResult
+    public func removeFile(at path: String) throws -> Bool {
+        try state.withLock { state in
+            try Self.begin(.removeFile, path, &state)
+            switch state.root.node(at: path) {
+            case nil: return false
+            case .directory: throw memoryError(path, "it is a directory")
+            case .file:
+                let (parent, name) = try state.root.parent(of: path)
+                parent.change([name: nil])
+                return true
+            }
+        }
+    }
+
+    /// Counts a step, and throws where it is to fail or the process to die.
+    private static func begin(_ mutation: Mutation, _ path: String, _ state: inout State) throws {
+        if state.isKilled { throw SimulatedCrash() }
+        state.steps[mutation, default: 0] += 1
+        if state.refusesWrites { throw memoryError(path, "the disk refuses writes") }
+        guard let fault = state.fault else { return }
+        if fault.stepsBefore > 0 {
+            state.fault?.stepsBefore -= 1
+            return
+        }
+        state.fault = nil
+        switch fault.kind {
+        case .failure: throw memoryError(path, "the \(mutation.rawValue) step was made to fail")
+        case .kill:
+            state.isKilled = true
+            throw SimulatedCrash()
+        }
+    }
+}
+
+/// What a killed process would not have seen: thrown by `MemoryFileSystem` from an injected kill until `crash`.
+public struct SimulatedCrash: Error {}

@@ -1,0 +1,46 @@
+import FerryCore
+
+/// A file that may hold a segment: one with a segment's name, or what a syncer has made of such a name.
+///
+/// Syncers rename files that they find in conflict (`….sync-conflict-20260101-120000-ABCDEF7.segment`, `… (1).segment`,
+/// `… (conflicted copy 2026-01-01).segment`, `…-HOSTNAME.segment`), and some file systems change the letter case. A
+/// *copy* is worth reading when the file with the proper name is missing or damaged; only its content can tell whether
+/// it is the segment.
+public struct SegmentFile: Hashable, Sendable {
+    /// The name as it is in the directory.
+    public let fileName: String
+    /// The name that it is, or began as.
+    public let name: SegmentName
+    /// Whether the name was changed by somebody.
+    public var isCopy: Bool { fileName.utf8.count != name.fileName.utf8.count || fileName != name.fileName }
+
+    /// What may follow the proper name in a copy's, before the suffix.
+    private static let separators = Set(" .-_(".utf8)
+
+    /// Stands for the file with a segment's proper name.
+    public init(_ name: SegmentName) {
+        fileName = name.fileName
+        self.name = name
+    }
+
+    /// Recognises a name from a directory; `nil` for all others, temporary files and placeholders among them.
+    public init?(fileName: String) {
+        let bytes = fileName.utf8.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }
+        guard bytes.count <= 255, bytes.count >= SegmentName.stemLength + SegmentName.suffix.utf8.count,
+            bytes.suffix(SegmentName.suffix.utf8.count).elementsEqual(SegmentName.suffix.utf8),
+            Self.separators.contains(bytes[SegmentName.stemLength]),
+            let name = SegmentName(stem: Array(bytes.prefix(SegmentName.stemLength)))
+        else { return nil }
+        self.fileName = fileName
+        self.name = name
+    }
+}
+
+extension SegmentFile: Comparable {
+    /// By segment, a proper name before its copies.
+    public static func < (left: SegmentFile, right: SegmentFile) -> Bool {
+        if left.name != right.name { return left.name < right.name }
+        if left.isCopy != right.isCopy { return right.isCopy }
+        return left.fileName < right.fileName
+    }
+}

@@ -1,0 +1,82 @@
+import FerryCore
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Says which system call failed, and how; the cause of a `FerryError` with code `inputOutput`.
+public struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The call's name, such as `fsync`.
+    public let call: String
+    /// The value of `errno`.
+    public let number: Int32
+
+    /// Records the value of `errno` after a call.
+    public init(call: String, number: Int32) {
+        self.call = call
+        self.number = number
+    }
+
+    /// The call, and the system's words for the error.
+    public var description: String { "\(call): \(String(cString: strerror(number)))" }
+
+    /// The error to throw: what was attempted where, why it failed, and what a person can do.
+    func ferryError(path: String) -> FerryError {
+        FerryError(.inputOutput, "Ferry's access to \(path) failed (\(self)). \(advice)", path: path, cause: self)
+    }
+
+    private var advice: String {
+        switch number {
+        case ENOSPC, EDQUOT: "Free some space there; Ferry tries again and loses nothing meanwhile."
+        case EACCES, EPERM: "Check the permissions of the file and of its folder."
+        case EROFS: "Mount it so that it can be written."
+        case ENOENT, ENOTDIR: "Check that its folder is there and mounted."
+        case EMFILE, ENFILE: "Too many files are open; close some programs or raise the limit."
+        default: "Check that the disk is connected and healthy; Ferry tries again."
+        }
+    }
+}
+
+/// Makes a system call again as long as a signal interrupts it.
+/// - Returns: the call's result, 0 or more.
+func systemCall<Result: FixedWidthInteger & SignedInteger>(
+    _ name: String, _ body: () -> Result
+) throws(SystemCallError) -> Result {
+    while true {
+        let result = body()
+        if result >= 0 { return result }
+        if errno != EINTR { throw SystemCallError(call: name, number: errno) }
+    }
+}
+
+/// An open file descriptor that is closed when it goes out of scope.
+struct Descriptor: ~Copyable {
+    let number: Int32
+
+    /// Opens a path; never hands the descriptor down to child processes.
+    init(opening path: String, _ flags: Int32, mode: mode_t = 0) throws(SystemCallError) {
+        number = try systemCall("open") { open(path, flags | O_CLOEXEC, mode) }
+    }
+
+    // What close(2) could report was asked of fsync(2) before, or does not matter to a reader.
+    deinit { close(number) }
+
+    /// Closes it and reports what close(2) says. A close that a signal interrupted has closed the descriptor.
+    consuming func closeReportingErrors() throws(SystemCallError) {
+        let number = number
+        discard self
+        if close(number) != 0, errno != EINTR { throw SystemCallError(call: "close", number: errno) }
+    }
+
+    /// Makes content, or the names in a directory, durable: on Apple's systems as far as the medium.
+    func synchronize() throws(SystemCallError) {
+        #if canImport(Darwin)
+        // Network file systems lack F_FULLFSYNC and offer fsync(2) alone.
+        if fcntl(number, F_FULLFSYNC) != -1 { return }
+        #endif
+        let number = number
+        _ = try systemCall("fsync") { fsync(number) }
+    }
+}

@@ -1,0 +1,178 @@
+import FerryContainer
+import FerryCore
+import XCTest
+
+final class HeadTests: XCTestCase {
+    private let container = ContainerID(high: 0x0011_2233_4455_6677, low: 0x8899_aabb_ccdd_eeff)
+
+    private func makeFullHead() -> Head {
+        var head = makeHead(container, sequence: 300)
+        head.deviceName = "Zoës Telefon"
+        head.lastSegmentFirst = 298
+        head.lastSegmentChecksum = Checksum(high: 7, low: 9)
+        head.acknowledgements = [
+            deviceB: LogPosition(sequence: 17, time: HybridTime(milliseconds: 5, counter: 3)),
+            DeviceID(high: 1, low: 1): LogPosition(sequence: SegmentName.maximumSequence, time: .latest),
+        ]
+        return head
+    }
+
+    private func decode(_ bytes: [UInt8]) throws -> Head {
+        try Head(decoding: bytes, container: container, device: deviceA)
+    }
+
+    /// Makes the checksum right again after a change of the content.
+    private func resealed(_ bytes: [UInt8]) -> [UInt8] {
+        let content = Array(bytes.dropLast(16))
+        return content + ContentHash.checksum(content).bytes
+    }
+
+    func testAHeadIsReadBackAsItWasWritten() throws {
+        for head in [makeHead(container), makeFullHead()] {
+            XCTAssertEqual(try decode(try head.encoded()), head)
+        }
+    }
+
+    func testTheBytesAreThoseOfTheDocument() throws {
+        var head = makeHead(container, sequence: 300)
+        head.deviceName = "Hi"
+        head.lastSegmentFirst = 5
+        head.lastSegmentChecksum = Checksum(high: 0x0102_0304_0506_0708, low: 0x090a_0b0c_0d0e_0f10)
+        head.acknowledgements = [deviceB: LogPosition(sequence: 2, time: HybridTime(rawValue: 0x0102))]
+        head.writtenMilliseconds = 0x0a0b
+        head.softwareVersion = "1"
+        let bytes = try head.encoded()
+        XCTAssertEqual(
+            hexString(bytes.dropLast(16)),
+            "46525948" + "01" + "00112233445566778899aabbccddeeff" + "000000000000000a0000000000000001" + "024869"
+                + "ac02" + "0000140500000000" + "05" + "0102030405060708090a0b0c0d0e0f10" + "01"
+                + "000000000000000b0000000000000002" + "02" + "0201000000000000" + "0b0a000000000000" + "0131")
+        XCTAssertEqual(Array(bytes.suffix(16)), ContentHash.checksum(Array(bytes.dropLast(16))).bytes)
+    }
+
+    func testEveryTruncationIsDamaged() throws {
+        let bytes = try makeFullHead().encoded()
+        for length in 0..<bytes.count {
+            assertThrows(.damagedFile) { try decode(Array(bytes.prefix(length))) }
+            // Also where somebody has computed the checksum of the rest.
+            if length >= 5 + 16 { assertThrows(.damagedFile) { try decode(resealed(Array(bytes.prefix(length)))) } }
+        }
+        assertThrows(.damagedFile) { try decode(bytes + [0]) }
+        assertThrows(.damagedFile) { try decode(resealed(bytes + [0])) }
+        assertThrows(.damagedFile) { try decode(Array(repeating: 0, count: Head.maximumBytes + 1)) }
+    }
+
+    func testEveryChangeOfOneByteIsNoticed() throws {
+        let bytes = try makeFullHead().encoded()
+        for index in bytes.indices {
+            for change in [0x01, 0x80, 0xff] as [UInt8] {
+                var changed = bytes
+                changed[index] ^= change
+                XCTAssertThrowsError(try decode(changed), "byte \(index)") { XCTAssertTrue($0 is FerryError) }
+            }
+        }
+    }
+
+    func testForgedContentIsRefusedOrReadWithoutHarm() throws {
+        let bytes = try makeFullHead().encoded()
+        var random = SeededGenerator(seed: 11)
+        for round in 0..<20_000 {
+            var forged = bytes
+            for _ in 0...Int.random(in: 0...2, using: &random) {
+                forged[Int.random(in: 5..<bytes.count - 16, using: &random)] = .random(in: 0...255, using: &random)
+            }
+            do {
+                let head = try decode(resealed(forged))
+                XCTAssertEqual(try decode(try head.encoded()), head, "seed 11, round \(round)")
+            } catch {
+                XCTAssertTrue(error is FerryError, "seed 11, round \(round)")
+            }
+        }
+    }
+
+    func testANewerVersionAsksForAnUpdate() throws {
+        var bytes = try makeFullHead().encoded()
+        bytes[4] = 2
+        assertThrows(.formatTooNew, "Update Ferry") { try decode(bytes) }
+        bytes[4] = 0
+        assertThrows(.damagedFile) { try decode(resealed(bytes)) }
+    }
+
+    func testAHeadOfAnotherContainerOrDeviceIsForeign() throws {
+        let bytes = try makeFullHead().encoded()
+        assertThrows(.foreignFile, "another container") {
+            try Head(decoding: bytes, container: ContainerID(high: 0, low: 0), device: deviceA)
+        }
+        assertThrows(.foreignFile, deviceA.description) {
+            try Head(decoding: bytes, container: container, device: deviceB)
+        }
+    }
+
+    func testAcknowledgementsOutOfOrderOrTwiceAreDamaged() throws {
+        var head = makeHead(container)
+        let devices = [DeviceID(high: 0x5151_5151, low: 1), DeviceID(high: 0x5151_5151, low: 2)]
+        for device in devices { head.acknowledgements[device] = LogPosition.none }
+        let bytes = try head.encoded()
+        let second = try XCTUnwrap(bytes.indices.first { bytes[$0...].starts(with: devices[1].bytes) })
+        for last in [0, 1] as [UInt8] {
+            var forged = bytes
+            forged[second + 15] = last
+            assertThrows(.damagedFile) { try decode(resealed(forged)) }
+        }
+    }
+
+    func testWhatIsBeyondTheLimitsIsNeitherWrittenNorRead() throws {
+        let changes: [(inout Head) -> Void] = [
+            { $0.deviceName = String(repeating: "n", count: 257) },
+            { $0.softwareVersion = String(repeating: "1", count: 65) },
+            { $0.position.sequence = SegmentName.maximumSequence + 1 },
+            { $0.position.time = HybridTime.latest.next },
+            { $0.acknowledgements[deviceB] = LogPosition(sequence: .max, time: .zero) },
+            { $0.acknowledgements[deviceB] = LogPosition(sequence: 1, time: HybridTime(rawValue: .max)) },
+            { $0.lastSegmentFirst = $0.position.sequence + 1 },
+            { head in
+                for number in 0...UInt64(Head.maximumAcknowledgements) {
+                    head.acknowledgements[DeviceID(high: 3, low: number)] = LogPosition.none
+                }
+            },
+        ]
+        for change in changes {
+            var head = makeFullHead()
+            change(&head)
+            assertThrows(.invalidArgument) { try head.encoded() }
+        }
+        // A forged count, and a forged time.
+        var bytes = try makeHead(container).encoded()
+        let time = bytes.count - 16 - 6 - 8 - 1 - 16 - 1 - 8
+        XCTAssertEqual(bytes[time..<time + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }, 1000 << 16)
+        bytes[time + 7] = 0xff
+        assertThrows(.damagedFile, "time is too late") { try decode(resealed(bytes)) }
+    }
+
+    func testTheLargestHeadFitsItsLimit() throws {
+        var head = makeFullHead()
+        head.deviceName = String(repeating: "n", count: Head.maximumNameBytes)
+        head.softwareVersion = String(repeating: "1", count: Head.maximumSoftwareVersionBytes)
+        head.acknowledgements = [:]
+        for number in 0..<UInt64(Head.maximumAcknowledgements) {
+            head.acknowledgements[DeviceID(high: .max, low: number)] = LogPosition(
+                sequence: SegmentName.maximumSequence, time: .latest)
+        }
+        let bytes = try head.encoded()
+        XCTAssertLessThanOrEqual(bytes.count, Head.maximumBytes)
+        XCTAssertEqual(try decode(bytes), head)
+    }
+
+    func testTheLastSegmentHasANameOnceSomethingIsPublished() throws {
+        XCTAssertNil(makeHead(container).lastSegment)
+        XCTAssertEqual(
+            makeFullHead().lastSegment?.fileName, "00000000012a-00000000012c-0000000000000007.segment")
+    }
+}
+
+/// The same numbers for the same seed.
+private struct SeededGenerator: RandomNumberGenerator {
+    private let source: SeededRandom
+    init(seed: UInt64) { source = SeededRandom(seed) }
+    mutating func next() -> UInt64 { source.next() }
+}
