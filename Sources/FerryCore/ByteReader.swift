@@ -2,36 +2,48 @@
 ///
 /// Every read checks what is left first and throws `damagedFile` where that is too little; nothing is allocated by a
 /// count from the bytes before `readCount` has held it against what is left. Slices share the buffer.
+/// Inlinable, because decoders call it for every number of a file.
 public struct ByteReader: Sendable {
-    private let bytes: ArraySlice<UInt8>
-    private var position: Int
+    @usableFromInline let bytes: ArraySlice<UInt8>
+    @usableFromInline var position: Int
 
+    @inlinable
     public init(_ bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
         position = bytes.startIndex
     }
 
+    @inlinable
     public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
+    @inlinable
     public var remaining: Int { bytes.endIndex - position }
+    @inlinable
     public var isAtEnd: Bool { remaining == 0 }
 
+    @inlinable
     public mutating func readByte() throws(FerryError) -> UInt8 {
         guard position < bytes.endIndex else { throw Self.cutOff }
         defer { position += 1 }
         return bytes[position]
     }
 
+    @inlinable
     public mutating func read(_ count: Int) throws(FerryError) -> ArraySlice<UInt8> {
         guard count >= 0, count <= remaining else { throw Self.cutOff }
         defer { position += count }
         return bytes[position..<position + count]
     }
 
+    @inlinable
     public mutating func read32() throws(FerryError) -> UInt32 {
-        try read(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        let slice = try read(4)
+        var value: UInt32 = 0
+        for index in (0..<4).reversed() { value = value << 8 | UInt32(slice[slice.startIndex + index]) }
+        return value
     }
 
+    @inlinable
     public mutating func read64() throws(FerryError) -> UInt64 {
         let slice = try read(8)
         var value: UInt64 = 0
@@ -39,6 +51,7 @@ public struct ByteReader: Sendable {
         return value
     }
 
+    @inlinable
     public mutating func readVarint() throws(FerryError) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0
@@ -52,18 +65,21 @@ public struct ByteReader: Sendable {
         }
     }
 
+    @inlinable
     public mutating func readZigzag() throws(FerryError) -> Int64 {
         let value = try readVarint()
         return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
     /// A count of things that take at least `minimumBytes` each: more than what is left can hold is damage.
+    @inlinable
     public mutating func readCount(minimumBytes: Int = 1) throws(FerryError) -> Int {
         let count = try readVarint()
         guard count <= UInt64(remaining / max(minimumBytes, 1)) else { throw Self.cutOff }
         return Int(count)
     }
 
+    @inlinable
     public mutating func readID<Kind>() throws(FerryError) -> UniqueID<Kind> {
         let slice = try read(16)
         var high: UInt64 = 0
@@ -75,11 +91,13 @@ public struct ByteReader: Sendable {
         return UniqueID(high: high, low: low)
     }
 
+    @inlinable
     public mutating func readCounted() throws(FerryError) -> ArraySlice<UInt8> {
         try read(readCount())
     }
 
     /// A string that must be valid UTF-8.
+    @inlinable
     public mutating func readString() throws(FerryError) -> String {
         guard let string = String(validating: try readCounted(), as: UTF8.self) else {
             throw Self.malformed("a name is not valid UTF-8")
@@ -87,6 +105,7 @@ public struct ByteReader: Sendable {
         return string
     }
 
+    @inlinable
     public mutating func readValue() throws(FerryError) -> FieldValue {
         switch try readByte() {
         case 0: return .null
@@ -99,7 +118,7 @@ public struct ByteReader: Sendable {
         }
     }
 
-    private static var cutOff: FerryError { malformed("it ends too early") }
+    @usableFromInline static var cutOff: FerryError { malformed("it ends too early") }
 
     /// The error for content that breaks the format; the caller adds the path.
     public static func malformed(_ what: String) -> FerryError {

@@ -1,0 +1,81 @@
+import FerryCore
+
+/// Writes columns of object IDs (Docs/Format.md, "Columns"): runs of prefixes, the distances of the last four bytes
+/// from the last ID of the same prefix, then in full the IDs whose prefix stands alone in the segment.
+struct IdentifierColumnWriter {
+    private var prefixes: IdentifierPrefixes
+    /// For each prefix, the last four bytes of the ID written last.
+    private var lastSuffixes: [UInt32]
+    private var runs = RunLength()
+    private var steps: [Int64] = []
+
+    /// - Parameter prefixes: after its first pass over every ID that is going to be written.
+    init(prefixes: IdentifierPrefixes) {
+        self.prefixes = prefixes
+        lastSuffixes = Array(repeating: 0, count: prefixes.chosen.count)
+    }
+
+    mutating func write(_ objects: [ObjectID], to writer: inout ByteWriter) {
+        runs.removeAll()
+        steps.removeAll(keepingCapacity: true)
+        for object in objects {
+            let index = prefixes.index(of: IdentifierPrefix(object))
+            runs.append(index + 1)
+            if index >= 0 {
+                let suffix = UInt32(truncatingIfNeeded: object.low)
+                steps.append(Int64(suffix) - Int64(lastSuffixes[index]))
+                lastSuffixes[index] = suffix
+            }
+        }
+        runs.write(to: &writer)
+        IntegerColumn.write(steps, to: &writer)
+        guard steps.count < objects.count else { return }
+        var position = 0
+        for run in runs.runs {
+            if run.value == 0 { for object in objects[position..<position + run.count] { writer.write(object) } }
+            position += run.count
+        }
+    }
+}
+
+/// Reads what `IdentifierColumnWriter` wrote, in the same order over the whole segment.
+struct IdentifierColumnReader {
+    private let prefixes: [IdentifierPrefix]
+    private var lastSuffixes: [UInt32]
+
+    init(prefixes: [IdentifierPrefix]) {
+        self.prefixes = prefixes
+        lastSuffixes = Array(repeating: 0, count: prefixes.count)
+    }
+
+    /// Reads `count` IDs. The caller has held `count` against a limit: consecutive IDs take no bytes.
+    mutating func read(_ count: Int, from reader: inout ByteReader) throws(FerryError) -> [ObjectID] {
+        guard count > 0 else { return [] }
+        let runs = try RunLength.read(count, below: prefixes.count + 1, from: &reader).runs
+        var alone = 0
+        for run in runs where run.value == 0 { alone += run.count }
+        let steps = try IntegerColumn.read(count - alone, from: &reader)
+        guard alone <= reader.remaining / 16 else { throw ByteReader.malformed("it ends too early") }
+        var objects: [ObjectID] = []
+        objects.reserveCapacity(count)
+        var step = 0
+        for run in runs {
+            if run.value == 0 {
+                for _ in 0..<run.count { objects.append(try reader.readID()) }
+                continue
+            }
+            let prefix = prefixes[run.value - 1]
+            var suffix = lastSuffixes[run.value - 1]
+            for _ in 0..<run.count {
+                guard let next = UInt32(exactly: Int64(suffix) &+ steps[step]) else {
+                    throw ByteReader.malformed("an object ID is out of range")
+                }
+                suffix = next
+                step += 1
+                objects.append(prefix.object(suffix: suffix))
+            }
+            lastSuffixes[run.value - 1] = suffix
+        }
+        return objects
+    }
+}

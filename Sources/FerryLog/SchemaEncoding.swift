@@ -1,0 +1,63 @@
+import FerryCore
+
+/// Schema records (Docs/Format.md, "Schemas"); names come from the segment's dictionary, statements stand in place.
+enum SchemaEncoding {
+    static func write(
+        _ schema: SchemaRecord, budget: inout SegmentBudget, names: inout NameDictionary, to writer: inout ByteWriter
+    ) throws(FerryError) {
+        try budget.check(schema.statements.count, atMost: SegmentLimits.statements, "statements in a schema")
+        try budget.check(schema.tracked.count, atMost: SegmentLimits.tables, "tables in a schema")
+        try budget.take(schema.statements.count + schema.tracked.count, .schemaEntries)
+        writer.writeZigzag(schema.userVersion)
+        writer.writeZigzag(schema.applicationID)
+        writer.writeVarint(UInt64(schema.statements.count))
+        for statement in schema.statements {
+            try budget.check(
+                statement.sql.utf8.count, atMost: SegmentLimits.statementBytes, "bytes in a statement of a schema")
+            writer.writeVarint(UInt64(try names.index(of: statement.type)))
+            writer.writeVarint(UInt64(try names.index(of: statement.name)))
+            writer.writeVarint(UInt64(try names.index(of: statement.table)))
+            writer.writeCounted(statement.sql)
+        }
+        writer.writeVarint(UInt64(schema.tracked.count))
+        for table in schema.tracked {
+            try budget.take(table.identity.columnCount, .layoutColumns)
+            var numbers = [try names.index(of: table.name)]
+            try LayoutDictionary.append(table.identity, to: &numbers, names: &names)
+            for number in numbers { writer.writeVarint(UInt64(number)) }
+        }
+    }
+
+    static func read(
+        names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
+    ) throws(FerryError) -> SchemaRecord {
+        var schema = SchemaRecord(
+            userVersion: try reader.readZigzag(), applicationID: try reader.readZigzag(), statements: [], tracked: [])
+        let statements = try reader.readCount(minimumBytes: 4)
+        guard statements <= SegmentLimits.statements else {
+            throw ByteReader.malformed("a schema has more than \(SegmentLimits.statements) statements")
+        }
+        try budget.take(statements, .schemaEntries)
+        for _ in 0..<statements {
+            let type = try TableLayout.readName(names, from: &reader)
+            let name = try TableLayout.readName(names, from: &reader)
+            let table = try TableLayout.readName(names, from: &reader)
+            let sql = try reader.readString()
+            guard sql.utf8.count <= SegmentLimits.statementBytes else {
+                throw ByteReader.malformed("a schema's statement is longer than \(SegmentLimits.statementBytes) bytes")
+            }
+            schema.statements.append(SchemaRecord.Statement(type: type, name: name, table: table, sql: sql))
+        }
+        let tracked = try reader.readCount(minimumBytes: 2)
+        guard tracked <= SegmentLimits.tables else {
+            throw ByteReader.malformed("a schema has more than \(SegmentLimits.tables) tables")
+        }
+        try budget.take(tracked, .schemaEntries)
+        for _ in 0..<tracked {
+            let name = try TableLayout.readName(names, from: &reader)
+            let identity = try TableLayout.readIdentity(names, budget: &budget, from: &reader)
+            schema.tracked.append(TrackedTableRecord(name: name, identity: identity))
+        }
+        return schema
+    }
+}

@@ -1,0 +1,71 @@
+import FerryCore
+
+/// Counts what a segment holds against `SegmentLimits`; the encoder and the decoder charge the same things, so that
+/// whatever can be written can be read.
+struct SegmentBudget {
+    /// What the limits bound over a whole segment.
+    enum Resource: Int, CaseIterable {
+        case changesets, operations, values, tableBlocks, blockColumns, shapes, shapeColumns, contextEntries
+        case names, layoutColumns, schemaEntries
+
+        var limit: Int {
+            switch self {
+            case .changesets: SegmentLimits.changesets
+            case .operations: SegmentLimits.operations
+            case .values: SegmentLimits.values
+            case .tableBlocks: SegmentLimits.tableBlocks
+            case .blockColumns: SegmentLimits.blockColumns
+            case .shapes: SegmentLimits.shapes
+            case .shapeColumns: SegmentLimits.shapeColumns
+            case .contextEntries: SegmentLimits.contextEntries
+            case .names: SegmentLimits.names
+            case .layoutColumns: SegmentLimits.layoutColumns
+            case .schemaEntries: SegmentLimits.schemaEntries
+            }
+        }
+
+        var noun: String {
+            switch self {
+            case .changesets: "changesets"
+            case .operations: "operations"
+            case .values: "values"
+            case .tableBlocks: "tables"
+            case .blockColumns: "columns of its tables"
+            case .shapes: "sets of columns"
+            case .shapeColumns: "columns in sets"
+            case .contextEntries: "entries of its contexts"
+            case .names: "names"
+            case .layoutColumns: "columns of its different tables"
+            case .schemaEntries: "statements and tables in its schemas"
+            }
+        }
+    }
+
+    private let code: FerryError.Code
+    private var used = Array(repeating: 0, count: Resource.allCases.count)
+
+    private init(code: FerryError.Code) { self.code = code }
+
+    static let forEncoding = SegmentBudget(code: .limitExceeded)
+    static let forDecoding = SegmentBudget(code: .damagedFile)
+
+    func used(_ resource: Resource) -> Int { used[resource.rawValue] }
+
+    /// Charges `count` (not negative) to the segment.
+    mutating func take(_ count: Int, _ resource: Resource) throws(FerryError) {
+        let left = resource.limit - used[resource.rawValue]
+        guard count <= left else { throw exceeded("\(resource.noun) in one segment", resource.limit) }
+        used[resource.rawValue] += count
+    }
+
+    /// Checks one thing that has a limit of its own.
+    func check(_ count: Int, atMost limit: Int, _ noun: String) throws(FerryError) {
+        guard count <= limit else { throw exceeded(noun, limit) }
+    }
+
+    private func exceeded(_ noun: String, _ limit: Int) -> FerryError {
+        if code == .damagedFile { return ByteReader.malformed("it has more than \(limit) \(noun)") }
+        return FerryError(
+            code, "The changes are too large to be written: Ferry allows at most \(limit) \(noun). Make them smaller.")
+    }
+}

@@ -1,0 +1,118 @@
+import FerryCore
+
+/// What the first 104 bytes of a segment and its checksum say (Docs/Format.md, "Segments").
+public struct SegmentHeader: Equatable, Sendable {
+    /// The container that the segment was written for.
+    public var container: ContainerID
+    /// The author.
+    public var device: DeviceID
+    /// The sequence number of the first changeset, at least 1.
+    public var firstSequence: UInt64
+    /// The sequence number of the last changeset, at least `firstSequence`.
+    public var lastSequence: UInt64
+    /// The time of the last changeset, the latest in the segment.
+    public var lastTime: HybridTime
+    /// The checksum of the segment before, or nil where there is none.
+    public var previous: Checksum?
+    /// The checksum of the file, which is its last 16 bytes.
+    public var checksum: Checksum
+    /// Bytes of the body before compression: with the counts, what decoding is going to cost.
+    public var bodyBytes: Int
+    /// Operations in all changesets.
+    public var operationCount: Int
+    /// Values in all changesets, keys excepted.
+    public var valueCount: Int
+
+    var codec: Compression.Codec
+    /// Bytes of the body as it stands in the file.
+    var storedBytes: Int
+
+    static let magic: [UInt8] = Array("FRYS".utf8)
+    static let version: UInt8 = 1
+    /// Bytes before the body.
+    static let byteCount = 104
+    static let checksumBytes = 16
+
+    /// Where the body stands in a file whose header was read.
+    var bodyRange: Range<Int> { Self.byteCount..<Self.byteCount + storedBytes }
+}
+
+extension SegmentHeader {
+    func write(to writer: inout ByteWriter) {
+        writer.write(contentsOf: Self.magic)
+        writer.write(Self.version)
+        writer.write(codec.rawValue)
+        writer.write(0)
+        writer.write(0)
+        writer.write(container)
+        writer.write(device)
+        writer.write64(firstSequence)
+        writer.write64(lastSequence)
+        writer.write64(lastTime.rawValue)
+        writer.write(previous ?? Checksum(high: 0, low: 0))
+        writer.write64(UInt64(bodyBytes))
+        writer.write64(UInt64(storedBytes))
+        writer.write32(UInt32(operationCount))
+        writer.write32(UInt32(valueCount))
+    }
+
+    /// Reads and checks the header of a whole file, its checksum included.
+    /// - Throws: `formatTooNew` where a newer version wrote it; `damagedFile` for everything else.
+    init(file: [UInt8]) throws(FerryError) {
+        var reader = ByteReader(file)
+        guard try reader.read(4).elementsEqual(Self.magic) else { throw ByteReader.malformed("it is not a segment") }
+        let version = try reader.readByte()
+        guard version <= Self.version else {
+            throw FerryError(
+                .formatTooNew,
+                "The segment is of format version \(version), this Ferry reads up to \(Self.version). "
+                    + "Update Ferry on this device.")
+        }
+        guard version == Self.version else { throw ByteReader.malformed("its version is \(version)") }
+        guard file.count >= Self.byteCount + Self.checksumBytes else { throw ByteReader.malformed("it ends too early") }
+        guard file.count <= SegmentLimits.fileBytes else {
+            throw ByteReader.malformed("it is larger than \(SegmentLimits.fileBytes) bytes")
+        }
+        var end = ByteReader(file[(file.count - Self.checksumBytes)...])
+        checksum = try end.readID()
+        let computed = file.withUnsafeBytes {
+            ContentHash.checksum(UnsafeRawBufferPointer(rebasing: $0.dropLast(Self.checksumBytes)))
+        }
+        guard checksum == computed else { throw ByteReader.malformed("its checksum does not match its content") }
+
+        guard let codec = Compression.Codec(rawValue: try reader.readByte()) else {
+            throw ByteReader.malformed("its compression is unknown")
+        }
+        self.codec = codec
+        guard try reader.readByte() == 0, try reader.readByte() == 0 else {
+            throw ByteReader.malformed("its reserved bytes are not zero")
+        }
+        container = try reader.readID()
+        device = try reader.readID()
+        firstSequence = try reader.read64()
+        lastSequence = try reader.read64()
+        guard firstSequence >= 1, firstSequence <= lastSequence, lastSequence <= SegmentLimits.sequence,
+            lastSequence - firstSequence < UInt64(SegmentLimits.changesets)
+        else { throw ByteReader.malformed("its sequence numbers make no sense") }
+        lastTime = HybridTime(rawValue: try reader.read64())
+        guard lastTime <= .latest else { throw ByteReader.malformed("its time is out of range") }
+        let previous: Checksum = try reader.readID()
+        self.previous = previous == Checksum(high: 0, low: 0) ? nil : previous
+
+        let bodyBytes = try reader.read64()
+        let storedBytes = try reader.read64()
+        guard bodyBytes <= UInt64(SegmentLimits.bodyBytes),
+            storedBytes == UInt64(file.count - Self.byteCount - Self.checksumBytes)
+        else { throw ByteReader.malformed("its lengths do not match") }
+        self.bodyBytes = Int(bodyBytes)
+        self.storedBytes = Int(storedBytes)
+        // Neither product can overflow: a file has at most 2^28 bytes.
+        guard codec == .zlib ? self.bodyBytes <= self.storedBytes * SegmentLimits.bodyRatio : bodyBytes == storedBytes
+        else { throw ByteReader.malformed("its lengths do not match") }
+        operationCount = Int(try reader.read32())
+        valueCount = Int(try reader.read32())
+        guard operationCount <= SegmentLimits.operations, valueCount <= SegmentLimits.values else {
+            throw ByteReader.malformed("its counts are too large")
+        }
+    }
+}

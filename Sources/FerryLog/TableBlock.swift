@@ -1,0 +1,170 @@
+import FerryCore
+
+/// The blocks of one table's changes in one changeset (Docs/Format.md, "Table blocks").
+enum TableBlock {
+    /// Writes a block after its layout's index: shapes, count, object IDs, kinds, times, shapes of the operations, keys,
+    /// then the values column by column.
+    /// - Throws: `invalidArgument` where the changes break the rules of `TableChanges`; `limitExceeded`.
+    static func write(
+        _ table: TableChanges, time: HybridTime, budget: inout SegmentBudget, identifiers: inout IdentifierColumnWriter,
+        values: inout ValueColumnWriter, to writer: inout ByteWriter
+    ) throws(FerryError) {
+        try check(table, time: time)
+        let operations = table.operations
+        try write(table.shapes, budget: &budget, to: &writer)
+        try budget.take(operations.count, .operations)
+        writer.writeVarint(UInt64(operations.count))
+        guard !operations.isEmpty else { return }
+
+        identifiers.write(operations.map(\.object), to: &writer)
+        var kinds = RunLength()
+        var shapes = RunLength()
+        var valueCount = 0
+        for operation in operations {
+            kinds.append(Int(operation.kind.rawValue))
+            shapes.append(operation.shape)
+            valueCount += table.shapes[operation.shape].count
+        }
+        try budget.take(valueCount, .values)
+        kinds.write(to: &writer)
+        IntegerColumn.write(operations.map { Int64(time.rawValue - $0.time.rawValue) }, to: &writer)
+        shapes.write(to: &writer)
+        for operation in operations { try values.append(operation.key, of: operation.object) }
+        values.finish(identifiers: &identifiers, to: &writer)
+
+        let layout = CellLayout(
+            shapes: table.shapes, shapeRuns: shapes.runs, columnCount: table.columns.count,
+            operationCount: operations.count, valueCount: valueCount)
+        // The caller's values may lie in another order than operation by operation.
+        var places: [Int] = []
+        if !liesInOrder(table) {
+            for operation in operations {
+                places += operation.firstValue..<operation.firstValue + table.shapes[operation.shape].count
+            }
+        }
+        for index in layout.columns.indices {
+            for position in 0..<layout.count(index) {
+                let (operation, value) = layout.cell(index, position)
+                try values.append(table.values[places.isEmpty ? value : places[value]], of: operations[operation].object)
+            }
+            values.finish(identifiers: &identifiers, to: &writer)
+        }
+    }
+
+    /// Reads what `write` wrote; values lie operation by operation.
+    static func read(
+        layout: TableLayout, time: HybridTime, budget: inout SegmentBudget, identifiers: inout IdentifierColumnReader,
+        from reader: inout ByteReader
+    ) throws(FerryError) -> TableChanges {
+        let shapes = try readShapes(columnCount: layout.columns.count, budget: &budget, from: &reader)
+        let claimed = try reader.readVarint()
+        try budget.take(Int(clamping: claimed), .operations)
+        let count = Int(claimed)
+        var table = TableChanges(
+            name: layout.name, identity: layout.identity, columns: layout.columns, shapes: shapes)
+        guard count > 0 else { return table }
+
+        let objects = try identifiers.read(count, from: &reader)
+        let kinds = try RunLength.read(count, below: Int(Operation.Kind.delete.rawValue) + 1, from: &reader).runs
+        let times = try IntegerColumn.read(count, from: &reader)
+        let shapeRuns = try RunLength.read(count, below: shapes.count, from: &reader).runs
+        var valueCount = 0
+        for run in shapeRuns {
+            let (values, overflow) = run.count.multipliedReportingOverflow(by: shapes[run.value].count)
+            try budget.take(overflow ? Int.max : values, .values)
+            valueCount += values
+        }
+
+        var operations: [Operation] = []
+        operations.reserveCapacity(count)
+        var kindRun = RunCursor(kinds)
+        var shapeRun = RunCursor(shapeRuns)
+        var firstValue = 0
+        for index in 0..<count {
+            guard let kind = Operation.Kind(rawValue: UInt8(kindRun.next())) else {
+                throw ByteReader.malformed("an operation has an unknown kind")
+            }
+            let shape = shapeRun.next()
+            let width = shapes[shape].count
+            guard kind != .delete || width == 0 else { throw ByteReader.malformed("a deletion carries values") }
+            guard times[index] >= 0, times[index] <= Int64(time.rawValue) else {
+                throw ByteReader.malformed("a time is out of range")
+            }
+            let operation = Operation(
+                object: objects[index], kind: kind,
+                time: HybridTime(rawValue: time.rawValue - UInt64(times[index])), shape: shape, firstValue: firstValue)
+            guard operations.last.map({ inOrder($0, operation) }) ?? true else {
+                throw ByteReader.malformed("its operations are not in order")
+            }
+            operations.append(operation)
+            firstValue += width
+        }
+
+        let keys = try ValueColumn(count, allowingAbsent: true, identifiers: &identifiers, from: &reader)
+        keys.forEach { objects[$0] } _: { operations[$0].key = $1 }
+
+        let cells = CellLayout(
+            shapes: shapes, shapeRuns: shapeRuns, columnCount: layout.columns.count, operationCount: count,
+            valueCount: valueCount)
+        var values = Array(repeating: FieldValue.null, count: valueCount)
+        for index in cells.columns.indices {
+            let column = try ValueColumn(
+                cells.count(index), allowingAbsent: false, identifiers: &identifiers, from: &reader)
+            column.forEach {
+                objects[cells.cell(index, $0).operation]
+            } _: {
+                values[cells.cell(index, $0).value] = $1
+            }
+        }
+        table.operations = operations
+        table.values = values
+        return table
+    }
+
+    /// Whether one operation may stand before another: by object, then by time.
+    private static func inOrder(_ left: Operation, _ right: Operation) -> Bool {
+        left.object != right.object ? left.object < right.object : left.time <= right.time
+    }
+
+    private static func liesInOrder(_ table: TableChanges) -> Bool {
+        var next = 0
+        for operation in table.operations {
+            let width = table.shapes[operation.shape].count
+            if width > 0, operation.firstValue != next { return false }
+            next += width
+        }
+        return true
+    }
+
+    private static func check(_ table: TableChanges, time: HybridTime) throws(FerryError) {
+        for shape in table.shapes {
+            var previous = -1
+            for column in shape {
+                guard column > previous, column < table.columns.count else {
+                    throw invalid(table, "a set of columns is not ascending or out of range")
+                }
+                previous = column
+            }
+        }
+        var previous: Operation?
+        for operation in table.operations {
+            guard table.shapes.indices.contains(operation.shape) else {
+                throw invalid(table, "an operation's set of columns does not exist")
+            }
+            let width = table.shapes[operation.shape].count
+            guard operation.kind != .delete || width == 0 else { throw invalid(table, "a deletion carries values") }
+            guard width == 0 || operation.firstValue >= 0 && operation.firstValue <= table.values.count - width else {
+                throw invalid(table, "an operation's values do not exist")
+            }
+            guard operation.time <= time else { throw invalid(table, "an operation is later than its changeset") }
+            guard previous.map({ inOrder($0, operation) }) ?? true else {
+                throw invalid(table, "its operations are not in order")
+            }
+            previous = operation
+        }
+    }
+
+    private static func invalid(_ table: TableChanges, _ what: String) -> FerryError {
+        FerryError(.invalidArgument, "The changes to the table “\(table.name)” cannot be written: \(what).")
+    }
+}

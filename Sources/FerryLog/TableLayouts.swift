@@ -1,0 +1,121 @@
+import FerryCore
+
+/// The names that occur in a segment, compared as bytes: `String` takes canonically equivalent names for equal, SQLite
+/// does not.
+struct NameDictionary {
+    private(set) var names: [[UInt8]] = []
+    private var indices: [[UInt8]: Int] = [:]
+
+    mutating func index(of name: String) throws(FerryError) -> Int {
+        let bytes = Array(name.utf8)
+        if let index = indices[bytes] { return index }
+        guard bytes.count <= SegmentLimits.nameBytes else {
+            throw FerryError(
+                .limitExceeded,
+                "The name “\(name.prefix(40))…” is longer than \(SegmentLimits.nameBytes) bytes. Choose a shorter one.")
+        }
+        indices[bytes] = names.count
+        names.append(bytes)
+        return names.count - 1
+    }
+}
+
+/// What stays the same from one block of a table's changes to the next: name, identity and columns.
+struct TableLayout {
+    var name: String
+    var identity: TableIdentity
+    var columns: [String]
+
+    static func read(
+        names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
+    ) throws(FerryError) -> TableLayout {
+        let name = try readName(names, from: &reader)
+        let identity = try readIdentity(names, budget: &budget, from: &reader)
+        return TableLayout(name: name, identity: identity, columns: try readNames(names, budget: &budget, from: &reader))
+    }
+
+    static func readIdentity(
+        _ names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
+    ) throws(FerryError) -> TableIdentity {
+        switch try reader.readByte() {
+        case 0: return .surrogate
+        case 1: return .key(try readNames(names, budget: &budget, from: &reader))
+        case 2: return .declared(try readNames(names, budget: &budget, from: &reader))
+        default: throw ByteReader.malformed("a table has an unknown identity")
+        }
+    }
+
+    static func readName(_ names: [String], from reader: inout ByteReader) throws(FerryError) -> String {
+        let index = try reader.readVarint()
+        guard index < UInt64(names.count) else { throw ByteReader.malformed("an index is out of range") }
+        return names[Int(index)]
+    }
+
+    private static func readNames(
+        _ names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
+    ) throws(FerryError) -> [String] {
+        let count = try reader.readCount()
+        guard count <= SegmentLimits.columns else {
+            throw ByteReader.malformed("a table has more than \(SegmentLimits.columns) columns")
+        }
+        try budget.take(count, .layoutColumns)
+        var result: [String] = []
+        result.reserveCapacity(count)
+        for _ in 0..<count { result.append(try readName(names, from: &reader)) }
+        return result
+    }
+}
+
+extension TableIdentity {
+    /// The number of columns that it names.
+    var columnCount: Int {
+        switch self {
+        case .surrogate: 0
+        case .key(let columns), .declared(let columns): columns.count
+        }
+    }
+}
+
+/// The table layouts of a segment, in the order of their first occurrence, each as the numbers that are written.
+struct LayoutDictionary {
+    private(set) var layouts: [[Int]] = []
+    private var indices: [[Int]: Int] = [:]
+
+    mutating func index(
+        of table: TableChanges, names: inout NameDictionary, budget: inout SegmentBudget
+    ) throws(FerryError) -> Int {
+        var numbers = [try names.index(of: table.name)]
+        try Self.append(table.identity, to: &numbers, names: &names)
+        try Self.append(table.columns, to: &numbers, names: &names)
+        if let index = indices[numbers] { return index }
+        try budget.take(table.identity.columnCount + table.columns.count, .layoutColumns)
+        indices[numbers] = layouts.count
+        layouts.append(numbers)
+        return layouts.count - 1
+    }
+
+    static func append(
+        _ identity: TableIdentity, to numbers: inout [Int], names: inout NameDictionary
+    ) throws(FerryError) {
+        switch identity {
+        case .surrogate: numbers.append(0)
+        case .key(let columns):
+            numbers.append(1)
+            try append(columns, to: &numbers, names: &names)
+        case .declared(let columns):
+            numbers.append(2)
+            try append(columns, to: &numbers, names: &names)
+        }
+    }
+
+    private static func append(
+        _ columns: [String], to numbers: inout [Int], names: inout NameDictionary
+    ) throws(FerryError) {
+        guard columns.count <= SegmentLimits.columns else {
+            throw FerryError(
+                .limitExceeded, "A table has more than \(SegmentLimits.columns) columns, which Ferry cannot carry.")
+        }
+        numbers.append(columns.count)
+        for column in columns { numbers.append(try names.index(of: column)) }
+    }
+}

@@ -1,0 +1,174 @@
+import FerryCore
+
+/// What a cell of a column holds, as written. The first six are `FieldValue.tag`.
+enum CellTag {
+    static let null = 0
+    static let integer = 1
+    static let real = 2
+    static let text = 3
+    static let blob = 4
+    static let reference = 5
+    /// A blob of the 16 bytes of the operation's object ID: a key that is its own identity is written once.
+    static let objectBlob = 6
+    /// A text of the object ID in the usual form, lower case.
+    static let objectText = 7
+    /// No key; in the column of keys only.
+    static let absent = 8
+
+    static let objectTextBytes = 36
+}
+
+/// Collects the cells of one column and writes them (Docs/Format.md, "Columns"): runs of tags, then the integers, the
+/// reals, the texts and blobs, and the references, each kind as a column of its own. Reused, to keep its buffers.
+struct ValueColumnWriter {
+    private var tags = RunLength()
+    private var integers: [Int64] = []
+    private var reals: [Double] = []
+    private var contents = ContentColumnWriter()
+    private var references: [ObjectID] = []
+
+    /// Appends a cell of the operation on `object`; nil is an absent key.
+    mutating func append(_ value: FieldValue?, of object: ObjectID) throws(FerryError) {
+        switch value {
+        case nil: tags.append(CellTag.absent)
+        case .null: tags.append(CellTag.null)
+        case .integer(let integer):
+            tags.append(CellTag.integer)
+            integers.append(integer)
+        case .real(let real):
+            tags.append(CellTag.real)
+            reals.append(real)
+        case .text(let content):
+            if content.count == CellTag.objectTextBytes, object.isText(content) {
+                tags.append(CellTag.objectText)
+            } else {
+                tags.append(CellTag.text)
+                try append(content)
+            }
+        case .blob(let content):
+            if content.count == 16, object.isBytes(content) {
+                tags.append(CellTag.objectBlob)
+            } else {
+                tags.append(CellTag.blob)
+                try append(content)
+            }
+        case .reference(let reference):
+            tags.append(CellTag.reference)
+            references.append(reference)
+        }
+    }
+
+    private mutating func append(_ content: ArraySlice<UInt8>) throws(FerryError) {
+        guard content.count <= SegmentLimits.valueBytes else {
+            throw FerryError(
+                .limitExceeded,
+                "A value is larger than \(SegmentLimits.valueBytes) bytes, the most that Ferry carries. Make it smaller.")
+        }
+        contents.append(content)
+    }
+
+    /// Writes the cells since the last call and forgets them.
+    mutating func finish(
+        identifiers: inout IdentifierColumnWriter, to writer: inout ByteWriter
+    ) {
+        tags.write(to: &writer)
+        IntegerColumn.write(integers, to: &writer)
+        RealColumn.write(reals, to: &writer)
+        contents.write(to: &writer)
+        if !references.isEmpty { identifiers.write(references, to: &writer) }
+        tags.removeAll()
+        integers.removeAll(keepingCapacity: true)
+        reals.removeAll(keepingCapacity: true)
+        contents.removeAll()
+        references.removeAll(keepingCapacity: true)
+    }
+}
+
+/// The cells of one column as read, still by kind.
+struct ValueColumn {
+    private let tags: [RunLength.Run]
+    private let integers: [Int64]
+    private let reals: [Double]
+    private let contents: [ArraySlice<UInt8>]
+    private let references: [ObjectID]
+    private let objectTags: Bool
+
+    /// Reads a column of `count` cells; the caller has held `count` against a limit.
+    init(
+        _ count: Int, allowingAbsent: Bool, identifiers: inout IdentifierColumnReader, from reader: inout ByteReader
+    ) throws(FerryError) {
+        let bound = allowingAbsent ? CellTag.absent + 1 : CellTag.absent
+        tags = try RunLength.read(count, below: bound, from: &reader).runs
+        var counts = [0, 0, 0, 0, 0, 0, 0, 0, 0]
+        for run in tags { counts[run.value] += run.count }
+        integers = try IntegerColumn.read(counts[CellTag.integer], from: &reader)
+        reals = try RealColumn.read(counts[CellTag.real], from: &reader)
+        contents = try ContentColumnWriter.read(counts[CellTag.text] + counts[CellTag.blob], from: &reader)
+        references = try identifiers.read(counts[CellTag.reference], from: &reader)
+        objectTags = counts[CellTag.objectBlob] + counts[CellTag.objectText] > 0
+    }
+
+    /// Hands out every cell that holds something, with its position in the column.
+    /// - Parameter object: the object of the operation that the cell at a position belongs to.
+    @inline(__always)
+    func forEach(object: (Int) -> ObjectID, _ body: (Int, FieldValue) -> Void) {
+        // The texts and blobs that repeat an object's ID share one buffer, as the others share the body's.
+        var derived: [UInt8] = []
+        var position = 0
+        if objectTags {
+            for run in tags {
+                if run.value == CellTag.objectBlob {
+                    for cell in position..<position + run.count { object(cell).appendBytes(to: &derived) }
+                } else if run.value == CellTag.objectText {
+                    for cell in position..<position + run.count { object(cell).appendText(to: &derived) }
+                }
+                position += run.count
+            }
+        }
+        position = 0
+        var (integer, real, content, reference, offset) = (0, 0, 0, 0, 0)
+        for run in tags {
+            let cells = position..<position + run.count
+            position = cells.upperBound
+            switch run.value {
+            case CellTag.null: for cell in cells { body(cell, .null) }
+            case CellTag.integer:
+                for cell in cells {
+                    body(cell, .integer(integers[integer]))
+                    integer += 1
+                }
+            case CellTag.real:
+                for cell in cells {
+                    body(cell, .real(reals[real]))
+                    real += 1
+                }
+            case CellTag.text:
+                for cell in cells {
+                    body(cell, .text(contents[content]))
+                    content += 1
+                }
+            case CellTag.blob:
+                for cell in cells {
+                    body(cell, .blob(contents[content]))
+                    content += 1
+                }
+            case CellTag.reference:
+                for cell in cells {
+                    body(cell, .reference(references[reference]))
+                    reference += 1
+                }
+            case CellTag.objectBlob:
+                for cell in cells {
+                    body(cell, .blob(derived[offset..<offset + 16]))
+                    offset += 16
+                }
+            case CellTag.objectText:
+                for cell in cells {
+                    body(cell, .text(derived[offset..<offset + CellTag.objectTextBytes]))
+                    offset += CellTag.objectTextBytes
+                }
+            default: break
+            }
+        }
+    }
+}
