@@ -118,7 +118,7 @@ public struct Container: Sendable {
     ///   `maximumSegmentBytes`; otherwise as `ContainerBackend.writeOnce`. Try again later: nothing half-written is
     ///   visible.
     public func publish(_ segment: [UInt8], name: SegmentName, of device: DeviceID) throws {
-        guard name.matches(ContentHash.checksum(segment)) else {
+        guard let checksum = ContentHash.verifiedTrailer(of: segment), name.matches(checksum) else {
             throw FerryError(.invalidArgument, "The segment \(name) has another checksum than its name.")
         }
         guard segment.count <= Self.maximumSegmentBytes else {

@@ -19,7 +19,7 @@ final class InotifySource: ChangeEventSource {
     }
 
     private static let mask = UInt32(
-        IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
+        IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
             | IN_ONLYDIR | IN_EXCL_UNLINK)
     /// Where the name begins in an event: after the watch, the mask, the cookie and the name's length.
     private static let nameOffset = 16

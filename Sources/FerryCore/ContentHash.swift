@@ -57,6 +57,14 @@ public enum ContentHash {
         hash(bytes, in: checksumNamespace)
     }
 
+    /// The checksum that a file's last 16 bytes are, where they are that of all bytes before; `nil` where the file is
+    /// damaged or cut off.
+    public static func verifiedTrailer(of file: [UInt8]) -> Checksum? {
+        guard file.count >= 16, let told = Checksum(bytes: file.suffix(16)) else { return nil }
+        let content = file.withUnsafeBytes { checksum(UnsafeRawBufferPointer(rebasing: $0.dropLast(16))) }
+        return content == told ? told : nil
+    }
+
     /// The namespace under which object IDs are derived from key values.
     public static let objectNamespace = UniqueID<NamespaceKind>(high: 0x6665_7272_792d_6f62, low: 0x6a65_6374_2d69_6431)
     private static let checksumNamespace = UniqueID<NamespaceKind>(

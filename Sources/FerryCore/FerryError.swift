@@ -49,6 +49,8 @@ public struct FerryError: Error, Sendable {
         public static let limitExceeded = Code(rawValue: "limitExceeded")
         /// Somebody else published under this device's ID.
         public static let deviceForked = Code(rawValue: "deviceForked")
+        /// A peer's table cannot be matched with this database's.
+        public static let incompatibleSchema = Code(rawValue: "incompatibleSchema")
         /// A bug in Ferry: an invariant does not hold.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }

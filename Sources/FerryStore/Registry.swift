@@ -220,3 +220,14 @@ enum IdentityText {
         }
     }
 }
+
+extension TableIdentity {
+    /// The same with names in lower case, as SQLite compares them.
+    var folded: TableIdentity {
+        switch self {
+        case .surrogate: .surrogate
+        case .key(let columns): .key(columns.map(foldedName))
+        case .declared(let columns): .declared(columns.map(foldedName))
+        }
+    }
+}

@@ -112,6 +112,11 @@ public final class Store: Sendable {
         }
     }
 
+    /// Writes a consistent copy of the database: https://www.sqlite.org/lang_vacuum.html#vacuuminto
+    func vacuum(into path: String) throws {
+        try Self.translating(self.path) { try writer.vacuum(into: path) }
+    }
+
     private static func connection(_ database: Database) throws -> SQLConnection {
         guard let handle = database.sqliteConnection else {
             throw FerryError(.database, "The database is closed.")

@@ -26,8 +26,11 @@ extension Store {
     /// Local changes are always packed first, so that they get times of their own and replay meets them as state.
     /// - Parameters:
     ///   - incoming: consecutive for each device, following what was replayed before; others are refused.
+    ///   - checksums: of the last segment of each device that `incoming` is from.
     ///   - seal: makes segments of the changesets packed.
-    public func pass(replaying incoming: [Changeset], seal: SegmentSealer) throws -> PassOutcome {
+    public func pass(
+        replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], seal: SegmentSealer
+    ) throws -> PassOutcome {
         for changeset in incoming { try enter(tablesOf: changeset) }
         return try access { access in
             var outcome = PassOutcome()
@@ -41,6 +44,11 @@ extension Store {
                 outcome.conflicts = replay.conflicts
                 outcome.devicesAhead = replay.devicesAhead
                 touched.formUnion(replay.tables)
+                for (device, checksum) in checksums {
+                    try access.connection.execute(
+                        "UPDATE ferry_device SET checksum = ? WHERE id = ?", .blob(checksum.bytes[...]),
+                        .blob(device.bytes[...]))
+                }
             }
             try access.save(clock)
             return (outcome, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
@@ -122,11 +130,14 @@ extension Store {
     private func enter(tablesOf changeset: Changeset) throws {
         let isNews = try read { connection -> Bool in
             for changes in changeset.tables {
-                let number = try connection.count("SELECT number FROM ferry_table WHERE name = ?", .text(changes.name))
-                if number == 0 { return true }
+                guard
+                    case .integer(let number)? = try connection.firstValue(
+                        "SELECT number FROM ferry_table WHERE name = ?", .text(changes.name))
+                else { return true }
+                try checkIdentity(changes, changeset, connection)
                 for column in changes.columns {
                     let known = try connection.count(
-                        "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ?", .integer(Int64(number)),
+                        "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ?", .integer(number),
                         .text(column))
                     if known == 0 { return true }
                 }
@@ -145,6 +156,36 @@ extension Store {
             }
             return ((), [])
         }
+    }
+
+    /// Objects of a table can only be matched where both devices identify them the same way.
+    private func checkIdentity(_ changes: TableChanges, _ changeset: Changeset, _ connection: SQLConnection) throws {
+        guard
+            case .text(let bytes)? = try connection.firstValue(
+                "SELECT identity FROM ferry_table WHERE name = ?", .text(changes.name))
+        else { return }
+        let own = try IdentityText.parse(String(decoding: bytes, as: UTF8.self))
+        if own.folded == changes.identity.folded { return }
+        throw FerryError(
+            .incompatibleSchema,
+            "Its table \(changes.name) identifies rows in another way than this database's. Bring both schemas in line.",
+            device: changeset.device, sequence: changeset.sequence)
+    }
+
+    /// The checksum of the last segment packed or replayed of each device.
+    public func knownChecksums() throws -> [DeviceID: Checksum] {
+        try read { connection in
+            var checksums: [DeviceID: Checksum] = [:]
+            try connection.forEachRow("SELECT id, checksum FROM ferry_device WHERE checksum IS NOT NULL") { row in
+                if let id: DeviceID = row.id(0), let checksum: Checksum = row.id(1) { checksums[id] = checksum }
+            }
+            return checksums
+        }
+    }
+
+    /// Whether anything waits to be packed. Cheap: asked whenever the database changes.
+    public func hasPendingNotes() throws -> Bool {
+        try read { try $0.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 }
     }
 
     // MARK: Outbox

@@ -107,3 +107,45 @@ extension Store {
         }
     }
 }
+
+extension Store {
+    /// The names of all devices.
+    public func deviceNames() throws -> [(id: DeviceID, name: String)] {
+        try read { connection in
+            var names: [(id: DeviceID, name: String)] = []
+            try connection.forEachRow("SELECT id, name FROM ferry_device ORDER BY number") { row in
+                if let id: DeviceID = row.id(0) { names.append((id, row.string(1))) }
+            }
+            return names
+        }
+    }
+
+    /// The key of an object's row on this device, as people would write it; `nil` where it has no row.
+    public func keyText(table: String, object: ObjectID) throws -> String? {
+        try readAccess { access in
+            guard let table = access.registry.table(named: table) else { return nil }
+            let state = try access.objects(of: table.id).load(object)
+            let key = state.key.isEmpty ? state.kept.key.map { [$0] } ?? [] : state.key
+            return key.isEmpty ? nil : key.map(\.text).joined(separator: ", ")
+        }
+    }
+
+    /// Writes a consistent copy of the database to a path where no file is.
+    public func copy(to path: String) throws {
+        try vacuum(into: path)
+    }
+}
+
+extension FieldValue {
+    /// The value as people would write it.
+    public var text: String {
+        switch self {
+        case .null: "NULL"
+        case .integer(let integer): "\(integer)"
+        case .real(let real): "\(real)"
+        case .text(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .blob(let bytes): "x'" + hexString(bytes) + "'"
+        case .reference(let object): object.description
+        }
+    }
+}

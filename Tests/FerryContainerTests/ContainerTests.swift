@@ -19,7 +19,7 @@ final class ContainerTests: XCTestCase {
         try laptop.publish(segment.bytes, name: segment.name, of: deviceA)
         var head = makeHead(laptop.id, sequence: 3)
         head.lastSegmentFirst = 1
-        head.lastSegmentChecksum = ContentHash.checksum(segment.bytes)
+        head.lastSegmentChecksum = try XCTUnwrap(ContentHash.verifiedTrailer(of: segment.bytes))
         try laptop.writeHead(head)
 
         let phone = try Container.open(at: folder.path("Music"), expecting: laptop.id)

@@ -31,7 +31,7 @@ final class PublicationCrashTests: XCTestCase {
         try container.publish(segment.bytes, name: segment.name, of: deviceA)
         var head = makeHead(container.id, sequence: sequence)
         head.lastSegmentFirst = sequence
-        head.lastSegmentChecksum = ContentHash.checksum(segment.bytes)
+        head.lastSegmentChecksum = try XCTUnwrap(ContentHash.verifiedTrailer(of: segment.bytes))
         try container.writeHead(head)
     }
 
@@ -43,7 +43,7 @@ final class PublicationCrashTests: XCTestCase {
         XCTAssertGreaterThanOrEqual(UInt64(names.count), sequence, context)
         for name in names {
             let bytes = try XCTUnwrap(try container.readSegment(name, of: deviceA), context)
-            XCTAssertTrue(name.matches(ContentHash.checksum(bytes)), context)
+            XCTAssertTrue(name.matches(try XCTUnwrap(ContentHash.verifiedTrailer(of: bytes))), context)
         }
         guard let head = try container.readHead(of: deviceA) else {
             XCTAssertEqual(sequence, 0, context)

@@ -55,8 +55,9 @@ let deviceB = DeviceID(high: 0x0b, low: 2)
 
 /// A segment's bytes, as far as a container cares, and their name.
 func makeSegment(_ text: String, _ first: UInt64, _ last: UInt64) throws -> (bytes: [UInt8], name: SegmentName) {
-    let bytes = Array(text.utf8)
-    return (bytes, try SegmentName(first: first, last: last, checksum: ContentHash.checksum(bytes)))
+    let content = Array(text.utf8)
+    let checksum = ContentHash.checksum(content)
+    return (content + checksum.bytes, try SegmentName(first: first, last: last, checksum: checksum))
 }
 
 func makeHead(_ container: ContainerID, _ device: DeviceID = deviceA, sequence: UInt64 = 0) -> Head {

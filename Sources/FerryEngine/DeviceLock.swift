@@ -1,0 +1,58 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+import FerryCore
+
+/// Lets one process at a time work for a device: a lock of the operating system's on a file beside the database, which
+/// ends with the process that holds it. It is never in the container, where locks mean nothing.
+public struct DeviceLock: Sendable {
+    /// The lock file's path.
+    public let path: String
+
+    /// - Parameter databasePath: empty for a database in memory, which needs no lock.
+    public init(databasePath: String) {
+        path = databasePath.isEmpty ? "" : databasePath + "-ferry-lock"
+    }
+
+    /// Runs `body` while holding the lock.
+    /// - Parameter waitMilliseconds: how long to try.
+    /// - Throws: `busy` where another process holds it all that time.
+    public func withLock<Result>(waitMilliseconds: Int = 30_000, _ body: () throws -> Result) throws -> Result {
+        if path.isEmpty { return try body() }
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        guard descriptor >= 0 else {
+            throw FerryError(
+                .inputOutput,
+                "The lock file beside the database cannot be made: \(String(cString: strerror(errno))). "
+                    + "Check the permissions of its folder.", path: path)
+        }
+        defer { close(descriptor) }
+        try acquire(descriptor, waitMilliseconds)
+        defer { flock(descriptor, LOCK_UN) }
+        return try body()
+    }
+
+    /// flock(2) has no time-out, so it is asked again at intervals that grow to 50 ms.
+    private func acquire(_ descriptor: Int32, _ waitMilliseconds: Int) throws {
+        var waited = 0
+        var interval: Int32 = 1
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            if errno != EWOULDBLOCK && errno != EINTR {
+                throw FerryError(
+                    .inputOutput, "The lock file cannot be locked: \(String(cString: strerror(errno))).", path: path)
+            }
+            if waited >= waitMilliseconds {
+                throw FerryError(
+                    .busy, "Another Ferry is working on this database. Try again when it is done.", path: path)
+            }
+            _ = poll(nil, 0, interval)
+            waited += Int(interval)
+            interval = min(interval * 2, 50)
+        }
+    }
+
+    /// Removes the lock file.
+    public func remove() { if !path.isEmpty { unlink(path) } }
+}

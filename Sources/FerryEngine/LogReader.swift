@@ -1,0 +1,126 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+
+/// Reads other devices' logs from the container: verified changesets, in order, without gaps.
+///
+/// Heads are hints: one that announces nothing new spares a look at the device's files, and a thorough read looks all
+/// the same. What is wrong with one device's log stops that device only.
+struct LogReader {
+    /// Operations in one batch: bounds the memory of a replay. One changeset always fits.
+    static let maximumOperations = 400_000
+
+    let container: Container
+    let device: DeviceID
+
+    struct Batch {
+        var changesets: [Changeset] = []
+        var segments = 0
+        /// The checksum of the last segment read of each device.
+        var checksums: [DeviceID: Checksum] = [:]
+        /// Devices whose logs cannot be read further, and why.
+        var problems: [DeviceID: String] = [:]
+        /// Whether the bound was reached, so that there is more.
+        var isFull = false
+        var heads: [DeviceID: Head] = [:]
+    }
+
+    /// Reads what follows `positions`.
+    /// - Parameters:
+    ///   - known: the checksum of the last segment replayed of each device, where it is known.
+    ///   - isThorough: look at files even where heads announce nothing.
+    func read(
+        after positions: VersionVector, known: [DeviceID: Checksum] = [:], isThorough: Bool
+    ) throws -> Batch {
+        var batch = Batch()
+        var operations = 0
+        for peer in try container.devices() {
+            if peer == device { continue }
+            do {
+                let head = try container.readHead(of: peer)
+                if let head { batch.heads[peer] = head }
+                let position = positions[peer].sequence
+                if let head, head.position.sequence <= position, !isThorough { continue }
+                try read(peer, after: position, head, known[peer], &batch, &operations)
+            } catch let error as FerryError where Self.concernsOneDevice(error) {
+                batch.problems[peer] = error.message
+            }
+            if operations >= Self.maximumOperations {
+                batch.isFull = true
+                break
+            }
+        }
+        return batch
+    }
+
+    private static func concernsOneDevice(_ error: FerryError) -> Bool {
+        [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(error.code)
+    }
+
+    private func read(
+        _ peer: DeviceID, after position: UInt64, _ head: Head?, _ known: Checksum?, _ batch: inout Batch,
+        _ operations: inout Int
+    ) throws {
+        var next = position + 1
+        var previous = known
+        // The head of a device that published one segment since names it: no listing then.
+        var files: [SegmentFile] = []
+        if let named = head?.lastSegment, named.first <= next {
+            files = [SegmentFile(named)]
+        }
+        if files.isEmpty { files = try container.segmentFiles(of: peer, after: position) }
+        while operations < Self.maximumOperations {
+            let candidates = files.filter { $0.name.first <= next && next <= $0.name.last }
+                .sorted { !$0.isCopy && $1.isCopy || ($0.isCopy == $1.isCopy && $0.name.last > $1.name.last) }
+            if candidates.isEmpty {
+                noteGap(peer, next, head, files, &batch)
+                return
+            }
+            guard let (header, changesets) = try readFirst(candidates, peer, next, &batch) else { return }
+            // A roll-up begins earlier than what is read here, and names another predecessor.
+            if header.firstSequence == next, let previous, let told = header.previous, told != previous {
+                batch.problems[peer] =
+                    "Its log was written anew from change \(next) on. Two copies of its database may be in use."
+                return
+            }
+            for changeset in changesets where changeset.sequence >= next {
+                batch.changesets.append(changeset)
+                operations += changeset.operationCount
+            }
+            batch.segments += 1
+            batch.checksums[peer] = header.checksum
+            previous = header.checksum
+            next = header.lastSequence + 1
+        }
+        batch.isFull = true
+    }
+
+    /// The first candidate that is whole. Where none is, the reason is noted.
+    private func readFirst(
+        _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ batch: inout Batch
+    ) throws -> (SegmentHeader, [Changeset])? {
+        var problem = "Waits for segment \(next), which is not there yet."
+        for candidate in candidates {
+            do {
+                guard let bytes = try container.readSegment(candidate, of: peer) else { continue }
+                let (header, changesets) = try SegmentDecoder.decode(bytes, container: container.id, device: peer)
+                guard header.firstSequence <= next, header.lastSequence >= next else { continue }
+                return (header, changesets)
+            } catch let error as FerryError where Self.concernsOneDevice(error) {
+                // Cut off or garbled: perhaps still on its way, so it is looked at again. The others may be whole.
+                problem = "\(candidate.fileName): \(error.message)"
+            }
+        }
+        batch.problems[peer] = problem
+        return nil
+    }
+
+    private func noteGap(
+        _ peer: DeviceID, _ next: UInt64, _ head: Head?, _ files: [SegmentFile], _ batch: inout Batch
+    ) {
+        let announced = max(head?.position.sequence ?? 0, files.map(\.name.last).max() ?? 0)
+        if announced >= next {
+            batch.problems[peer] = "Waits for segment \(next), which is not there yet."
+        }
+    }
+}

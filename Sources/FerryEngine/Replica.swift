@@ -1,0 +1,181 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+import Foundation
+
+/// One database and the container that it belongs to: everything that the command line does, as synchronous calls.
+///
+/// Every call that writes holds the device's lock, so that several processes may have a replica of one database.
+/// An app that stays open uses `SyncEngine`, which calls this from a thread of its own.
+public final class Replica: Sendable {
+    public let store: Store
+    public let identity: StoreIdentity
+    let environment: Environment
+    let lock: DeviceLock
+
+    /// Uses a tracked store.
+    /// - Throws: `notTracked`.
+    public init(_ store: Store, environment: Environment = .live) throws {
+        guard let identity = try store.identity() else { throw Store.untracked(store.path) }
+        self.store = store
+        self.identity = identity
+        self.environment = environment
+        lock = DeviceLock(databasePath: store.path)
+    }
+
+    /// Opens the database at a path.
+    public convenience init(path: String, environment: Environment = .live) throws {
+        try self.init(Store(path: path, clock: environment.clock, random: environment.random), environment: environment)
+    }
+
+    func openContainer() throws -> Container {
+        try Container.open(
+            at: identity.containerPath, expecting: identity.container, fileSystem: environment.fileSystem,
+            random: environment.random)
+    }
+
+    // MARK: Sync
+
+    /// One pass both ways: reads the others' logs, packs local changes, replays, and publishes, until nothing is left
+    /// to do.
+    ///
+    /// - Parameter isThorough: look at every device's files even where its head announces nothing new.
+    /// - Throws: `containerMissing`, `containerEmpty`, `containerMismatch` (local changes are packed all the same and
+    ///   wait); `busy`; `inputOutput`.
+    public func sync(isThorough: Bool = true, progress: ProgressHandler? = nil) throws -> SyncReport {
+        try lock.withLock {
+            let start = environment.clock.milliseconds()
+            let container: Container
+            do {
+                container = try openContainer()
+            } catch {
+                // Local changes are safe and ordered even while the folder is away.
+                _ = try store.pass(replaying: [], seal: sealer(for: identity))
+                throw error
+            }
+            var report = SyncReport()
+            var problems: [DeviceID: String] = [:]
+            var names: [DeviceID: String] = [:]
+            var isDone = false
+            while !isDone {
+                isDone = try !pass(container, &report, &problems, &names, isThorough: isThorough, progress)
+            }
+            try Publisher(container: container, store: store, identity: identity, clock: environment.clock).refreshHead()
+            report.waiting = problems.sorted { $0.key < $1.key }.map { device, reason in
+                SyncReport.Waiting(device: names[device] ?? device.description, reason: reason)
+            }
+            report.hidden = try store.status(counting: false).hidden
+            report.seconds = Double(environment.clock.milliseconds() - start) / 1000
+            return report
+        }
+    }
+
+    /// - Returns: whether there is more to read.
+    private func pass(
+        _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: String],
+        _ names: inout [DeviceID: String], isThorough: Bool, _ progress: ProgressHandler?
+    ) throws -> Bool {
+        let reader = LogReader(container: container, device: identity.device)
+        let batch = try reader.read(
+            after: store.versionVector(), known: store.knownChecksums(), isThorough: isThorough)
+        problems = batch.problems
+        try noteNames(batch.heads, &names)
+        progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
+        var refused: [DeviceID: String] = [:]
+        let outcomes = try replay(batch, &refused)
+        problems.merge(refused) { $1 }
+        for outcome in outcomes {
+            report.replayed.changes += outcome.replayed
+            report.conflicts += outcome.conflicts
+            for device in outcome.devicesAhead where problems[device] == nil {
+                problems[device] = "Its clock is more than a day ahead of this device's. Its changes win until it is set right."
+            }
+        }
+        report.replayed.segments += batch.segments
+        progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
+        let total = try progress == nil ? nil : store.status(counting: false).outboxChanges + report.published.changes
+        try Publisher(container: container, store: store, identity: identity, clock: environment.clock)
+            .publish(&report, progress, total: total)
+        return batch.isFull && refused.isEmpty
+    }
+
+    /// Replays a batch in one transaction; where that fails because of one device's log, each device in its own.
+    private func replay(_ batch: LogReader.Batch, _ refused: inout [DeviceID: String]) throws -> [PassOutcome] {
+        let seal = sealer(for: identity)
+        do {
+            return [try store.pass(replaying: batch.changesets, checksums: batch.checksums, seal: seal)]
+        } catch let error as FerryError where error.device != nil {
+            var outcomes: [PassOutcome] = []
+            for device in Set(batch.changesets.map(\.device)).sorted() {
+                let own = batch.changesets.filter { $0.device == device }
+                do {
+                    outcomes.append(
+                        try store.pass(
+                            replaying: own, checksums: batch.checksums.filter { $0.key == device }, seal: seal))
+                } catch let error as FerryError where error.device != nil {
+                    refused[device] = error.message
+                }
+            }
+            return outcomes
+        }
+    }
+
+    private func noteNames(_ heads: [DeviceID: Head], _ names: inout [DeviceID: String]) throws {
+        let known = Dictionary(
+            try store.deviceNames().map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
+        names = known
+        for (device, head) in heads where known[device] != head.deviceName {
+            try store.noteName(head.deviceName, of: device)
+            names[device] = head.deviceName
+        }
+    }
+
+    /// Makes segments for a device.
+    func sealer(for identity: StoreIdentity) -> SegmentSealer {
+        { changeset, previous in
+            let segment = try SegmentEncoder.encode([changeset], container: identity.container, previous: previous)
+            return OutboxEntry(
+                first: segment.firstSequence, last: segment.lastSequence, changes: changeset.operationCount,
+                checksum: segment.checksum, bytes: segment.bytes)
+        }
+    }
+
+    // MARK: Leaving
+
+    /// Stops tracking and removes every trace of Ferry's from the database. The app's rows stay; what this device
+    /// published stays in the container for the others.
+    public func leave() throws -> LeaveReport {
+        try lock.withLock {
+            let status = try store.status(counting: false)
+            try store.endTracking()
+            lock.remove()
+            return LeaveReport(
+                container: identity.containerPath, unpublished: status.pendingNotes + status.outboxChanges)
+        }
+    }
+}
+
+/// What the engine takes from the outside world.
+public struct Environment: Sendable {
+    public var clock: any WallClock
+    public var random: any RandomSource
+    public var fileSystem: any FileSystem
+
+    public init(clock: any WallClock, random: any RandomSource, fileSystem: any FileSystem) {
+        self.clock = clock
+        self.random = random
+        self.fileSystem = fileSystem
+    }
+
+    /// The computer's clock, random numbers and file system.
+    public static let live = Environment(clock: SystemClock(), random: SystemRandom(), fileSystem: PosixFileSystem())
+}
+
+extension Store {
+    static func untracked(_ path: String) -> FerryError {
+        FerryError(
+            .notTracked, "The database belongs to no container yet. Run `ferry init` or `ferry join` first.",
+            path: path.isEmpty ? nil : path)
+    }
+}

@@ -1,0 +1,259 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+import Foundation
+
+extension Replica {
+    /// Creates a container for a database, tracks its tables and publishes what is there (`ferry init`).
+    ///
+    /// - Parameters:
+    ///   - store: the database; it must not be tracked yet.
+    ///   - containerPath: the folder. It is made where it is missing; its parent must exist.
+    ///   - name: what people call this device; `nil`: the computer's name.
+    /// - Throws: `containerExists`, `containerMissing` (no parent), `alreadyTracked`, `unsupportedTable`,
+    ///   `invalidArgument`. The database is unchanged then.
+    public static func create(
+        _ store: Store, containerPath: String, name: String? = nil, selection: TableSelection = TableSelection(),
+        environment: Environment = .live, progress: ProgressHandler? = nil
+    ) throws -> (replica: Replica, report: InitReport) {
+        let start = environment.clock.milliseconds()
+        let path = absolutePath(containerPath)
+        try refuseIfTracked(store)
+        try refuseDatabaseInside(path, store)
+        // Whatever is wrong with the selection is told before anything is made.
+        let plan = try store.trackingPlan(selection)
+        guard plan.tracked.contains(where: { !$0.name.hasPrefix("ferry_") }) else {
+            throw FerryError(
+                .unsupportedTable,
+                "No table can travel. " + plan.leftOut.map { "\($0.name): \($0.reason)." }.joined(separator: " "))
+        }
+        let deviceName = try checkedName(name)
+        let container = try Container.create(
+            at: path, name: (path as NSString).lastPathComponent, fileSystem: environment.fileSystem,
+            clock: environment.clock, random: environment.random)
+        let identity = StoreIdentity(
+            device: environment.random.makeID(), deviceName: deviceName, container: container.id,
+            containerName: container.name, containerPath: path)
+        let leftOut = try store.beginTracking(identity, selection)
+        let replica = try Replica(store, environment: environment)
+        let (sync, withoutKey) = try replica.firstPublication(container, progress)
+        let status = try store.status()
+        let report = InitReport(
+            device: .init(id: identity.device.description, name: deviceName),
+            container: .init(id: container.id.description, name: container.name), path: path,
+            tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
+            leftOut: leftOut.map { .init(name: $0.name, reason: $0.reason) }, published: sync.published,
+            rowsWithoutKey: withoutKey, seconds: Double(environment.clock.milliseconds() - start) / 1000)
+        return (replica, report)
+    }
+
+    /// Joins a database to a container that exists (`ferry join`).
+    ///
+    /// The database file and tables that are missing are made from the container. Where both have rows they merge: a
+    /// row that only one side has comes to both; where both have it and differ, the container's values are shown and
+    /// this database's are kept as conflicts.
+    /// - Parameter isDryRun: everything is done on a copy of the database and nothing is published.
+    public static func join(
+        databasePath: String, containerPath: String, name: String? = nil, isDryRun: Bool = false,
+        environment: Environment = .live, progress: ProgressHandler? = nil
+    ) throws -> (replica: Replica?, report: JoinReport) {
+        if isDryRun { return try (nil, dryRun(databasePath, containerPath, name, environment, progress)) }
+        let start = environment.clock.milliseconds()
+        let path = absolutePath(containerPath)
+        let container = try Container.open(
+            at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
+        let exists = FileManager.default.fileExists(atPath: databasePath)
+        if exists { try refuseIfTracked(Store(path: databasePath, clock: environment.clock, random: environment.random)) }
+        let record = try newestSchema(container)
+        let created = try DatabaseCreator.create(record, at: databasePath)
+        let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
+        return try join(
+            store, container, path, record, created, checkedName(name), isPublishing: true, environment, progress, start)
+    }
+
+    /// Joins an app's own open database to a container that exists. Its tables must be there already: the app made
+    /// them.
+    public static func join(
+        _ store: Store, containerPath: String, name: String? = nil, environment: Environment = .live,
+        progress: ProgressHandler? = nil
+    ) throws -> (replica: Replica, report: JoinReport) {
+        let start = environment.clock.milliseconds()
+        let path = absolutePath(containerPath)
+        let container = try Container.open(
+            at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
+        try refuseIfTracked(store)
+        try refuseDatabaseInside(path, store)
+        let record = try newestSchema(container)
+        let (replica, report) = try join(
+            store, container, path, record, [], checkedName(name), isPublishing: true, environment, progress, start)
+        guard let replica else { throw FerryError(.internalInconsistency, "A join made no replica.") }
+        return (replica, report)
+    }
+
+    private static func join(
+        _ store: Store, _ container: Container, _ path: String, _ record: SchemaRecord, _ created: [String],
+        _ deviceName: String, isPublishing: Bool, _ environment: Environment, _ progress: ProgressHandler?, _ start: Int64
+    ) throws -> (replica: Replica?, report: JoinReport) {
+        try refuseDatabaseInside(path, store)
+        let identity = StoreIdentity(
+            device: environment.random.makeID(), deviceName: deviceName, container: container.id,
+            containerName: container.name, containerPath: path)
+        let leftOut = try store.beginTracking(identity, try selection(record, store), rowsAreOld: true)
+        let replica = try Replica(store, environment: environment)
+        var sync = SyncReport()
+        var withoutKey = 0
+        if isPublishing {
+            let outcome = try store.pass(replaying: [], seal: replica.sealer(for: identity))
+            withoutKey = outcome.rowsWithoutKey
+            sync = try replica.sync(progress: progress)
+            if try store.reviveOldRowsLostToDeletions() > 0 {
+                let second = try replica.sync(progress: progress)
+                sync.published.segments += second.published.segments
+                sync.published.changes += second.published.changes
+            }
+        } else {
+            sync = try replica.rehearse(container, &withoutKey)
+        }
+        let status = try store.status()
+        let report = JoinReport(
+            device: .init(id: identity.device.description, name: deviceName),
+            container: .init(id: container.id.description, name: container.name), path: path, dryRun: !isPublishing,
+            createdTables: created, replayed: sync.replayed, published: sync.published,
+            tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
+            leftOut: leftOut.map { .init(name: $0.name, reason: $0.reason) }, conflicts: sync.conflicts,
+            hidden: status.hidden, waiting: sync.waiting, rowsWithoutKey: withoutKey,
+            seconds: Double(environment.clock.milliseconds() - start) / 1000)
+        return (replica, report)
+    }
+
+    private func firstPublication(
+        _ container: Container, _ progress: ProgressHandler?
+    ) throws -> (SyncReport, Int) {
+        progress?(Progress(phase: .packing, completed: 0, total: try store.status(counting: false).pendingNotes))
+        let outcome = try lock.withLock { try store.pass(replaying: [], seal: sealer(for: identity)) }
+        progress?(Progress(phase: .packing, completed: outcome.packed, total: outcome.packed))
+        return (try sync(progress: progress), outcome.rowsWithoutKey)
+    }
+
+    // MARK: Dry run
+
+    private static func dryRun(
+        _ databasePath: String, _ containerPath: String, _ name: String?, _ environment: Environment,
+        _ progress: ProgressHandler?
+    ) throws -> JoinReport {
+        let start = environment.clock.milliseconds()
+        let path = absolutePath(containerPath)
+        let container = try Container.open(
+            at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ferry-dry-run-\(environment.random.next())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }  // only a copy is left behind where this fails
+        let copy = folder.appendingPathComponent("copy.sqlite").path
+        if FileManager.default.fileExists(atPath: databasePath) {
+            let original = try Store(path: databasePath, clock: environment.clock, random: environment.random)
+            try refuseIfTracked(original)
+            try original.copy(to: copy)
+        }
+        let record = try newestSchema(container)
+        let created = try DatabaseCreator.create(record, at: copy)
+        let store = try Store(path: copy, clock: environment.clock, random: environment.random)
+        return try join(
+            store, container, path, record, created, checkedName(name), isPublishing: false, environment, progress, start
+        ).report
+    }
+
+    /// Packs and replays without publishing.
+    private func rehearse(_ container: Container, _ withoutKey: inout Int) throws -> SyncReport {
+        var report = SyncReport()
+        let packed = try store.pass(replaying: [], seal: sealer(for: identity))
+        withoutKey = packed.rowsWithoutKey
+        report.published.changes = packed.packed
+        report.published.segments = packed.packed > 0 ? 1 : 0
+        let reader = LogReader(container: container, device: identity.device)
+        while true {
+            let batch = try reader.read(after: store.versionVector(), isThorough: true)
+            let outcome = try store.pass(replaying: batch.changesets, checksums: batch.checksums, seal: sealer(for: identity))
+            report.replayed.changes += outcome.replayed
+            report.replayed.segments += batch.segments
+            report.conflicts += outcome.conflicts
+            report.waiting = batch.problems.map { .init(device: $0.key.description, reason: $0.value) }
+            if !batch.isFull { return report }
+        }
+    }
+
+    // MARK: Preparation
+
+    /// The newest schema that any device has published.
+    private static func newestSchema(_ container: Container) throws -> SchemaRecord {
+        // No device of the container's has this ID, so every log is read.
+        let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0))
+        var positions = VersionVector()
+        var newest: (time: HybridTime, record: SchemaRecord)?
+        while true {
+            let batch = try reader.read(after: positions, isThorough: true)
+            for changeset in batch.changesets {
+                positions.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
+                if let record = changeset.schema, newest.map({ $0.time < changeset.time }) ?? true {
+                    newest = (changeset.time, record)
+                }
+            }
+            if !batch.isFull { break }
+        }
+        guard let newest else {
+            throw FerryError(
+                .containerEmpty,
+                "The container holds no device's log yet: nothing says what tables it has. Wait until the folder's "
+                    + "syncer has brought the files, and try again.", path: container.backend.localPath(""))
+        }
+        return newest.record
+    }
+
+    /// Tracks what the container's devices track. Other tables of this database stay as they are.
+    private static func selection(_ record: SchemaRecord, _ store: Store) throws -> TableSelection {
+        let plan = try store.trackingPlan(TableSelection())
+        let names = Set(record.tracked.map { $0.name.lowercased() })
+        var declared: [String: [String]] = [:]
+        for table in record.tracked {
+            if case .declared(let columns) = table.identity { declared[table.name] = columns }
+        }
+        return TableSelection(
+            except: plan.tracked.map(\.name).filter { !names.contains($0.lowercased()) && !$0.hasPrefix("ferry_") },
+            declaredIdentities: declared)
+    }
+
+    private static func refuseIfTracked(_ store: Store) throws {
+        if let present = try store.identity() {
+            throw FerryError(
+                .alreadyTracked,
+                "The database belongs to the container at \(present.containerPath) already. "
+                    + "Run `ferry leave` first if it is to belong to another.", path: store.path)
+        }
+    }
+
+    /// A live database inside the shared folder would be torn by whatever syncs the folder.
+    private static func refuseDatabaseInside(_ containerPath: String, _ store: Store) throws {
+        let database = absolutePath(store.path)
+        if !store.path.isEmpty, database.hasPrefix(containerPath + "/") {
+            throw FerryError(
+                .invalidArgument,
+                "The database lies inside the container's folder, where the folder's syncer would damage it. "
+                    + "Move it out of \(containerPath).", path: database)
+        }
+    }
+
+    private static func checkedName(_ name: String?) throws -> String {
+        let chosen = name ?? ProcessInfo.processInfo.hostName
+        if chosen.isEmpty || chosen.utf8.count > Head.maximumNameBytes {
+            throw FerryError(
+                .invalidArgument, "A device's name has 1 to \(Head.maximumNameBytes) bytes. Choose another with --name.")
+        }
+        return chosen
+    }
+
+    /// An absolute path without `.`, `..` and symbolic links, as far as it exists.
+    static func absolutePath(_ path: String) -> String {
+        let expanded = (path as NSString).expandingTildeInPath
+        return URL(fileURLWithPath: expanded).standardizedFileURL.resolvingSymlinksInPath().path
+    }
+}

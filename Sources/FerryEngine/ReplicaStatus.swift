@@ -1,0 +1,133 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+
+extension Replica {
+    /// What the store and the container's heads tell. Nothing is changed.
+    public func status() throws -> StatusReport {
+        let status = try store.status()
+        var heads: [DeviceID: Head] = [:]
+        var problems: [DeviceID: String] = [:]
+        var problem: String?
+        do {
+            let container = try openContainer()
+            for device in try container.devices() {
+                do {
+                    if let head = try container.readHead(of: device) { heads[device] = head }
+                } catch let error as FerryError {
+                    problems[device] = error.message
+                }
+            }
+            let batch = try LogReader(container: container, device: identity.device).read(
+                after: store.versionVector(), known: store.knownChecksums(), isThorough: true)
+            problems.merge(batch.problems) { $1 }
+        } catch let error as FerryError {
+            problem = error.message
+        }
+        let ownSequence = status.devices.first { $0.isSelf }?.position.sequence ?? 0
+        var seen = Dictionary(
+            status.devices.filter { !$0.isSelf }.map { ($0.id, ($0.name, $0.position.sequence)) },
+            uniquingKeysWith: { first, _ in first })
+        for (device, head) in heads where device != identity.device && seen[device] == nil {
+            seen[device] = (head.deviceName, 0)
+        }
+        let peers = seen.sorted { $0.key < $1.key }.map { device, known in
+            let head = heads[device]
+            let announced = head?.position.sequence ?? 0
+            let acknowledged = head?.acknowledgements[identity.device]?.sequence ?? 0
+            return StatusReport.Peer(
+                id: device.description, name: head?.deviceName ?? known.0,
+                behind: announced > known.1 ? Int(announced - known.1) : 0,
+                unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
+                lastSeenMilliseconds: head?.writtenMilliseconds, problem: problems[device])
+        }
+        return StatusReport(
+            device: .init(id: identity.device.description, name: identity.deviceName),
+            container: .init(
+                id: identity.container.description, name: identity.containerName, path: identity.containerPath,
+                reachable: problem == nil, problem: problem),
+            tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
+            leftOut: status.leftOut.map { .init(name: $0.name, reason: $0.reason) }, devices: peers,
+            unpublished: status.pendingNotes + status.outboxChanges, hidden: status.hidden,
+            exceptions: status.exceptional.map {
+                .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)
+            }, conflicts: status.conflicts)
+    }
+
+    /// The newest changes of all devices, newest first, as far as the container holds them.
+    /// - Parameters:
+    ///   - limit: the most entries.
+    ///   - table: only changes of this table.
+    public func log(limit: Int = 50, table: String? = nil) throws -> [LogEntry] {
+        let container = try openContainer()
+        let names = Dictionary(
+            try store.deviceNames().map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
+        var changes: [LoggedChange] = []
+        for device in try container.devices() {
+            var found: [LoggedChange] = []
+            for name in try container.segments(of: device).reversed() where found.count < limit {
+                guard let bytes = try container.readSegment(name, of: device) else { continue }
+                let (_, changesets) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
+                for changeset in changesets { found += LoggedChange.all(in: changeset, table: table) }
+            }
+            found.sort { $0.time > $1.time }
+            changes += found.prefix(limit)
+        }
+        changes.sort { $0.time != $1.time ? $0.time > $1.time : $0.object < $1.object }
+        return try changes.prefix(limit).map { change in
+            LogEntry(
+                timeMilliseconds: change.time.milliseconds, device: names[change.device] ?? change.device.description,
+                sequence: change.sequence, table: change.table,
+                key: try store.keyText(table: change.table, object: change.object) ?? change.object.description,
+                operation: change.kind.name, columns: change.columns)
+        }
+    }
+}
+
+/// A change as the log has it.
+private struct LoggedChange {
+    var time: HybridTime
+    var device: DeviceID
+    var sequence: UInt64
+    var table: String
+    var object: ObjectID
+    var kind: Operation.Kind
+    var columns: [String]
+
+    static func all(in changeset: Changeset, table: String?) -> [LoggedChange] {
+        changeset.tables.flatMap { changes -> [LoggedChange] in
+            if let table, table.lowercased() != changes.name.lowercased() { return [] }
+            return changes.operations.map { operation in
+                LoggedChange(
+                    time: operation.time, device: changeset.device, sequence: changeset.sequence, table: changes.name,
+                    object: operation.object, kind: operation.kind,
+                    columns: changes.shapes[operation.shape].map { changes.columns[$0] })
+            }
+        }
+    }
+}
+
+extension Operation.Kind {
+    /// The word for people and scripts.
+    var name: String {
+        switch self {
+        case .insert: "insert"
+        case .update: "update"
+        case .delete: "delete"
+        }
+    }
+}
+
+extension ExceptionKind {
+    /// The word for people and scripts.
+    var name: String {
+        switch self {
+        case .waiting: "waiting"
+        case .outranked: "outranked"
+        case .refused: "refused"
+        case .heldBack: "heldBack"
+        case .clearedReference: "clearedReference"
+        }
+    }
+}

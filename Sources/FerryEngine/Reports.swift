@@ -1,0 +1,195 @@
+import FerryCore
+
+/// What one `sync` did. Its JSON keys are fixed: scripts rely on them.
+public struct SyncReport: Codable, Equatable, Sendable {
+    public struct Published: Codable, Equatable, Sendable {
+        /// Segment files written into the container.
+        public var segments = 0
+        /// Changes (insertions, updates, deletions of objects) in them.
+        public var changes = 0
+    }
+
+    public struct Replayed: Codable, Equatable, Sendable {
+        public var segments = 0
+        public var changes = 0
+    }
+
+    /// A device whose log cannot be replayed further for now.
+    public struct Waiting: Codable, Equatable, Sendable {
+        /// The device's name, or its ID where it has not told a name.
+        public var device: String
+        /// What is waited for, or what is wrong, in a sentence.
+        public var reason: String
+    }
+
+    public var published = Published()
+    public var replayed = Replayed()
+    /// Objects that are hidden in the whole database.
+    public var hidden = 0
+    /// Conflicts that this sync brought.
+    public var conflicts = 0
+    public var waiting: [Waiting] = []
+    /// How long it took.
+    public var seconds: Double = 0
+
+    public init() {}
+
+    /// Whether anything went either way.
+    public var hasNews: Bool { published.segments > 0 || replayed.segments > 0 }
+}
+
+/// What `status` tells.
+public struct StatusReport: Codable, Equatable, Sendable {
+    public struct DeviceName: Codable, Equatable, Sendable {
+        public var id: String
+        public var name: String
+    }
+
+    public struct ContainerPlace: Codable, Equatable, Sendable {
+        public var id: String
+        public var name: String
+        public var path: String
+        /// Whether the folder is there now and is this container.
+        public var reachable: Bool
+        /// Why not.
+        public var problem: String?
+    }
+
+    public struct Table: Codable, Equatable, Sendable {
+        public var name: String
+        /// `integer key`, `key (a, b)` or `declared (a, b)`.
+        public var identity: String
+        /// Objects that are alive, hidden ones included.
+        public var objects: Int
+    }
+
+    public struct LeftOut: Codable, Equatable, Sendable {
+        public var name: String
+        public var reason: String
+    }
+
+    public struct Peer: Codable, Equatable, Sendable {
+        public var id: String
+        public var name: String
+        /// Changesets that its head announces and that are not replayed here.
+        public var behind: Int
+        /// Changesets of this device that it has not replayed yet, as far as its head tells.
+        public var unacknowledged: Int
+        /// When its head was written, in milliseconds since the Unix epoch.
+        public var lastSeenMilliseconds: Int64?
+        /// Why its log cannot be replayed further.
+        public var problem: String?
+    }
+
+    /// Objects whose rows are not shown as they were written, by reason.
+    public struct Exceptional: Codable, Equatable, Sendable {
+        public var table: String
+        /// `waiting`, `outranked`, `refused` (all hidden), `heldBack` or `clearedReference` (shown).
+        public var kind: String
+        public var reason: String
+        public var count: Int
+    }
+
+    public var device: DeviceName
+    public var container: ContainerPlace
+    public var tables: [Table]
+    public var leftOut: [LeftOut]
+    public var devices: [Peer]
+    /// Changes that are not in the container yet, those not packed yet included.
+    public var unpublished: Int
+    /// Objects that are alive and have no row.
+    public var hidden: Int
+    public var exceptions: [Exceptional]
+    public var conflicts: Int
+}
+
+/// What `init` did.
+public struct InitReport: Codable, Equatable, Sendable {
+    public var device: StatusReport.DeviceName
+    public var container: StatusReport.DeviceName
+    public var path: String
+    public var tables: [StatusReport.Table]
+    public var leftOut: [StatusReport.LeftOut]
+    public var published: SyncReport.Published
+    /// Rows that cannot travel because their key holds a NULL.
+    public var rowsWithoutKey: Int
+    public var seconds: Double
+}
+
+/// What `join` did, or would do.
+public struct JoinReport: Codable, Equatable, Sendable {
+    public var device: StatusReport.DeviceName
+    public var container: StatusReport.DeviceName
+    public var path: String
+    public var dryRun: Bool
+    /// Tables that were made because the database lacked them.
+    public var createdTables: [String]
+    /// Changes that came from the container.
+    public var replayed: SyncReport.Replayed
+    /// Changes that this database brought along.
+    public var published: SyncReport.Published
+    public var tables: [StatusReport.Table]
+    public var leftOut: [StatusReport.LeftOut]
+    /// Fields in which the database's rows differed from the container's; the container's values are shown.
+    public var conflicts: Int
+    public var hidden: Int
+    public var waiting: [SyncReport.Waiting]
+    public var rowsWithoutKey: Int
+    public var seconds: Double
+}
+
+/// One change of one object, for `log`.
+public struct LogEntry: Codable, Equatable, Sendable {
+    /// When it was made, in milliseconds since the Unix epoch, by the clock of the device that made it.
+    public var timeMilliseconds: Int64
+    /// The name of the device that made it.
+    public var device: String
+    /// The number of its changeset in that device's log.
+    public var sequence: UInt64
+    public var table: String
+    /// The row's key on this device, or the object's ID where it has no row here.
+    public var key: String
+    /// `insert`, `update` or `delete`.
+    public var operation: String
+    /// The columns written.
+    public var columns: [String]
+}
+
+/// What `leave` did.
+public struct LeaveReport: Codable, Equatable, Sendable {
+    public var container: String
+    /// Changes that were not in the container yet and will not be.
+    public var unpublished: Int
+}
+
+/// Where long work stands.
+public struct Progress: Sendable {
+    public enum Phase: String, Sendable {
+        /// Packing local changes. Units are changes.
+        case packing
+        /// Writing segments into the container. Units are changes.
+        case publishing
+        /// Reading other devices' segments. Units are changesets.
+        case reading
+        /// Merging their changes. Units are changes.
+        case replaying
+    }
+
+    public var phase: Phase
+    public var completed: Int
+    /// `nil` where it is not known yet.
+    public var total: Int?
+}
+
+public typealias ProgressHandler = @Sendable (Progress) -> Void
+
+extension TableIdentity {
+    /// The words for people.
+    public var text: String {
+        switch self {
+        case .surrogate: "integer key"
+        case .key(let columns): "key (\(columns.joined(separator: ", ")))"
+        case .declared(let columns): "declared (\(columns.joined(separator: ", ")))"
+        }
+    }
+}
