@@ -123,7 +123,8 @@ final class HostileSegmentTests: XCTestCase {
             var generator = SeededGenerator(seed: seed)
             var content = Array(bytes.dropLast(16))
             for _ in 0...generator.below(3) {
-                content[generator.below(seed % 2 == 0 ? 104 : content.count)] = UInt8(truncatingIfNeeded: generator.next())
+                content[generator.below(seed % 2 == 0 ? 104 : content.count)] = UInt8(
+                    truncatingIfNeeded: generator.next())
             }
             mustNotCrash(content + ContentHash.checksum(content).bytes)
         }

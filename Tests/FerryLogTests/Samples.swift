@@ -43,7 +43,9 @@ enum Samples {
 
     /// Two changesets with every kind of value, operation and identity.
     static func everything() -> [Changeset] {
-        func song(_ suffix: UInt64) -> ObjectID { ObjectID(high: 0x018b_cfe5_6800_1234, low: 0x5678_9abc << 32 | suffix) }
+        func song(_ suffix: UInt64) -> ObjectID {
+            ObjectID(high: 0x018b_cfe5_6800_1234, low: 0x5678_9abc << 32 | suffix)
+        }
         let key = ObjectID(high: 0x0011_2233_4455_6677, low: 0x8899_aabb_ccdd_eeff)
         let songs = TableChanges(
             name: "song", identity: .surrogate, columns: ["title", "price", "artist", "cover"],
@@ -100,9 +102,11 @@ enum Samples {
         _ generator: inout SeededGenerator, latest: HybridTime, prefixes: [ObjectID]
     ) -> TableChanges {
         let columns = (0..<(1 + generator.below(generator.below(5) == 0 ? 90 : 9))).map { "column \($0)" }
-        let shapes = [[]] + (0..<(1 + generator.below(4))).map { _ in
-            columns.indices.filter { _ in generator.below(3) > 0 }
-        }
+        let shapes =
+            [[]]
+            + (0..<(1 + generator.below(4))).map { _ in
+                columns.indices.filter { _ in generator.below(3) > 0 }
+            }
         func object(_ generator: inout SeededGenerator) -> ObjectID {
             if generator.below(3) == 0 { return generator.id() }
             let prefix = prefixes[generator.below(prefixes.count)]

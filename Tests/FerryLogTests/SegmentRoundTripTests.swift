@@ -47,7 +47,9 @@ final class SegmentRoundTripTests: XCTestCase {
 
     func testABlobOfMegabytesComesBack() throws {
         var generator = SeededGenerator(seed: 4)
-        let values: [FieldValue] = [.blob(generator.bytes(3 << 20)), .text(ArraySlice(repeatElement(65, count: 4 << 20)))]
+        let values: [FieldValue] = [
+            .blob(generator.bytes(3 << 20)), .text(ArraySlice(repeatElement(65, count: 4 << 20))),
+        ]
         let operation = Operation(
             object: generator.id(), kind: .insert, time: .zero, key: .text("key"), shape: 0, firstValue: 0)
         let table = TableChanges(
