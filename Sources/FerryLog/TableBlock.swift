@@ -2,8 +2,8 @@ import FerryCore
 
 /// The blocks of one table's changes in one changeset (Docs/Format.md, "Table blocks").
 enum TableBlock {
-    /// Writes a block after its layout's index: shapes, count, object IDs, kinds, times, shapes of the operations, keys,
-    /// then the values column by column.
+    /// Writes what stands behind the layout's index: shapes, count, object IDs, kinds, times, shapes of the operations,
+    /// keys, then the values column by column.
     /// - Throws: `invalidArgument` where the changes break the rules of `TableChanges`; `limitExceeded`.
     static func write(
         _ table: TableChanges, time: HybridTime, budget: inout SegmentBudget, identifiers: inout IdentifierColumnWriter,
@@ -45,7 +45,8 @@ enum TableBlock {
         for index in layout.columns.indices {
             for position in 0..<layout.count(index) {
                 let (operation, value) = layout.cell(index, position)
-                try values.append(table.values[places.isEmpty ? value : places[value]], of: operations[operation].object)
+                try values.append(
+                    table.values[places.isEmpty ? value : places[value]], of: operations[operation].object)
             }
             values.finish(identifiers: &identifiers, to: &writer)
         }
@@ -77,6 +78,7 @@ enum TableBlock {
 
         var operations: [Operation] = []
         operations.reserveCapacity(count)
+        var previous: (object: ObjectID, time: HybridTime)?
         var kindRun = RunCursor(kinds)
         var shapeRun = RunCursor(shapeRuns)
         var firstValue = 0
@@ -93,15 +95,21 @@ enum TableBlock {
             let operation = Operation(
                 object: objects[index], kind: kind,
                 time: HybridTime(rawValue: time.rawValue - UInt64(times[index])), shape: shape, firstValue: firstValue)
-            guard operations.last.map({ inOrder($0, operation) }) ?? true else {
+            let place = (object: operation.object, time: operation.time)
+            guard previous.map({ inOrder($0, place) }) ?? true else {
                 throw ByteReader.malformed("its operations are not in order")
             }
+            previous = place
             operations.append(operation)
             firstValue += width
         }
 
         let keys = try ValueColumn(count, allowingAbsent: true, identifiers: &identifiers, from: &reader)
-        keys.forEach { objects[$0] } _: { operations[$0].key = $1 }
+        keys.forEach {
+            objects[$0]
+        } _: {
+            operations[$0].key = $1
+        }
 
         let cells = CellLayout(
             shapes: shapes, shapeRuns: shapeRuns, columnCount: layout.columns.count, operationCount: count,
@@ -122,7 +130,9 @@ enum TableBlock {
     }
 
     /// Whether one operation may stand before another: by object, then by time.
-    private static func inOrder(_ left: Operation, _ right: Operation) -> Bool {
+    private static func inOrder(
+        _ left: (object: ObjectID, time: HybridTime), _ right: (object: ObjectID, time: HybridTime)
+    ) -> Bool {
         left.object != right.object ? left.object < right.object : left.time <= right.time
     }
 
@@ -146,7 +156,7 @@ enum TableBlock {
                 previous = column
             }
         }
-        var previous: Operation?
+        var previous: (object: ObjectID, time: HybridTime)?
         for operation in table.operations {
             guard table.shapes.indices.contains(operation.shape) else {
                 throw invalid(table, "an operation's set of columns does not exist")
@@ -157,10 +167,11 @@ enum TableBlock {
                 throw invalid(table, "an operation's values do not exist")
             }
             guard operation.time <= time else { throw invalid(table, "an operation is later than its changeset") }
-            guard previous.map({ inOrder($0, operation) }) ?? true else {
+            let place = (object: operation.object, time: operation.time)
+            guard previous.map({ inOrder($0, place) }) ?? true else {
                 throw invalid(table, "its operations are not in order")
             }
-            previous = operation
+            previous = place
         }
     }
 
