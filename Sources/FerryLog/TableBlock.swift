@@ -9,7 +9,7 @@ enum TableBlock {
         _ table: TableChanges, time: HybridTime, budget: inout SegmentBudget, identifiers: inout IdentifierColumnWriter,
         values: inout ValueColumnWriter, to writer: inout ByteWriter
     ) throws(FerryError) {
-        try check(table, time: time)
+        try check(table)
         let operations = table.operations
         try write(table.shapes, budget: &budget, to: &writer)
         try budget.take(operations.count, .operations)
@@ -27,7 +27,7 @@ enum TableBlock {
         }
         try budget.take(valueCount, .values)
         kinds.write(to: &writer)
-        IntegerColumn.write(operations.map { Int64(time.rawValue - $0.time.rawValue) }, to: &writer)
+        IntegerColumn.write(operations.map { Int64(time.rawValue) - Int64($0.time.rawValue) }, to: &writer)
         shapes.write(to: &writer)
         for operation in operations { try values.append(operation.key, of: operation.object) }
         values.finish(identifiers: &identifiers, to: &writer)
@@ -89,12 +89,13 @@ enum TableBlock {
             let shape = shapeRun.next()
             let width = shapes[shape].count
             guard kind != .delete || width == 0 else { throw ByteReader.malformed("a deletion carries values") }
-            guard times[index] >= 0, times[index] <= Int64(time.rawValue) else {
+            let (operationTime, overflows) = Int64(time.rawValue).subtractingReportingOverflow(times[index])
+            guard !overflows, operationTime >= 0, operationTime <= Int64(HybridTime.latest.rawValue) else {
                 throw ByteReader.malformed("a time is out of range")
             }
             let operation = Operation(
                 object: objects[index], kind: kind,
-                time: HybridTime(rawValue: time.rawValue - UInt64(times[index])), shape: shape, firstValue: firstValue)
+                time: HybridTime(rawValue: UInt64(operationTime)), shape: shape, firstValue: firstValue)
             let place = (object: operation.object, time: operation.time)
             guard previous.map({ inOrder($0, place) }) ?? true else {
                 throw ByteReader.malformed("its operations are not in order")
@@ -146,7 +147,7 @@ enum TableBlock {
         return true
     }
 
-    private static func check(_ table: TableChanges, time: HybridTime) throws(FerryError) {
+    private static func check(_ table: TableChanges) throws(FerryError) {
         for shape in table.shapes {
             var previous = -1
             for column in shape {
@@ -166,7 +167,7 @@ enum TableBlock {
             guard width == 0 || operation.firstValue >= 0 && operation.firstValue <= table.values.count - width else {
                 throw invalid(table, "an operation's values do not exist")
             }
-            guard operation.time <= time else { throw invalid(table, "an operation is later than its changeset") }
+            guard operation.time <= .latest else { throw invalid(table, "an operation's time is out of range") }
             let place = (object: operation.object, time: operation.time)
             guard previous.map({ inOrder($0, place) }) ?? true else {
                 throw invalid(table, "its operations are not in order")
