@@ -1,0 +1,4 @@
+import Ferry
+import FerryStore
+import CSQLiteSession
+print("x")
