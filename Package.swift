@@ -53,7 +53,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "FerryCoreTests", dependencies: ["FerryCore"], swiftSettings: strict),
         .testTarget(name: "FerryMergeTests", dependencies: ["FerryMerge", "FerryCore"], swiftSettings: strict),
-        .testTarget(name: "FerryLogTests", dependencies: ["FerryLog", "FerryCore"], swiftSettings: strict),
+        .testTarget(
+            name: "FerryLogTests", dependencies: ["FerryLog", "FerryCore"], exclude: ["Golden"], swiftSettings: strict),
         .testTarget(
             name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore"], swiftSettings: strict),
         .testTarget(

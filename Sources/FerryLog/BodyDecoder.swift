@@ -4,7 +4,7 @@ import FerryCore
 enum BodyDecoder {
     static func decode(_ body: ArraySlice<UInt8>, header: SegmentHeader) throws(FerryError) -> [Changeset] {
         var reader = ByteReader(body)
-        var budget = SegmentBudget.forDecoding
+        var budget = SegmentBudget.forDecoding(header)
         let names = try readNames(budget: &budget, &reader)
         let devices = try readDevices(&reader)
         let prefixCount = try reader.readCount(minimumBytes: 12)

@@ -76,7 +76,8 @@ enum BodyEncoder {
                     "The changesets of a segment must be consecutive, of one device, and in the order of their times.",
                     device: changeset.device, sequence: changeset.sequence)
             }
-            guard changeset.sequence >= 1, changeset.sequence <= SegmentLimits.sequence, changeset.time <= .latest else {
+            guard changeset.sequence >= 1, changeset.sequence <= SegmentLimits.sequence, changeset.time <= .latest
+            else {
                 throw FerryError(
                     .invalidArgument, "A changeset's sequence number or time is out of range.",
                     device: changeset.device, sequence: changeset.sequence)
@@ -105,7 +106,10 @@ enum BodyEncoder {
                     prefixes.note(operation.object)
                     if case .reference(let object) = operation.key { prefixes.note(object) }
                 }
-                for case .reference(let object) in table.values { prefixes.note(object) }
+                // Looks at the tags first, which copies no value.
+                for index in table.values.indices where table.values[index].tag == UInt8(CellTag.reference) {
+                    if case .reference(let object) = table.values[index] { prefixes.note(object) }
+                }
             }
         }
         prefixes.choose()

@@ -10,7 +10,7 @@ enum Compression {
         case zlib = 1
     }
 
-    /// Measured on 100,000 columnar rows: see Docs/Format.md, "Why it is so".
+    /// Measured on 100,000 columnar rows: see Docs/Format.md, "What was decided, and why".
     static let level: Int32 = 1
 
     /// Compresses a body of at most `SegmentLimits.bodyBytes`.

@@ -18,7 +18,8 @@ enum ContextEncoding {
     }
 
     static func write(
-        _ changes: [(device: DeviceID, position: LogPosition)], count: Int, previousCount: Int, devices: [DeviceID: Int],
+        _ changes: [(device: DeviceID, position: LogPosition)], count: Int, previousCount: Int,
+        devices: [DeviceID: Int],
         budget: inout SegmentBudget, to writer: inout ByteWriter
     ) throws(FerryError) {
         try budget.check(count, atMost: SegmentLimits.contextDevices, "devices in one context")

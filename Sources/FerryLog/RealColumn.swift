@@ -64,10 +64,10 @@ enum RealColumn {
 
     private static func integer(_ value: Double, _ places: Int) -> Int64? {
         let scaled = (value * powersOfTen[places]).rounded()
-        // False for NaN, too. A negative zero does not come back as one and has no decimal form.
-        guard scaled.magnitude <= maximumInteger, (scaled / powersOfTen[places]).bitPattern == value.bitPattern else {
-            return nil
-        }
-        return Int64(scaled)
+        // False for NaN, too.
+        guard scaled.magnitude <= maximumInteger else { return nil }
+        let integer = Int64(scaled)
+        // A negative zero does not come back as one, so it has no decimal form.
+        return (Double(integer) / powersOfTen[places]).bitPattern == value.bitPattern ? integer : nil
     }
 }

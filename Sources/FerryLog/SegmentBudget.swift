@@ -42,19 +42,28 @@ struct SegmentBudget {
     }
 
     private let code: FerryError.Code
+    private var limits = Resource.allCases.map(\.limit)
     private var used = Array(repeating: 0, count: Resource.allCases.count)
 
     private init(code: FerryError.Code) { self.code = code }
 
     static let forEncoding = SegmentBudget(code: .limitExceeded)
-    static let forDecoding = SegmentBudget(code: .damagedFile)
+    /// A budget of no more operations and values than a header claims.
+    static func forDecoding(_ header: SegmentHeader) -> SegmentBudget {
+        var budget = SegmentBudget(code: .damagedFile)
+        budget.limits[Resource.operations.rawValue] = header.operationCount
+        budget.limits[Resource.values.rawValue] = header.valueCount
+        return budget
+    }
 
     func used(_ resource: Resource) -> Int { used[resource.rawValue] }
 
     /// Charges `count` (not negative) to the segment.
     mutating func take(_ count: Int, _ resource: Resource) throws(FerryError) {
-        let left = resource.limit - used[resource.rawValue]
-        guard count <= left else { throw exceeded("\(resource.noun) in one segment", resource.limit) }
+        let limit = limits[resource.rawValue]
+        guard count <= limit - used[resource.rawValue] else {
+            throw exceeded("\(resource.noun) in one segment", limit)
+        }
         used[resource.rawValue] += count
     }
 

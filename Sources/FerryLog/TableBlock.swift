@@ -2,14 +2,14 @@ import FerryCore
 
 /// The blocks of one table's changes in one changeset (Docs/Format.md, "Table blocks").
 enum TableBlock {
-    /// Writes a block after its layout's index: shapes, count, object IDs, kinds, times, shapes of the operations, keys,
-    /// then the values column by column.
+    /// Writes what stands behind the layout's index: shapes, count, object IDs, kinds, times, shapes of the operations,
+    /// keys, then the values column by column.
     /// - Throws: `invalidArgument` where the changes break the rules of `TableChanges`; `limitExceeded`.
     static func write(
         _ table: TableChanges, time: HybridTime, budget: inout SegmentBudget, identifiers: inout IdentifierColumnWriter,
         values: inout ValueColumnWriter, to writer: inout ByteWriter
     ) throws(FerryError) {
-        try check(table, time: time)
+        try check(table)
         let operations = table.operations
         try write(table.shapes, budget: &budget, to: &writer)
         try budget.take(operations.count, .operations)
@@ -27,7 +27,7 @@ enum TableBlock {
         }
         try budget.take(valueCount, .values)
         kinds.write(to: &writer)
-        IntegerColumn.write(operations.map { Int64(time.rawValue - $0.time.rawValue) }, to: &writer)
+        IntegerColumn.write(operations.map { Int64(time.rawValue) - Int64($0.time.rawValue) }, to: &writer)
         shapes.write(to: &writer)
         for operation in operations { try values.append(operation.key, of: operation.object) }
         values.finish(identifiers: &identifiers, to: &writer)
@@ -45,7 +45,8 @@ enum TableBlock {
         for index in layout.columns.indices {
             for position in 0..<layout.count(index) {
                 let (operation, value) = layout.cell(index, position)
-                try values.append(table.values[places.isEmpty ? value : places[value]], of: operations[operation].object)
+                try values.append(
+                    table.values[places.isEmpty ? value : places[value]], of: operations[operation].object)
             }
             values.finish(identifiers: &identifiers, to: &writer)
         }
@@ -77,6 +78,7 @@ enum TableBlock {
 
         var operations: [Operation] = []
         operations.reserveCapacity(count)
+        var previous: (object: ObjectID, time: HybridTime)?
         var kindRun = RunCursor(kinds)
         var shapeRun = RunCursor(shapeRuns)
         var firstValue = 0
@@ -87,21 +89,28 @@ enum TableBlock {
             let shape = shapeRun.next()
             let width = shapes[shape].count
             guard kind != .delete || width == 0 else { throw ByteReader.malformed("a deletion carries values") }
-            guard times[index] >= 0, times[index] <= Int64(time.rawValue) else {
+            let (operationTime, overflows) = Int64(time.rawValue).subtractingReportingOverflow(times[index])
+            guard !overflows, operationTime >= 0, operationTime <= Int64(HybridTime.latest.rawValue) else {
                 throw ByteReader.malformed("a time is out of range")
             }
             let operation = Operation(
                 object: objects[index], kind: kind,
-                time: HybridTime(rawValue: time.rawValue - UInt64(times[index])), shape: shape, firstValue: firstValue)
-            guard operations.last.map({ inOrder($0, operation) }) ?? true else {
+                time: HybridTime(rawValue: UInt64(operationTime)), shape: shape, firstValue: firstValue)
+            let place = (object: operation.object, time: operation.time)
+            guard previous.map({ inOrder($0, place) }) ?? true else {
                 throw ByteReader.malformed("its operations are not in order")
             }
+            previous = place
             operations.append(operation)
             firstValue += width
         }
 
         let keys = try ValueColumn(count, allowingAbsent: true, identifiers: &identifiers, from: &reader)
-        keys.forEach { objects[$0] } _: { operations[$0].key = $1 }
+        keys.forEach {
+            objects[$0]
+        } _: {
+            operations[$0].key = $1
+        }
 
         let cells = CellLayout(
             shapes: shapes, shapeRuns: shapeRuns, columnCount: layout.columns.count, operationCount: count,
@@ -122,7 +131,9 @@ enum TableBlock {
     }
 
     /// Whether one operation may stand before another: by object, then by time.
-    private static func inOrder(_ left: Operation, _ right: Operation) -> Bool {
+    private static func inOrder(
+        _ left: (object: ObjectID, time: HybridTime), _ right: (object: ObjectID, time: HybridTime)
+    ) -> Bool {
         left.object != right.object ? left.object < right.object : left.time <= right.time
     }
 
@@ -136,7 +147,7 @@ enum TableBlock {
         return true
     }
 
-    private static func check(_ table: TableChanges, time: HybridTime) throws(FerryError) {
+    private static func check(_ table: TableChanges) throws(FerryError) {
         for shape in table.shapes {
             var previous = -1
             for column in shape {
@@ -146,7 +157,7 @@ enum TableBlock {
                 previous = column
             }
         }
-        var previous: Operation?
+        var previous: (object: ObjectID, time: HybridTime)?
         for operation in table.operations {
             guard table.shapes.indices.contains(operation.shape) else {
                 throw invalid(table, "an operation's set of columns does not exist")
@@ -156,11 +167,12 @@ enum TableBlock {
             guard width == 0 || operation.firstValue >= 0 && operation.firstValue <= table.values.count - width else {
                 throw invalid(table, "an operation's values do not exist")
             }
-            guard operation.time <= time else { throw invalid(table, "an operation is later than its changeset") }
-            guard previous.map({ inOrder($0, operation) }) ?? true else {
+            guard operation.time <= .latest else { throw invalid(table, "an operation's time is out of range") }
+            let place = (object: operation.object, time: operation.time)
+            guard previous.map({ inOrder($0, place) }) ?? true else {
                 throw invalid(table, "its operations are not in order")
             }
-            previous = operation
+            previous = place
         }
     }
 

@@ -12,7 +12,8 @@ struct NameDictionary {
         guard bytes.count <= SegmentLimits.nameBytes else {
             throw FerryError(
                 .limitExceeded,
-                "The name “\(name.prefix(40))…” is longer than \(SegmentLimits.nameBytes) bytes. Choose a shorter one.")
+                "The name “\(name.prefix(40))…” is longer than \(SegmentLimits.nameBytes) bytes. "
+                    + "Choose a shorter one.")
         }
         indices[bytes] = names.count
         names.append(bytes)
@@ -31,7 +32,8 @@ struct TableLayout {
     ) throws(FerryError) -> TableLayout {
         let name = try readName(names, from: &reader)
         let identity = try readIdentity(names, budget: &budget, from: &reader)
-        return TableLayout(name: name, identity: identity, columns: try readNames(names, budget: &budget, from: &reader))
+        return TableLayout(
+            name: name, identity: identity, columns: try readNames(names, budget: &budget, from: &reader))
     }
 
     static func readIdentity(

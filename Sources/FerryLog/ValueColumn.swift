@@ -62,7 +62,9 @@ struct ValueColumnWriter {
         guard content.count <= SegmentLimits.valueBytes else {
             throw FerryError(
                 .limitExceeded,
-                "A value is larger than \(SegmentLimits.valueBytes) bytes, the most that Ferry carries. Make it smaller.")
+                "A value is larger than \(SegmentLimits.valueBytes) bytes, the most that Ferry carries. "
+                    + "Make it smaller."
+            )
         }
         contents.append(content)
     }

@@ -87,7 +87,7 @@ struct CapturedWriter {
     private func laterTime(_ time: HybridTime, than state: ObjectState, _ clock: inout HybridClock) -> HybridTime {
         guard time != CaptureHistory.unknownTime, let newest = state.registers.newest, time <= newest.time
         else { return time }
-        let later = newest.time.next
+        let later = min(newest.time.next, .latest)
         if later > clock.now { clock.observe(later, wallMilliseconds: access.clock.milliseconds()) }
         return later
     }

@@ -28,9 +28,11 @@ struct RowMaintenance {
             for token in refused.keys { try region.add(token) }
             for (token, reason) in refused { region[token]?.refusal = reason }
             try region.solve()
+            let intents = access.intents
             do {
                 return try connection.savepoint { try RegionWriter(access, region).write() }
             } catch let refusal as RegionWriter.Refused {
+                access.intents = intents
                 // Who is refused stays refused in this round; its row gone, others may be shown.
                 refused[refusal.token] = refusal.reason
             }

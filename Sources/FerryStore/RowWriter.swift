@@ -43,7 +43,12 @@ struct RowWriter {
         let statement = try connection.prepare(sql)
         for (index, entry) in values.enumerated() { statement.bind(entry.value, Int32(index + 1)) }
         if let key { statement.bind(key, Int32(values.count + 1)) }
-        return refusal(try statement.runUnlessRefused())
+        let result = refusal(try statement.runUnlessRefused())
+        if result == nil, access.intents != nil {
+            let derived = table.keyColumnIDs.map { column in values.first { $0.column == column }?.value ?? .null }
+            access.intents?.write(table.id, key.map { [$0] } ?? derived, values, isNew: true)
+        }
+        return result
     }
 
     /// Updates columns of the row with a local key.
@@ -54,14 +59,18 @@ struct RowWriter {
                 + "WHERE \(table.keyCondition(first: values.count + 1))")
         for (index, entry) in values.enumerated() { statement.bind(entry.value, Int32(index + 1)) }
         for (index, value) in key.enumerated() { statement.bind(value, Int32(values.count + index + 1)) }
-        return refusal(try statement.runUnlessRefused())
+        let result = refusal(try statement.runUnlessRefused())
+        if result == nil { access.intents?.write(table.id, key, values, isNew: false) }
+        return result
     }
 
     func delete(key: [FieldValue]) throws -> Refusal? {
         let statement = try connection.prepare(
             "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))")
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
-        return refusal(try statement.runUnlessRefused())
+        let result = refusal(try statement.runUnlessRefused())
+        if result == nil { access.intents?.delete(table.id, key) }
+        return result
     }
 
     private func refusal(_ code: Int32?) -> Refusal? {

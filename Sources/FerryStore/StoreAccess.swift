@@ -11,6 +11,8 @@ final class StoreAccess {
     let device: DeviceID
     let clock: any WallClock
     let random: any RandomSource
+    /// What Ferry writes, noted while the app's triggers run.
+    var intents: RowIntents?
     private var objectTables: [Int: ObjectTable] = [:]
 
     init(

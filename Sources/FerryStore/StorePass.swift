@@ -39,7 +39,7 @@ extension Store {
             try pack(access, &clock, &outcome, seal, &touched)
             if !incoming.isEmpty {
                 try checkSequence(incoming, access)
-                let replay = try ChangesetApplier(access).apply(incoming, &clock)
+                let replay = try AppTriggers(access).run { try ChangesetApplier(access).apply(incoming, &clock) }
                 outcome.replayed = replay.changes
                 outcome.conflicts = replay.conflicts
                 outcome.devicesAhead = replay.devicesAhead
@@ -76,10 +76,16 @@ extension Store {
             try stage(changes, schema: schema, time: captured?.time ?? clock.tick(), access, seal, &outcome)
             try access.meta.set(.schemaUnsent, 0)
             if let captured {
-                try RowMaintenance(access).settle(captured.touched)
+                try settle(captured.touched, access)
                 tables.formUnion(captured.touched.map(\.table))
             }
         }
+    }
+
+    private func settle(_ touched: [TouchedObject], _ access: StoreAccess) throws {
+        let seeds = try SeedFinder(access).seeds(touched)
+        if seeds.isEmpty { return }
+        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
     }
 
     private func stage(

@@ -42,6 +42,9 @@ enum StoreTables {
             kind TEXT NOT NULL, lost_value BLOB, lost_device INTEGER NOT NULL, lost_time INTEGER NOT NULL,
             kept_value BLOB, kept_device INTEGER NOT NULL, kept_time INTEGER NOT NULL, noticed INTEGER NOT NULL,
             UNIQUE("table", object, "column", kind, lost_device, lost_time));
+        -- For the app's own triggers: whether Ferry is writing what other devices did.
+        CREATE TABLE ferry_replay(active INTEGER NOT NULL);
+        INSERT INTO ferry_replay VALUES (0);
         -- The key-value store: ordinary tables that travel like the app's.
         CREATE TABLE ferry_kv_value(key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
         CREATE TABLE ferry_kv_member(

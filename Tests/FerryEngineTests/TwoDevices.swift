@@ -45,7 +45,7 @@ final class Fleet {
     func shell(_ index: Int, _ sql: String, foreignKeys: Bool = true) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["sqlite3", "-bail", databasePath(index)]
+        process.arguments = ["sqlite3", "-bail", "-cmd", ".timeout 10000", databasePath(index)]
         let input = Pipe()
         let output = Pipe()
         process.standardInput = input

@@ -1,0 +1,108 @@
+import FerryCore
+import XCTest
+
+@testable import FerryLog
+
+final class SegmentRoundTripTests: XCTestCase {
+    private func roundTrip(_ changesets: [Changeset], _ message: String = "") throws {
+        let segment = try SegmentEncoder.encode(changesets, container: Samples.container, previous: nil)
+        let (header, decoded) = try SegmentDecoder.decode(
+            segment.bytes, container: Samples.container, device: Samples.device)
+        assertSame(decoded, changesets, message)
+        XCTAssertEqual(header.operationCount, changesets.reduce(0) { $0 + $1.operationCount })
+        let again = try SegmentEncoder.encode(decoded, container: Samples.container, previous: nil)
+        XCTAssertEqual(again.bytes, segment.bytes, "the decoded changesets encode differently; \(message)")
+    }
+
+    private func changeset(_ tables: [TableChanges], sequence: UInt64 = 1) -> Changeset {
+        Changeset(
+            device: Samples.device, sequence: sequence, time: Samples.start, context: VersionVector(), tables: tables)
+    }
+
+    func testEveryKindOfContentComesBack() throws { try roundTrip(Samples.everything()) }
+
+    func testAChangesetWithoutTablesComesBack() throws { try roundTrip([changeset([])]) }
+
+    func testRandomChangesetsComeBack() throws {
+        for seed in UInt64(1)...300 { try roundTrip(Samples.random(seed: seed), "seed \(seed)") }
+    }
+
+    func testManySmallChangesetsComeBackAndShareTheirNamesAndPrefixes() throws {
+        let changesets = (1...2000).map { sequence in
+            changeset(
+                [
+                    TableChanges(
+                        name: "song", identity: .surrogate, columns: ["title", "artist", "rank"], shapes: [[2]],
+                        operations: [
+                            Operation(
+                                object: ObjectID(high: 1, low: UInt64(sequence % 50)), kind: .update,
+                                time: Samples.start, shape: 0, firstValue: 0)
+                        ], values: [.integer(Int64(sequence))])
+                ], sequence: UInt64(sequence))
+        }
+        try roundTrip(changesets)
+        let segment = try SegmentEncoder.encode(changesets, container: Samples.container, previous: nil)
+        XCTAssertLessThan(segment.bytes.count, 2000 * 12)
+    }
+
+    func testABlobOfMegabytesComesBack() throws {
+        var generator = SeededGenerator(seed: 4)
+        let values: [FieldValue] = [
+            .blob(generator.bytes(3 << 20)), .text(ArraySlice(repeatElement(65, count: 4 << 20))),
+        ]
+        let operation = Operation(
+            object: generator.id(), kind: .insert, time: .zero, key: .text("key"), shape: 0, firstValue: 0)
+        let table = TableChanges(
+            name: "file", identity: .surrogate, columns: ["content", "other"], shapes: [[0, 1]],
+            operations: [operation], values: values)
+        let segment = try SegmentEncoder.encode([changeset([table])], container: Samples.container, previous: nil)
+        let decoded = try SegmentDecoder.decode(segment.bytes, container: Samples.container, device: Samples.device).1
+        XCTAssertEqual(decoded[0].tables[0].values, values)
+    }
+
+    func testNamesThatLookAlikeAndDifferInTheirBytesStayApart() throws {
+        let columns = ["caf\u{e9}", "cafe\u{301}"]
+        let table = TableChanges(name: "t", identity: .key(columns), columns: columns)
+        let segment = try SegmentEncoder.encode([changeset([table])], container: Samples.container, previous: nil)
+        let decoded = try SegmentDecoder.decode(segment.bytes, container: Samples.container, device: Samples.device).1
+        XCTAssertEqual(decoded[0].tables[0].columns.map { Array($0.utf8) }, columns.map { Array($0.utf8) })
+    }
+
+    func testValuesThatLieInAnotherOrderAreFound() throws {
+        let operations = [5, 0].enumerated().map { index, first in
+            Operation(
+                object: ObjectID(high: 1, low: UInt64(index)), kind: .insert, time: .zero, shape: 0, firstValue: first)
+        }
+        let table = TableChanges(
+            name: "t", identity: .surrogate, columns: ["a", "b"], shapes: [[0, 1]], operations: operations,
+            values: [.integer(3), .integer(4), .null, .null, .null, .integer(1), .integer(2)])
+        let segment = try SegmentEncoder.encode([changeset([table])], container: Samples.container, previous: nil)
+        let decoded = try SegmentDecoder.decode(segment.bytes, container: Samples.container, device: Samples.device).1
+        XCTAssertEqual(decoded[0].tables[0].values, [.integer(1), .integer(2), .integer(3), .integer(4)])
+    }
+
+    func testTheSameChangesetsGiveTheSameBytes() throws {
+        for seed in UInt64(1)...20 {
+            let first = try SegmentEncoder.encode(
+                Samples.random(seed: seed), container: Samples.container, previous: nil)
+            let second = try SegmentEncoder.encode(
+                Samples.random(seed: seed), container: Samples.container, previous: nil)
+            XCTAssertEqual(first.bytes, second.bytes)
+        }
+    }
+
+    func testTheHeaderSaysWhatTheSegmentIs() throws {
+        let previous = Checksum(high: 8, low: 9)
+        let segment = try SegmentEncoder.encode(
+            Samples.everything(), container: Samples.container, previous: previous)
+        let header = try SegmentDecoder.header(segment.bytes)
+        XCTAssertEqual(header.container, Samples.container)
+        XCTAssertEqual(header.device, Samples.device)
+        XCTAssertEqual([header.firstSequence, header.lastSequence], [7, 8])
+        XCTAssertEqual(header.lastTime, Samples.everything()[1].time)
+        XCTAssertEqual(header.previous, previous)
+        XCTAssertEqual(header.checksum, segment.checksum)
+        XCTAssertEqual(header.checksum.bytes, Array(segment.bytes.suffix(16)))
+        XCTAssertEqual([header.operationCount, header.valueCount], [5, 11])
+    }
+}
