@@ -49,10 +49,15 @@ struct InitCommand: DatabaseCommand {
         try console.say()
         try console.say("On each other device, once the folder has arrived there:")
         try console.say(
-            style.bold("  ferry join \(Wording.shellWord(report.container.name)).sqlite <path of the folder there>"))
+            style.bold("  ferry join \(Wording.shellWord(databaseName)) <path of the folder there>"))
         try console.say("Here and there, to keep both in step:")
         try console.say(style.bold("  ferry watch \(Wording.shellWord(argument.database))"))
         console.detail("Device \(report.device.id), container \(report.container.id).")
+    }
+
+    /// The database's file name, as good a proposal as any for the other devices.
+    private var databaseName: String {
+        argument.database.split(separator: "/").last.map(String.init) ?? argument.database
     }
 }
 
