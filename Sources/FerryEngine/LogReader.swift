@@ -19,7 +19,7 @@ struct LogReader {
         /// The checksum of the last segment read of each device.
         var checksums: [DeviceID: Checksum] = [:]
         /// Devices whose logs cannot be read further, and why.
-        var problems: [DeviceID: String] = [:]
+        var problems: [DeviceID: LogProblem] = [:]
         /// Whether the bound was reached, so that there is more.
         var isFull = false
         var heads: [DeviceID: Head] = [:]
@@ -43,7 +43,7 @@ struct LogReader {
                 if let head, head.position.sequence <= position, !isThorough { continue }
                 try read(peer, after: position, head, known[peer], &batch, &operations)
             } catch let error as FerryError where Self.concernsOneDevice(error) {
-                batch.problems[peer] = error.message
+                batch.problems[peer] = LogProblem(error)
             }
             if operations >= Self.maximumOperations {
                 batch.isFull = true
@@ -79,8 +79,9 @@ struct LogReader {
             guard let (header, changesets) = try readFirst(candidates, peer, next, &batch) else { return }
             // A roll-up begins earlier than what is read here, and names another predecessor.
             if header.firstSequence == next, let previous, let told = header.previous, told != previous {
-                batch.problems[peer] =
-                    "Its log was written anew from change \(next) on. Two copies of its database may be in use."
+                batch.problems[peer] = LogProblem(
+                    .deviceForked,
+                    "Its log was written anew from change \(next) on. Two copies of its database may be in use.")
                 return
             }
             for changeset in changesets where changeset.sequence >= next {
@@ -99,7 +100,7 @@ struct LogReader {
     private func readFirst(
         _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ batch: inout Batch
     ) throws -> (SegmentHeader, [Changeset])? {
-        var problem = "Waits for segment \(next), which is not there yet."
+        var problem = LogProblem(waitingFor: next)
         for candidate in candidates {
             do {
                 guard let bytes = try container.readSegment(candidate, of: peer) else { continue }
@@ -108,7 +109,7 @@ struct LogReader {
                 return (header, changesets)
             } catch let error as FerryError where Self.concernsOneDevice(error) {
                 // Cut off or garbled: perhaps still on its way, so it is looked at again. The others may be whole.
-                problem = "\(candidate.fileName): \(error.message)"
+                problem = LogProblem(error, in: candidate.fileName)
             }
         }
         batch.problems[peer] = problem
@@ -120,7 +121,27 @@ struct LogReader {
     ) {
         let announced = max(head?.position.sequence ?? 0, files.map(\.name.last).max() ?? 0)
         if announced >= next {
-            batch.problems[peer] = "Waits for segment \(next), which is not there yet."
+            batch.problems[peer] = LogProblem(waitingFor: next)
         }
     }
+}
+
+/// Why a device's log cannot be replayed further for now.
+struct LogProblem: Equatable {
+    /// What kind of failure it is; `nil` where something is only late or worth a word.
+    var code: FerryError.Code?
+    /// A sentence.
+    var reason: String
+
+    init(_ code: FerryError.Code?, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+
+    /// - Parameter fileName: the file concerned, unless the message names it.
+    init(_ error: FerryError, in fileName: String? = nil) {
+        self.init(error.code, fileName.map { "\($0): \(error.message)" } ?? error.message)
+    }
+
+    init(waitingFor sequence: UInt64) { self.init(nil, "Waits for segment \(sequence), which is not there yet.") }
 }

@@ -55,15 +55,16 @@ public final class Replica: Sendable {
                 throw error
             }
             var report = SyncReport()
-            var problems: [DeviceID: String] = [:]
+            var problems: [DeviceID: LogProblem] = [:]
             var names: [DeviceID: String] = [:]
             var isDone = false
             while !isDone {
                 isDone = try !pass(container, &report, &problems, &names, isThorough: isThorough, progress)
             }
             try Publisher(container: container, store: store, identity: identity, clock: environment.clock).refreshHead()
-            report.waiting = problems.sorted { $0.key < $1.key }.map { device, reason in
-                SyncReport.Waiting(device: names[device] ?? device.description, reason: reason)
+            report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
+                SyncReport.Waiting(
+                    device: names[device] ?? device.description, reason: problem.reason, code: problem.code?.rawValue)
             }
             report.hidden = try store.status(counting: false).hidden
             report.seconds = Double(environment.clock.milliseconds() - start) / 1000
@@ -73,7 +74,7 @@ public final class Replica: Sendable {
 
     /// - Returns: whether there is more to read.
     private func pass(
-        _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: String],
+        _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: LogProblem],
         _ names: inout [DeviceID: String], isThorough: Bool, _ progress: ProgressHandler?
     ) throws -> Bool {
         let reader = LogReader(container: container, device: identity.device)
@@ -82,14 +83,15 @@ public final class Replica: Sendable {
         problems = batch.problems
         try noteNames(batch.heads, &names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
-        var refused: [DeviceID: String] = [:]
+        var refused: [DeviceID: LogProblem] = [:]
         let outcomes = try replay(batch, &refused)
         problems.merge(refused) { $1 }
         for outcome in outcomes {
             report.replayed.changes += outcome.replayed
             report.conflicts += outcome.conflicts
             for device in outcome.devicesAhead where problems[device] == nil {
-                problems[device] = "Its clock is more than a day ahead of this device's. Its changes win until it is set right."
+                problems[device] = LogProblem(
+                    nil, "Its clock is more than a day ahead of this device's. Its changes win until it is set right.")
             }
         }
         report.replayed.segments += batch.segments
@@ -101,7 +103,7 @@ public final class Replica: Sendable {
     }
 
     /// Replays a batch in one transaction; where that fails because of one device's log, each device in its own.
-    private func replay(_ batch: LogReader.Batch, _ refused: inout [DeviceID: String]) throws -> [PassOutcome] {
+    private func replay(_ batch: LogReader.Batch, _ refused: inout [DeviceID: LogProblem]) throws -> [PassOutcome] {
         let seal = sealer(for: identity)
         do {
             return [try store.pass(replaying: batch.changesets, checksums: batch.checksums, seal: seal)]
@@ -114,7 +116,7 @@ public final class Replica: Sendable {
                         try store.pass(
                             replaying: own, checksums: batch.checksums.filter { $0.key == device }, seal: seal))
                 } catch let error as FerryError where error.device != nil {
-                    refused[device] = error.message
+                    refused[device] = LogProblem(error)
                 }
             }
             return outcomes

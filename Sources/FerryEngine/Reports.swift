@@ -20,6 +20,8 @@ public struct SyncReport: Codable, Equatable, Sendable {
         public var device: String
         /// What is waited for, or what is wrong, in a sentence.
         public var reason: String
+        /// The kind of failure (`FerryError.Code`); absent where something is only late or worth a word.
+        public var code: String?
     }
 
     public var published = Published()
