@@ -37,7 +37,7 @@ struct JoinCommand: DatabaseCommand {
             ).report
         }
         if console.isJSON {
-            try console.emit(report)
+            try console.emit(ReportWithFailure(report: report, waiting: report.waiting))
         } else {
             try tell(report, console)
         }

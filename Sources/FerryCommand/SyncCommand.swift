@@ -27,7 +27,7 @@ struct SyncCommand: DatabaseCommand {
         let replica = try Replica(path: argument.database)
         let report = try ProgressBar.during(console) { try replica.sync(progress: $0) }
         if console.isJSON {
-            try console.emit(report)
+            try console.emit(ReportWithFailure(report: report, waiting: report.waiting))
         } else {
             try console.say(SyncSentence.of(report, console.style) + " (\(Wording.duration(report.seconds)))")
         }
@@ -65,8 +65,26 @@ enum WaitingDevices {
         for one in waiting { console.warn("\(one.device): \(one.reason)") }
     }
 
-    /// Warns of each, and ends with `badData` where a file is damaged rather than late.
+    /// Warns of each, and ends the command where one waits for more than time: a file is damaged, foreign or too new.
     static func tell(_ waiting: [SyncReport.Waiting], _ console: Console) throws {
         warn(waiting, console)
+        guard let code = waiting.lazy.compactMap(\.code).first else { return }
+        throw ExitCode(ExitStatus(FerryError.Code(rawValue: code)).rawValue)
+    }
+}
+
+/// A report and, where a device's log is at fault, the failure that the exit status tells of.
+struct ReportWithFailure<Report: Encodable>: Encodable {
+    let report: Report
+    let waiting: [SyncReport.Waiting]
+
+    private enum CodingKeys: String, CodingKey { case error }
+
+    func encode(to encoder: any Encoder) throws {
+        try report.encode(to: encoder)
+        guard let faulty = waiting.first(where: { $0.code != nil }), let code = faulty.code else { return }
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        let failure = FerryError(FerryError.Code(rawValue: code), "\(faulty.device): \(faulty.reason)")
+        try container.encode(FailureReport(failure).error, forKey: .error)
     }
 }
