@@ -37,6 +37,7 @@ final class Oracle {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         scratch = try DatabaseQueue(configuration: configuration)
+        scratch.inDatabase { _ = sqlite3_set_authorizer($0.sqliteConnection, nil, nil) }
         try scratch.write { try $0.execute(sql: schema.sql) }
     }
 

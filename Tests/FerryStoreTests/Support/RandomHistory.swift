@@ -19,11 +19,11 @@ struct RandomHistory {
         var description: String
     }
 
-    init(seed: UInt64, schemas: [TestSchema] = TestSchema.all) throws {
+    init(seed: UInt64, oracles: [Oracle]) throws {
         self.seed = seed
         var chance = Chance(seed: seed)
-        schema = chance.pick(schemas)
-        oracle = try Oracle(schema)
+        oracle = chance.pick(oracles)
+        schema = oracle.schema.test
         statements = RandomStatements(schema: oracle.schema, chance: Chance(seed: seed &+ 1), level: chance.below(3))
         let count = 2 + chance.below(3)
         let isClockOff = chance.oneIn(2)

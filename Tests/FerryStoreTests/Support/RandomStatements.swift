@@ -12,6 +12,8 @@ struct RandomStatements {
     /// One statement on any table.
     mutating func statement(for device: TestDevice) throws -> String {
         let table = chance.pick(schema.tables)
+        // Without rows there is nothing to update or delete.
+        if try device.rows("SELECT 1 FROM \(quoted(table.name)) LIMIT 1").isEmpty { return try insertion(table, device) }
         switch chance.below(10) {
         case 0..<5: return try insertion(table, device)
         case 5..<8: return try update(table, device)

@@ -25,8 +25,8 @@ extension TestSchema {
                 tag TEXT NOT NULL COLLATE NOCASE REFERENCES tag(name) ON DELETE CASCADE ON UPDATE CASCADE,
                 note, PRIMARY KEY (item, tag));
             CREATE TABLE remark(
-                id INTEGER PRIMARY KEY, item INTEGER, tag TEXT COLLATE NOCASE, text,
-                FOREIGN KEY (item, tag) REFERENCES item_tag(item, tag) ON DELETE SET NULL);
+                id INTEGER PRIMARY KEY, item INTEGER NOT NULL, tag TEXT COLLATE NOCASE NOT NULL, text,
+                FOREIGN KEY (item, tag) REFERENCES item_tag(item, tag) ON DELETE CASCADE);
             """)
 
     /// A declared identity, by-value references to a UNIQUE column, SET DEFAULT, a partial UNIQUE index.
