@@ -17,13 +17,17 @@ struct RowMaintenance {
     func settle(_ touched: [TouchedObject]) throws -> Int {
         let seeds = try SeedFinder(access).seeds(touched)
         if seeds.isEmpty { return 0 }
-        return try settle(seeds: seeds)
+        var formerKeys: [RowToken: [FieldValue]] = [:]
+        for object in touched where object.isDeleted && !object.formerKey.isEmpty {
+            formerKeys[RowToken(table: object.table, id: object.object)] = object.formerKey
+        }
+        return try settle(seeds: seeds, formerKeys: formerKeys)
     }
 
-    func settle(seeds: [RowToken]) throws -> Int {
+    func settle(seeds: [RowToken], formerKeys: [RowToken: [FieldValue]] = [:]) throws -> Int {
         var refused: [RowToken: String] = [:]
         while true {
-            let region = RuleRegion(access)
+            let region = RuleRegion(access, formerKeys: formerKeys)
             for token in seeds { try region.add(token) }
             for token in refused.keys { try region.add(token) }
             for (token, reason) in refused { region[token]?.refusal = reason }

@@ -18,11 +18,14 @@ final class RuleRegion {
     private var places: [RowToken: Int] = [:]
     /// By-value tokens, and how to look for a row that offers them.
     private var searches: [RowToken: (parent: TrackedTable, columns: [Int], values: [FieldValue])] = [:]
+    /// The keys that rows still refer to though their objects have no rows any more.
+    private let formerKeys: [RowToken: [FieldValue]]
     /// Objects that the expansion has looked at under their present outcome.
     private var expanded: [Int: RowOutcome] = [:]
 
-    init(_ access: StoreAccess) {
+    init(_ access: StoreAccess, formerKeys: [RowToken: [FieldValue]] = [:]) {
         self.access = access
+        self.formerKeys = formerKeys
         meaning = References(registry: access.registry)
     }
 
@@ -110,7 +113,7 @@ final class RuleRegion {
         }
         if object.isShown {
             try addRivals(object)
-        } else if object.row != nil {
+        } else if object.row != nil || formerKeys[object.token] != nil {
             try addDependents(object)
         }
         // A row that offers other values than before leaves those behind that refer to the former ones.
@@ -170,17 +173,19 @@ final class RuleRegion {
         let child = access.registry[incoming.table]
         let key = child.foreignKeys[incoming.foreignKey]
         let parts: [FieldValue]
+        let formerKey = object.row != nil ? object.state.key : formerKeys[object.token] ?? []
         switch key.target {
-        case .mapped: parts = [object.state.key[0]]
+        case .mapped: parts = formerKey
         case .key(let order):
             var values = Array(repeating: FieldValue.null, count: order.count)
-            for (part, position) in zip(object.state.key, order) { values[position] = part }
+            for (part, position) in zip(formerKey, order) { values[position] = part }
             parts = values
         case .unique(let columns):
             parts = try columns.map { column in
-                try localValue(object.row?[column] ?? .null, object.table.columns[column]) ?? .null
+                try localValue((object.row ?? object.values)[column] ?? .null, object.table.columns[column]) ?? .null
             }
         }
+        if parts.isEmpty { return [] }
         let condition = zip(key.columns, 1...).map { "\(quoted(child.columns[$0].name)) = ?\($1)" }
         let rows = try connection.rows(
             "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(condition.joined(separator: " AND "))",
