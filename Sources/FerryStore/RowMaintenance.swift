@@ -17,11 +17,16 @@ struct RowMaintenance {
     func settle(_ touched: [TouchedObject]) throws -> Int {
         let seeds = try SeedFinder(access).seeds(touched)
         if seeds.isEmpty { return 0 }
-        var formerKeys: [RowToken: [FieldValue]] = [:]
+        return try settle(seeds: seeds, formerKeys: Self.formerKeys(touched))
+    }
+
+    /// The keys of objects whose rows are gone, to which other rows may still refer.
+    static func formerKeys(_ touched: [TouchedObject]) -> [RowToken: [FieldValue]] {
+        var keys: [RowToken: [FieldValue]] = [:]
         for object in touched where object.isDeleted && !object.formerKey.isEmpty {
-            formerKeys[RowToken(table: object.table, id: object.object)] = object.formerKey
+            keys[RowToken(table: object.table, id: object.object)] = object.formerKey
         }
-        return try settle(seeds: seeds, formerKeys: formerKeys)
+        return keys
     }
 
     func settle(seeds: [RowToken], formerKeys: [RowToken: [FieldValue]] = [:]) throws -> Int {
