@@ -432,7 +432,8 @@ struct CaptureHistory {
             values[place] = .reference(former.object)
             let object = child.derivedID(values)
             if tracks[child.id]?[object]?.isDeleted ?? false { continue }
-            guard try access.objects(of: child.id).load(object).shown.hasRow else { continue }
+            let isNew = tracks[child.id]?[object] != nil
+            guard try isNew || access.objects(of: child.id).load(object).shown.hasRow else { continue }
             let track = try self.track(object, child, key: rowKey, isFresh: false)
             if owner == nil {
                 track.detached[column.id] = .reference(former.object)

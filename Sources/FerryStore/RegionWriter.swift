@@ -158,6 +158,7 @@ struct RegionWriter {
         }
         try access.objects(of: object.table.id).save(state)
         try ExceptionList(connection).record(object, isExceptional: isExceptional)
+        if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }
     }
 }
 
@@ -203,6 +204,24 @@ struct ExceptionList {
             return (.outranked, "an older row has the same \(names.joined(separator: ", "))")
         case .refused:
             return (.refused, object.refusal ?? "")
+        }
+    }
+}
+
+/// Keeps the tokens that deleted objects would offer to foreign keys on other columns than the key: what refers to one
+/// of them by RESTRICT holds it back, and nothing but these tokens leads to it. A token that is out of date costs a look.
+struct DeadOffers {
+    let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    func note(_ state: ObjectState, _ table: TrackedTable) throws {
+        if table.incoming.isEmpty || state.registers.inserted == nil { return }
+        let offers = References(registry: access.registry).offers(of: table, state.kept.fields)
+        for token in offers {
+            try access.connection.execute(
+                "INSERT OR IGNORE INTO ferry_exception_token VALUES (?, ?, ?, ?)", .integer(Int64(token.table)),
+                .blob(token.id.bytes[...]), .integer(Int64(table.id)), .blob(state.object.bytes[...]))
         }
     }
 }

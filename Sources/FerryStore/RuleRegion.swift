@@ -60,9 +60,13 @@ final class RuleRegion {
         let object = RegionObject(
             token: token, table: table, state: state, row: row, values: values, references: references, claims: claims,
             offers: offers, formerTokens: former)
-        if row != nil, !state.registers.isAlive { try readHolders(object) }
         places[token] = objects.count
         objects.append(object)
+        if row != nil, !state.registers.isAlive {
+            try readHolders(object)
+            // Values may be offered by somebody else too, so who refers to them takes part.
+            try addDependents(object) { if case .unique = $0.target { true } else { false } }
+        }
         return true
     }
 
@@ -106,8 +110,10 @@ final class RuleRegion {
                 try add(target)
             }
         }
-        // Exceptional objects that wait for, or claim, what this one offers or used to offer.
+        // Exceptional objects that wait for, or claim, what this one offers or used to offer, and deleted ones that
+        // offer the values that it refers to.
         let tokens = [object.token] + object.offers + object.claims.map(\.claim.token) + object.formerTokens
+            + object.references.map(\.token).filter { searches[$0] != nil }
         for token in tokens {
             for member in try exceptions(about: token) { try add(member) }
         }
@@ -150,8 +156,11 @@ final class RuleRegion {
     }
 
     /// Rows that refer to the object's present row.
-    private func addDependents(_ object: RegionObject) throws {
-        for incoming in object.table.incoming {
+    private func addDependents(
+        _ object: RegionObject, where isWanted: (TrackedForeignKey) -> Bool = { _ in true }
+    ) throws {
+        for incoming in object.table.incoming
+        where isWanted(access.registry[incoming.table].foreignKeys[incoming.foreignKey]) {
             for child in try children(object, incoming) { try add(RowToken(table: incoming.table, id: child)) }
         }
     }
@@ -160,6 +169,7 @@ final class RuleRegion {
         for incoming in object.table.incoming {
             let key = access.registry[incoming.table].foreignKeys[incoming.foreignKey]
             guard case .restrict = key.action else { continue }
+            if case .unique = key.target { continue }
             for child in try children(object, incoming)
             where !(incoming.table == object.token.table && child == object.token.id) {
                 object.holders.append(child)
