@@ -37,4 +37,17 @@ final class RegressionTests: XCTestCase {
             XCTAssertEqual(try Oracle(.library).complaints(about: each), [])
         }
     }
+
+    func testAKeyAndAnotherColumnChangeInOneUpdateThatDisplacesARow() throws {
+        let (device, other) = (try TestDevice(1, .library), try TestDevice(2, .library))
+        try device.run("INSERT INTO person(id, name, age) VALUES (1, 'one', 1), (2, 'two', 2)")
+        try device.flush()
+        try device.run("UPDATE OR REPLACE person SET id = 2, age = 3 WHERE id = 1")
+        try device.flush()
+        try other.receive(device)
+        for each in [device, other] {
+            XCTAssertEqual(try each.query("SELECT name, age FROM person"), ["one|3"])
+            XCTAssertEqual(try Oracle(.library).complaints(about: each), [])
+        }
+    }
 }
