@@ -170,6 +170,7 @@ struct CaptureHistory {
             freedKeys[table.id, default: []].insert(note.value)
             keys[table.id, default: [:]][note.key[0]] = (object, false)
             freedKeys[table.id]?.remove(note.key[0])
+            upcomingKeys[table.id]?[note.key[0]] = nil
             try self.track(object, table, key: note.key, isFresh: false).key = note.key
         }
     }
@@ -251,13 +252,15 @@ struct CaptureHistory {
     private mutating func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
         if !table.isMapped { return table.derivedID(try travellingKey(table, key)) }
         if let known = keys[table.id]?[key[0]] { return known.object }
-        if !(freedKeys[table.id]?.contains(key[0]) ?? false),
-            let object = try access.objects(of: table.id).object(forKey: key[0])
-        {
-            return object
-        }
-        guard let former = upcomingKeys[table.id]?[key[0]], former != key[0] else { return nil }
-        return try keys[table.id]?[former]?.object ?? access.objects(of: table.id).object(forKey: former)
+        if freedKeys[table.id]?.contains(key[0]) ?? false { return nil }
+        return try access.objects(of: table.id).object(forKey: key[0])
+    }
+
+    /// The object that a key refers to: by ON UPDATE CASCADE a row may mention a key before its object has it.
+    private mutating func referredObject(_ table: TrackedTable, _ key: FieldValue) throws -> ObjectID? {
+        if let object = try object(table, [key]) { return object }
+        guard let former = upcomingKeys[table.id]?[key], former != key else { return nil }
+        return try object(table, [former])
     }
 
     private mutating func travellingKey(_ table: TrackedTable, _ key: [FieldValue]) throws -> [FieldValue] {
@@ -272,7 +275,7 @@ struct CaptureHistory {
     private mutating func travelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard let parent = column.reference else { return value }
         if case .null = value { return value }
-        if let object = try object(registry[parent], [value]), !unmade.contains(object) { return .reference(object) }
+        if let object = try referredObject(registry[parent], value), !unmade.contains(object) { return .reference(object) }
         // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
         let reserved: ObjectID = access.random.makeID()
         keys[parent, default: [:]][value] = (reserved, false)

@@ -50,4 +50,13 @@ final class RegressionTests: XCTestCase {
             XCTAssertEqual(try Oracle(.library).complaints(about: each), [])
         }
     }
+
+    func testANewKeyTakesTheRowThatIsAsNew() throws {
+        let device = try TestDevice(1, .catalogue)
+        try device.run("INSERT INTO maker(code) VALUES ('c'), ('a'), ('d')")
+        try device.run("UPDATE OR REPLACE maker SET id = 3 WHERE id = 2")
+        try device.flush()
+        XCTAssertEqual(try device.query("SELECT id, code FROM maker ORDER BY id"), ["1|c", "3|a"])
+        XCTAssertEqual(try Oracle(.catalogue).complaints(about: device), [])
+    }
 }
