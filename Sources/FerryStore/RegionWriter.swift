@@ -27,10 +27,11 @@ struct RegionWriter {
             written += 1
         }
         // Who gets a row gets its key first, so that references to it can be written.
-        for object in region.objects where object.isShown && object.row == nil {
-            try assignKey(object)
-            insertions.append(object)
-        }
+        // Integer keys come before keys that are made of them.
+        let appearing = region.objects.filter { $0.isShown && $0.row == nil }
+        for object in appearing where object.table.isMapped { try assignKey(object) }
+        for object in appearing where !object.table.isMapped { try assignKey(object) }
+        insertions += appearing
         for object in region.objects where object.isShown && object.row != nil {
             let changes = try differences(object)
             if changes.isEmpty { continue }
