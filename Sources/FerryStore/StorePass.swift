@@ -66,15 +66,17 @@ extension Store {
             outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
             let isSchemaNews = try access.meta.integer(.schemaUnsent) == 1
             let changes = captured?.tables ?? []
-            if changes.isEmpty && !isSchemaNews { continue }
-            let schema =
-                isSchemaNews
-                ? try SchemaRecorder(connection: access.connection).record(
-                    access.registry.parentsFirst.filter(\.isLocal).map {
-                        TrackedTableRecord(name: $0.name, identity: $0.identity)
-                    }) : nil
-            try stage(changes, schema: schema, time: captured?.time ?? clock.tick(), access, seal, &outcome)
-            try access.meta.set(.schemaUnsent, 0)
+            if !changes.isEmpty || isSchemaNews {
+                let schema =
+                    isSchemaNews
+                    ? try SchemaRecorder(connection: access.connection).record(
+                        access.registry.parentsFirst.filter(\.isLocal).map {
+                            TrackedTableRecord(name: $0.name, identity: $0.identity)
+                        }) : nil
+                try stage(changes, schema: schema, time: captured?.time ?? clock.tick(), access, seal, &outcome)
+                try access.meta.set(.schemaUnsent, 0)
+            }
+            // A key that changed hands is no operation, and yet it may leave rows behind that refer to it.
             if let captured {
                 try settle(captured.touched, access)
                 tables.formUnion(captured.touched.map(\.table))
@@ -85,7 +87,8 @@ extension Store {
     private func settle(_ touched: [TouchedObject], _ access: StoreAccess) throws {
         let seeds = try SeedFinder(access).seeds(touched)
         if seeds.isEmpty { return }
-        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
+        let formerKeys = RowMaintenance.formerKeys(touched)
+        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds, formerKeys: formerKeys) }
     }
 
     private func stage(
