@@ -51,7 +51,7 @@ public final class Replica: Sendable {
                 container = try openContainer()
             } catch {
                 // Local changes are safe and ordered even while the folder is away.
-                _ = try store.pass(replaying: [], seal: sealer(for: identity))
+                if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
                 throw error
             }
             var report = SyncReport()
@@ -65,7 +65,7 @@ public final class Replica: Sendable {
             report.waiting = problems.sorted { $0.key < $1.key }.map { device, reason in
                 SyncReport.Waiting(device: names[device] ?? device.description, reason: reason)
             }
-            report.hidden = try store.status(counting: false).hidden
+            report.hidden = try store.hiddenCount()
             report.seconds = Double(environment.clock.milliseconds() - start) / 1000
             return report
         }
@@ -102,6 +102,8 @@ public final class Replica: Sendable {
 
     /// Replays a batch in one transaction; where that fails because of one device's log, each device in its own.
     private func replay(_ batch: LogReader.Batch, _ refused: inout [DeviceID: String]) throws -> [PassOutcome] {
+        // Nothing is written where nothing happened, or those who watch the database would never come to rest.
+        if try batch.changesets.isEmpty && !store.needsPass() { return [] }
         let seal = sealer(for: identity)
         do {
             return [try store.pass(replaying: batch.changesets, checksums: batch.checksums, seal: seal)]
