@@ -41,11 +41,16 @@ public final class Replica: Sendable {
     /// to do.
     ///
     /// - Parameter isThorough: look at every device's files even where its head announces nothing new.
-    /// - Throws: `containerMissing`, `containerEmpty`, `containerMismatch` (local changes are packed all the same and
+    /// - Throws: `notTracked` where the database left its container since the replica was made; `containerMissing`,
+    ///   `containerEmpty`, `containerMismatch` (local changes are packed all the same and
     ///   wait); `busy`; `inputOutput`.
     public func sync(isThorough: Bool = true, progress: ProgressHandler? = nil) throws -> SyncReport {
         try lock.withLock {
             let start = environment.clock.milliseconds()
+            guard try store.identity() == identity else {
+                throw FerryError(
+                    .notTracked, "The database left its container since it was opened. Open it again.", path: store.path)
+            }
             let container: Container
             do {
                 container = try openContainer()
