@@ -7,7 +7,7 @@ let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .er
 
 let package = Package(
     name: "ferry",
-    platforms: [.macOS(.v14), .iOS(.v17)],
+    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "Ferry", targets: ["Ferry"]),
         .executable(name: "ferry", targets: ["FerryCommand"]),
@@ -59,7 +59,12 @@ let package = Package(
         .testTarget(
             name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore"], swiftSettings: strict),
         .testTarget(
-            name: "FerryStoreTests", dependencies: ["FerryStore", "FerryMerge", "FerryCore"], swiftSettings: strict),
+            name: "FerryStoreTests",
+            dependencies: [
+                "FerryStore", "FerryMerge", "FerryLog", "FerryCore", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "FerryEngineTests",
             dependencies: [
