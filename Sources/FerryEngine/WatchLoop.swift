@@ -95,7 +95,9 @@ public final class WatchLoop: Sendable {
             let passed = start.duration(to: .now).wholeMilliseconds
             let remaining = configuration.gatherMilliseconds - passed
             if remaining <= 0 { return }
-            if watcher.wait(timeoutMilliseconds: min(configuration.quietMilliseconds, remaining)) == .timedOut { return }
+            if watcher.wait(timeoutMilliseconds: min(configuration.quietMilliseconds, remaining)) == .timedOut {
+                return
+            }
         }
     }
 

@@ -115,7 +115,8 @@ struct WatchTurns {
         }
         // Without Ferry's tables SQLite refuses the first statement: somebody made the database leave.
         guard error.code == .database, !isTracked(store) else { return error }
-        return FerryError(.notTracked, "The database left its container. Nothing is kept in step any more.", cause: error)
+        return FerryError(
+            .notTracked, "The database left its container. Nothing is kept in step any more.", cause: error)
     }
 
     private static func isTracked(_ store: Store) -> Bool {

@@ -94,7 +94,8 @@ public final class KeyValueStore: Sendable {
     }
 
     /// The number of rows that `sql` counts, without counting where nothing changed since this store counted last.
-    func size(of name: KeyValueName, _ connection: SQLConnection, _ sql: String, _ values: FieldValue...) throws -> Int {
+    func size(of name: KeyValueName, _ connection: SQLConnection, _ sql: String, _ values: FieldValue...) throws -> Int
+    {
         if let known = sizes.load(name, try SizeCache.Version(connection)) { return known }
         let rows = try connection.rows(sql, values: values)
         guard case .integer(let count)? = rows.first?.first else { return 0 }

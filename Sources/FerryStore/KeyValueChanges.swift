@@ -53,7 +53,8 @@ final class KeyValueChanges {
     }
 
     /// - Parameter writer: who changed it; `nil` for other devices.
-    static func save(_ names: Set<KeyValueName>, writer: UniqueID<KeyValueWriter>?, _ connection: SQLConnection) throws {
+    static func save(_ names: Set<KeyValueName>, writer: UniqueID<KeyValueWriter>?, _ connection: SQLConnection) throws
+    {
         var revision = try revision(connection)
         for name in names {
             revision += 1

@@ -65,13 +65,21 @@ final class SyncEngineTests: XCTestCase {
     func testObservationsOfThePoolSeeWhatOtherDevicesWrite() async throws {
         for (index, table) in [(0, "note"), (1, "tag")] {
             let seen = Locked<[Int]>([])
-            let observation = ValueObservation.tracking { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? 0 }
+            let observation = ValueObservation.tracking {
+                try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? 0
+            }
             let cancellable = observation.start(
                 in: pools[index], scheduling: .async(onQueue: DispatchQueue(label: "observer"))
-            ) { XCTFail("\($0)") } onChange: { count in seen.withLock { $0.append(count) } }
+            ) {
+                XCTFail("\($0)")
+            } onChange: { count in
+                seen.withLock { $0.append(count) }
+            }
             try waitUntil("the first value") { seen.withLock { !$0.isEmpty } }
             for engine in engines { engine.start() }
-            try write(1 - index, table == "note" ? "INSERT INTO note(text) VALUES ('x')" : "INSERT INTO tag VALUES ('t', 'red')")
+            try write(
+                1 - index,
+                table == "note" ? "INSERT INTO note(text) VALUES ('x')" : "INSERT INTO tag VALUES ('t', 'red')")
             try waitUntil("\(table) is observed") { seen.withLock { $0.last == 1 } }
             cancellable.cancel()
             for engine in engines { await engine.stop() }
@@ -150,7 +158,11 @@ final class SyncEngineTests: XCTestCase {
         try FileManager.default.moveItem(atPath: containerPath, toPath: away)
         try write(0, "INSERT INTO note(text) VALUES ('while it is away')")
         try waitUntil("the failure is told") { failures.withLock { !$0.isEmpty } }
-        if case .failing(let error) = engines[0].state { XCTAssertEqual(error.code, .containerMissing) } else { XCTFail() }
+        if case .failing(let error) = engines[0].state {
+            XCTAssertEqual(error.code, .containerMissing)
+        } else {
+            XCTFail()
+        }
         try write(1, "INSERT INTO note(text) VALUES ('here too')")
         // Packed all the same: the changes have their times and their order.
         try waitUntil("it is packed") { try engines[0].store.status().pendingNotes == 0 }

@@ -38,7 +38,9 @@ final class WatchLoopTests: XCTestCase {
                 }
                 latencies.append(start.duration(to: .now).wholeMilliseconds)
             }
-            for (writer, part) in [("sqlite3, from its end", latencies[..<20]), ("another connection", latencies[20...])] {
+            for (writer, part) in [
+                ("sqlite3, from its end", latencies[..<20]), ("another connection", latencies[20...]),
+            ] {
                 let sorted = part.sorted()
                 print("latency, \(journal), \(writer): median \(sorted[10]) ms, worst \(sorted[19]) ms")
             }
@@ -58,9 +60,12 @@ final class WatchLoopTests: XCTestCase {
         let second = RunningLoop(fleet.replicas[1])
         let count = 500
         try fleet.shell(
-            0, "PRAGMA synchronous = off;"
+            0,
+            "PRAGMA synchronous = off;"
                 + (1...count).map { "INSERT INTO note(text) VALUES ('\($0)');" }.joined(separator: "\n"))
-        try waitUntil("all arrive") { try fleet.replicas[1].store.read { try $0.count("SELECT count(*) FROM note") } == count }
+        try waitUntil("all arrive") {
+            try fleet.replicas[1].store.read { try $0.count("SELECT count(*) FROM note") } == count
+        }
         first.finish()
         second.finish()
         let published = first.reports.reduce(0) { $0 + $1.published.segments }
@@ -81,7 +86,9 @@ final class WatchLoopTests: XCTestCase {
         Thread.sleep(forTimeInterval: 1)
         let container = try fleet.replicas[0].openContainer()
         func heads() throws -> [[UInt8]?] {
-            try fleet.replicas.map { try container.backend.read("devices/\($0.identity.device.hex)/head", maximumBytes: 1 << 20) }
+            try fleet.replicas.map {
+                try container.backend.read("devices/\($0.identity.device.hex)/head", maximumBytes: 1 << 20)
+            }
         }
         let before = try heads()
         let eventsBefore = first.events.count + second.events.count
@@ -134,7 +141,9 @@ final class WatchLoopTests: XCTestCase {
             try connection.execute("INSERT INTO note(text) VALUES ('held')")
             Thread.sleep(forTimeInterval: 0.5)
         }
-        try waitUntil("it arrives") { try fleet.replicas[1].store.read { try $0.count("SELECT count(*) FROM note") } == 1 }
+        try waitUntil("it arrives") {
+            try fleet.replicas[1].store.read { try $0.count("SELECT count(*) FROM note") } == 1
+        }
         first.finish()
         second.finish()
         XCTAssertEqual(first.failures.map(\.message), [])
@@ -180,7 +189,8 @@ final class WatchLoopTests: XCTestCase {
 
     /// utime and stime of proc(5), in ticks of 10 ms.
     private func processorMilliseconds() throws -> Int {
-        let fields = try String(contentsOfFile: "/proc/self/stat", encoding: .utf8).split(separator: ")")[1].split(separator: " ")
+        let fields = try String(contentsOfFile: "/proc/self/stat", encoding: .utf8).split(separator: ")")[1].split(
+            separator: " ")
         return (Int(fields[11])! + Int(fields[12])!) * 10
     }
 }

@@ -44,7 +44,9 @@ final class ExternalChangeTests: XCTestCase {
         try pair.settle()
         try other.checkForChanges()
         changes.wait("both") {
-            Set($0) == [KeyValueChange(reason: .remoteChange, keys: ["c"]), KeyValueChange(reason: .localChange, keys: ["b"])]
+            Set($0) == [
+                KeyValueChange(reason: .remoteChange, keys: ["c"]), KeyValueChange(reason: .localChange, keys: ["b"]),
+            ]
         }
     }
 

@@ -52,8 +52,9 @@ final class StoredSetsTests: XCTestCase {
         try pair.first.add("one more", toSet: "read")
         let addedOne = ContinuousClock.now
         try pair.settle()
-        print("100,000 members: added in \(start.duration(to: added)), one more in \(added.duration(to: addedOne)), "
-            + "in step after \(addedOne.duration(to: .now))")
+        print(
+            "100,000 members: added in \(start.duration(to: added)), one more in \(added.duration(to: addedOne)), "
+                + "in step after \(addedOne.duration(to: .now))")
         XCTAssertEqual(try pair.second.count(ofSet: "read"), members.count + 1)
         XCTAssertEqual(try pair.second.members(ofSet: "read"), Set(members + ["one more"]))
     }

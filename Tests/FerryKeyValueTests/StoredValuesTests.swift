@@ -16,9 +16,11 @@ final class StoredValuesTests: XCTestCase {
 
     private let samples: [String: KeyValue] = [
         "empty": "", "text": "größer 🎻 \u{0} nul", "min": .integer(.min), "max": .integer(.max), "zero": 0,
-        "double": 0.1, "whole": 2.0, "negative zero": .double(-0.0), "nan": .double(.nan), "infinite": .double(.infinity),
+        "double": 0.1, "whole": 2.0, "negative zero": .double(-0.0), "nan": .double(.nan),
+        "infinite": .double(.infinity),
         "minus infinite": .double(-.infinity), "tiny": .double(.leastNonzeroMagnitude), "true": true, "false": false,
-        "data": .data(Data([0, 1, 255])), "no data": .data(Data()), "date": .date(Date(timeIntervalSinceReferenceDate: 0.1)),
+        "data": .data(Data([0, 1, 255])), "no data": .data(Data()),
+        "date": .date(Date(timeIntervalSinceReferenceDate: 0.1)),
         "json": .json("{\"a\":1}"), "array": ["a", 1, 2.5, true, [], .data(Data([1]))], "empty array": [],
         "dictionary": ["a": 1, "b": ["c": .double(.nan)]], "empty dictionary": [:], "数": "数",
     ]
@@ -31,7 +33,9 @@ final class StoredValuesTests: XCTestCase {
         XCTAssertEqual(try pair.second.dictionaryRepresentation(), samples)
         guard case .double(let zero)? = try pair.second.value(forKey: "negative zero") else { return XCTFail() }
         XCTAssertEqual(zero.sign, .minus)
-        guard case .double? = try pair.second.value(forKey: "whole") else { return XCTFail("a double became an integer") }
+        guard case .double? = try pair.second.value(forKey: "whole") else {
+            return XCTFail("a double became an integer")
+        }
     }
 
     func testGettersConvertNumbersAndNothingElse() throws {
@@ -62,7 +66,9 @@ final class StoredValuesTests: XCTestCase {
     func testPropertyListsAreTakenOverAndOtherObjectsRefused() throws {
         let pair = try TwoStores()
         let store = pair.first
-        let list: [String: Any] = ["a": [1, 2.5, "x", true] as [Any], "d": Data([1]), "t": Date(timeIntervalSince1970: 0)]
+        let list: [String: Any] = [
+            "a": [1, 2.5, "x", true] as [Any], "d": Data([1]), "t": Date(timeIntervalSince1970: 0),
+        ]
         try store.setObject(list, forKey: "list")
         XCTAssertEqual(
             try store.value(forKey: "list"),
