@@ -7,7 +7,7 @@ struct LogCommand: DatabaseCommand {
         commandName: "log",
         abstract: "Show the newest changes of all devices.",
         discussion: """
-            Newest first: when, which device, which table, which row, and what was done to it. What waits to be
+            Newest first: when, which device, which table, which row, and what was done to it. What waits to be \
             published is not in the log yet.
 
             JSON: {"changes": [{"timeMilliseconds", "device", "sequence", "table", "key", "operation", "columns"}]}
