@@ -68,7 +68,7 @@ enum WaitingDevices {
     /// Warns of each, and ends the command where one waits for more than time: a file is damaged, foreign or too new.
     static func tell(_ waiting: [SyncReport.Waiting], _ console: Console) throws {
         warn(waiting, console)
-        guard let code = waiting.lazy.compactMap(\.code).first else { return }
+        guard let code = waiting.first(where: \.isDamage)?.code else { return }
         throw ExitCode(ExitStatus(FerryError.Code(rawValue: code)).rawValue)
     }
 }
@@ -82,9 +82,9 @@ struct ReportWithFailure<Report: Encodable>: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         try report.encode(to: encoder)
-        guard let faulty = waiting.first(where: { $0.code != nil }), let code = faulty.code else { return }
+        guard let faulty = waiting.first(where: \.isDamage) else { return }
         var container = encoder.container(keyedBy: CodingKeys.self)
-        let failure = FerryError(FerryError.Code(rawValue: code), "\(faulty.device): \(faulty.reason)")
+        let failure = FerryError(FerryError.Code(rawValue: faulty.code), "\(faulty.device): \(faulty.reason)")
         try container.encode(FailureReport(failure).error, forKey: .error)
     }
 }

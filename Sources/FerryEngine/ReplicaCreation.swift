@@ -20,7 +20,7 @@ extension Replica {
         let start = environment.clock.milliseconds()
         let path = absolutePath(containerPath)
         try refuseIfTracked(store)
-        try refuseDatabaseInside(path, store.path)
+        try refuseDatabase(at: store.path, inside: path)
         // Whatever is wrong with the selection is told before anything is made.
         let plan = try store.trackingPlan(selection)
         guard plan.tracked.contains(where: { !$0.name.hasPrefix("ferry_") }) else {
@@ -63,7 +63,7 @@ extension Replica {
         let path = absolutePath(containerPath)
         let container = try Container.open(
             at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
-        try refuseDatabaseInside(path, databasePath)
+        try refuseDatabase(at: databasePath, inside: path)
         let exists = FileManager.default.fileExists(atPath: databasePath)
         if exists { try refuseIfTracked(Store(path: databasePath, clock: environment.clock, random: environment.random)) }
         let record = try newestSchema(container)
@@ -84,7 +84,7 @@ extension Replica {
         let container = try Container.open(
             at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
         try refuseIfTracked(store)
-        try refuseDatabaseInside(path, store.path)
+        try refuseDatabase(at: store.path, inside: path)
         let record = try newestSchema(container)
         let (replica, report) = try join(
             store, container, path, record, [], checkedName(name), isPublishing: true, environment, progress, start)
@@ -96,7 +96,7 @@ extension Replica {
         _ store: Store, _ container: Container, _ path: String, _ record: SchemaRecord, _ created: [String],
         _ deviceName: String, isPublishing: Bool, _ environment: Environment, _ progress: ProgressHandler?, _ start: Int64
     ) throws -> (replica: Replica?, report: JoinReport) {
-        try refuseDatabaseInside(path, store.path)
+        try refuseDatabase(at: store.path, inside: path)
         let identity = StoreIdentity(
             device: environment.random.makeID(), deviceName: deviceName, container: container.id,
             containerName: container.name, containerPath: path)
@@ -178,9 +178,7 @@ extension Replica {
             report.replayed.changes += outcome.replayed
             report.replayed.segments += batch.segments
             report.conflicts += outcome.conflicts
-            report.waiting = batch.problems.map { .init(
-                    device: batch.heads[$0.key]?.deviceName ?? $0.key.description, reason: $0.value.reason,
-                    code: $0.value.code?.rawValue) }
+            report.waiting = batch.problems.map { .init(device: $0.key.description, reason: $0.value.message, code: $0.value.code.rawValue) }
             if !batch.isFull { return report }
         }
     }
@@ -193,12 +191,8 @@ extension Replica {
         let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0))
         var positions = VersionVector()
         var newest: (time: HybridTime, record: SchemaRecord)?
-        var damage: (code: FerryError.Code, reason: String, device: DeviceID)?
         while true {
             let batch = try reader.read(after: positions, isThorough: true)
-            for (device, problem) in batch.problems.sorted(by: { $0.key < $1.key }) {
-                if let code = problem.code { damage = (code, problem.reason, device) }
-            }
             for changeset in batch.changesets {
                 positions.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
                 if let record = changeset.schema, newest.map({ $0.time < changeset.time }) ?? true {
@@ -208,11 +202,6 @@ extension Replica {
             if !batch.isFull { break }
         }
         guard let newest else {
-            if let damage {
-                throw FerryError(
-                    damage.code, "No device's log can be read. \(damage.reason)", path: container.backend.localPath(""),
-                    device: damage.device)
-            }
             throw FerryError(
                 .containerEmpty,
                 "The container holds no device's log yet: nothing says what tables it has. Wait until the folder's "
@@ -244,7 +233,7 @@ extension Replica {
     }
 
     /// A live database inside the shared folder would be torn by whatever syncs the folder.
-    private static func refuseDatabaseInside(_ containerPath: String, _ databasePath: String) throws {
+    private static func refuseDatabase(at databasePath: String, inside containerPath: String) throws {
         let database = absolutePath(databasePath)
         if !databasePath.isEmpty, database.hasPrefix(containerPath + "/") {
             throw FerryError(

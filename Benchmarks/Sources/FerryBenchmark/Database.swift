@@ -1,0 +1,153 @@
+import CSQLiteSession
+
+/// One SQLite connection, used as an app in C would: prepared statements, one row each.
+final class Database {
+    let handle: OpaquePointer
+    private var statements: [String: Statement] = [:]
+    /// Whether every transaction is recorded by SQLite's session extension, the baseline for capture.
+    var recordsSessions = false
+    private var session: OpaquePointer?
+    /// The bytes of all changesets that sessions recorded.
+    private(set) var sessionBytes = 0
+
+    /// Opens a database in write-ahead mode, synchronous NORMAL, foreign keys on.
+    init(path: String) throws {
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
+        guard code == SQLITE_OK, let opened else { throw BenchmarkError("cannot open \(path)") }
+        handle = opened
+        sqlite3_busy_timeout(handle, 10_000)
+        try execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON")
+    }
+
+    deinit {
+        for statement in statements.values { statement.finalize() }
+        sqlite3_close_v2(handle)
+    }
+
+    func execute(_ sql: String) throws { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
+
+    /// The statement for a text; prepared once.
+    func prepare(_ sql: String) throws -> Statement {
+        if let known = statements[sql] { return known }
+        var pointer: OpaquePointer?
+        try check(sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil))
+        guard let pointer else { throw BenchmarkError("empty statement") }
+        let statement = Statement(pointer, self)
+        statements[sql] = statement
+        return statement
+    }
+
+    func integer(_ sql: String) throws -> Int { try prepare(sql).integer() }
+
+    /// Runs `body` for each number below `count`, in transactions of `size`.
+    func inTransactions(of size: Int, count: Int, _ body: (Int) throws -> Void) throws {
+        let begin = try prepare("BEGIN IMMEDIATE")
+        let commit = try prepare("COMMIT")
+        var index = 0
+        while index < count {
+            if recordsSessions { try beginSession() }
+            try begin.run()
+            for _ in 0..<min(size, count - index) {
+                try body(index)
+                index += 1
+            }
+            try commit.run()
+            if recordsSessions { try endSession() }
+        }
+    }
+
+    /// Puts the log into the database file, and tells how many bytes of it are in use.
+    func usedBytes() throws -> Int {
+        try execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        let pages = try integer("PRAGMA page_count") - integer("PRAGMA freelist_count")
+        return try pages * integer("PRAGMA page_size")
+    }
+
+    func check(_ code: Int32) throws {
+        guard code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE else {
+            throw BenchmarkError("SQLite: " + String(cString: sqlite3_errmsg(handle)))
+        }
+    }
+
+    private func beginSession() throws {
+        try check(sqlite3session_create(handle, "main", &session))
+        try check(sqlite3session_attach(session, nil))
+    }
+
+    private func endSession() throws {
+        var size: Int32 = 0
+        var buffer: UnsafeMutableRawPointer?
+        try check(sqlite3session_changeset(session, &size, &buffer))
+        sessionBytes += Int(size)
+        sqlite3_free(buffer)
+        sqlite3session_delete(session)
+        session = nil
+    }
+}
+
+/// A prepared statement. Binding starts at the first parameter after each run.
+final class Statement {
+    private let pointer: OpaquePointer
+    private unowned let database: Database
+    private var place: Int32 = 1
+    // SQLite copies the bytes before it returns: https://www.sqlite.org/c3ref/c_static.html
+    private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    init(_ pointer: OpaquePointer, _ database: Database) {
+        self.pointer = pointer
+        self.database = database
+    }
+
+    func finalize() { sqlite3_finalize(pointer) }
+
+    @discardableResult
+    func bind(_ value: Int) -> Statement {
+        sqlite3_bind_int64(pointer, place, Int64(value))
+        place += 1
+        return self
+    }
+
+    @discardableResult
+    func bind(_ value: Double) -> Statement {
+        sqlite3_bind_double(pointer, place, value)
+        place += 1
+        return self
+    }
+
+    @discardableResult
+    func bind(_ value: String) -> Statement {
+        sqlite3_bind_text(pointer, place, value, -1, Self.transient)
+        place += 1
+        return self
+    }
+
+    @discardableResult
+    func bind(_ value: [UInt8]) -> Statement {
+        sqlite3_bind_blob(pointer, place, value, Int32(value.count), Self.transient)
+        place += 1
+        return self
+    }
+
+    func run() throws {
+        let code = sqlite3_step(pointer)
+        sqlite3_reset(pointer)
+        place = 1
+        try database.check(code)
+    }
+
+    /// The first column of the first row.
+    func integer() throws -> Int {
+        let code = sqlite3_step(pointer)
+        let value = code == SQLITE_ROW ? Int(sqlite3_column_int64(pointer, 0)) : 0
+        sqlite3_reset(pointer)
+        place = 1
+        try database.check(code)
+        return value
+    }
+}
+
+struct BenchmarkError: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}

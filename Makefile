@@ -1,0 +1,47 @@
+# Ferry. `make help` lists what there is to do.
+
+PREFIX ?= /usr/local
+SWIFT ?= swift
+# The backtracer can hang where a test crashes on purpose or a sanitizer runs.
+export SWIFT_BACKTRACE = enable=no
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench format lint docs build release install clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:
+	@Scripts/setup
+
+demo: build ## Two devices, one shared folder: see it work
+	FERRY="$$($(SWIFT) build --show-bin-path)/ferry" Examples/Demo/demo.sh
+
+test: setup ## Run all tests
+	@Scripts/test
+
+bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short run)
+	cd Benchmarks && $(SWIFT) run -c release FerryBenchmark $(BENCH)
+
+format: ## Format the sources
+	$(SWIFT) format --in-place --recursive --parallel Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples Package.swift
+
+lint: ## Check the format of the sources
+	$(SWIFT) format lint --strict --recursive --parallel Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples Package.swift
+
+docs: setup ## Build the reference documentation into site/
+	$(SWIFT) package --allow-writing-to-directory site generate-documentation --target Ferry \
+		--disable-indexing --transform-for-static-hosting --output-path site
+
+build: setup ## Build the ferry command for debugging
+	$(SWIFT) build --product ferry
+
+release: setup ## Build the ferry command for use
+	$(SWIFT) build -c release --product ferry
+
+install: release ## Install the ferry command below PREFIX (/usr/local)
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 "$$($(SWIFT) build -c release --show-bin-path)/ferry" "$(DESTDIR)$(PREFIX)/bin/ferry"
+
+clean: ## Remove what was built
+	rm -rf .build site Benchmarks/.build Examples/Notes/.build
