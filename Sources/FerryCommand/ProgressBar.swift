@@ -43,7 +43,7 @@ final class ProgressBar: Sendable {
     private func show(_ progress: FerryProgress) {
         let now = Self.now()
         let text: String? = state.withLock { state in
-            state.estimate.note(progress, atMilliseconds: now)
+            state.estimate.note(progress.phase, progress.completed, of: progress.total, atMilliseconds: now)
             guard now - started >= Self.patienceMilliseconds, now - state.lastDrawn >= Self.intervalMilliseconds else {
                 return nil
             }
@@ -74,14 +74,14 @@ struct ProgressEstimate {
     private var completed = 0
     private var total: Int?
 
-    mutating func note(_ progress: FerryProgress, atMilliseconds now: Int64) {
-        if phase != progress.phase {
-            phase = progress.phase
+    mutating func note(_ phase: FerryProgress.Phase, _ completed: Int, of total: Int?, atMilliseconds now: Int64) {
+        if self.phase != phase {
+            self.phase = phase
             phaseStarted = now
-            firstCompleted = progress.completed
+            firstCompleted = completed
         }
-        completed = progress.completed
-        total = progress.total
+        self.completed = completed
+        self.total = total
     }
 
     /// Seconds until the phase is done; `nil` while too little is known.
