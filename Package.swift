@@ -66,7 +66,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "FerryEngineTests",
-            dependencies: ["FerryEngine", "FerryStore", "FerryContainer", "FerryLog", "FerryCore"],
+            dependencies: [
+                "FerryEngine", "FerryStore", "FerryContainer", "FerryLog", "FerryCore",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "FerryKeyValueTests", dependencies: ["FerryKeyValue", "FerryEngine", "FerryStore", "FerryCore"],

@@ -208,7 +208,7 @@ struct ExceptionList {
 }
 
 /// Why an object is not shown simply as its state says (the column `kind` of `ferry_exception`).
-public enum ExceptionKind: Int, Sendable, Codable {
+public enum ExceptionKind: Int, CaseIterable, Sendable, Codable {
     /// Hidden until what it refers to is shown.
     case waiting = 1
     /// Hidden because an older row has the same UNIQUE value.

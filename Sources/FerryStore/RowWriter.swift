@@ -5,11 +5,14 @@ import FerryCore
 struct RowWriter {
     let table: TrackedTable
     let access: StoreAccess
+    /// Which part of the key-value store the table is, if it is one.
+    private let keyValueKind: KeyValueKind?
     private var connection: SQLConnection { access.connection }
 
     init(_ table: TrackedTable, _ access: StoreAccess) {
         self.table = table
         self.access = access
+        keyValueKind = KeyValueKind(table: table.name)
     }
 
     /// Why SQLite refused a row.
@@ -44,6 +47,9 @@ struct RowWriter {
         for (index, entry) in values.enumerated() { statement.bind(entry.value, Int32(index + 1)) }
         if let key { statement.bind(key, Int32(values.count + 1)) }
         let result = refusal(try statement.runUnlessRefused())
+        if result == nil, let kind = keyValueKind, let column = table.keyColumnIDs.first {
+            access.keyValueChanges.note(kind, values.first { $0.column == column }?.value)
+        }
         if result == nil, access.intents != nil {
             let derived = table.keyColumnIDs.map { column in values.first { $0.column == column }?.value ?? .null }
             access.intents?.write(table.id, key.map { [$0] } ?? derived, values, isNew: true)
@@ -60,6 +66,7 @@ struct RowWriter {
         for (index, entry) in values.enumerated() { statement.bind(entry.value, Int32(index + 1)) }
         for (index, value) in key.enumerated() { statement.bind(value, Int32(values.count + index + 1)) }
         let result = refusal(try statement.runUnlessRefused())
+        if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
         if result == nil { access.intents?.write(table.id, key, values, isNew: false) }
         return result
     }
@@ -69,6 +76,7 @@ struct RowWriter {
             "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))")
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
         let result = refusal(try statement.runUnlessRefused())
+        if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
         if result == nil { access.intents?.delete(table.id, key) }
         return result
     }

@@ -51,6 +51,7 @@ extension Store {
                 }
             }
             try access.save(clock)
+            try access.keyValueChanges.save(access.connection)
             return (outcome, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
         }
     }
@@ -192,6 +193,23 @@ extension Store {
     /// Whether anything waits to be packed. Cheap: asked whenever the database changes.
     public func hasPendingNotes() throws -> Bool {
         try read { try $0.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 }
+    }
+
+    /// Whether a pass without anything to replay would find something to do: notes, a schema that is new or that the
+    /// other devices have not been told of. Cheap, and writes nothing.
+    public func needsPass() throws -> Bool {
+        try read { connection in
+            if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return true }
+            let meta = StoreMeta(connection: connection)
+            if try meta.integer(.schemaUnsent) == 1 { return true }
+            return try SchemaReader(connection: connection).version() != meta.integer(.schemaVersion)
+        }
+    }
+
+    /// A number that changes when another connection, of this process or another, commits to the database; commits of
+    /// the store's own connection leave it: https://www.sqlite.org/pragma.html#pragma_data_version
+    public func dataVersion() throws -> Int {
+        try read { try $0.count("PRAGMA data_version") }
     }
 
     // MARK: Outbox
