@@ -53,8 +53,11 @@ struct Console: Sendable {
 
     // MARK: Standard error
 
-    func warn(_ text: String) {
-        if !isQuiet { writeError(errorStyle.yellow("Warning: ") + text) }
+    /// - Parameter time: tells when, in milliseconds since the Unix epoch.
+    func warn(_ text: String, at time: Int64? = nil) {
+        if isQuiet { return }
+        let when = time.map { errorStyle.dim(Wording.time($0)) + " " } ?? ""
+        writeError(when + errorStyle.yellow("Warning: ") + text)
     }
 
     /// Something that helps only people.

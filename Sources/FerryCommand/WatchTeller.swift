@@ -87,7 +87,7 @@ final class WatchTeller: Sendable {
         case .databaseChanged: break
         case .failed(let error):
             note(error)
-            console.warn(error.description)
+            console.warn(error.description, at: Environment.live.clock.milliseconds())
         case .stopped: try console.say("\(time) Ended.")
         }
     }
