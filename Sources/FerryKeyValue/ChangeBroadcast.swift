@@ -37,7 +37,7 @@ final class ChangeBroadcast: Sendable {
         told = Locked(Told(revision: try store.read { try $0.keyValueRevision() }, identity: identity))
     }
 
-    /// This device.
+    /// This device. Never asked from within an access to the database, which a check waits for.
     var device: DeviceID { told.withLock { $0.identity?.device ?? DeviceID(high: 0, low: 0) } }
 
     // MARK: Finding out
