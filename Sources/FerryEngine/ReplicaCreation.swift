@@ -131,9 +131,17 @@ extension Replica {
     private func firstPublication(
         _ container: Container, _ progress: ProgressHandler?
     ) throws -> (SyncReport, Int) {
-        progress?(Progress(phase: .packing, completed: 0, total: try store.status(counting: false).pendingNotes))
-        let outcome = try lock.withLock { try store.pass(replaying: [], seal: sealer(for: identity)) }
-        progress?(Progress(phase: .packing, completed: outcome.packed, total: outcome.packed))
+        let total = try store.status(counting: false).pendingNotes
+        progress?(Progress(phase: .packing, completed: 0, total: total))
+        let seal = sealer(for: identity)
+        var packed = 0
+        let outcome = try lock.withLock {
+            try store.pass(replaying: []) { changeset, previous in
+                packed += changeset.operationCount
+                defer { progress?(Progress(phase: .packing, completed: packed, total: total)) }
+                return try seal(changeset, previous)
+            }
+        }
         return (try sync(progress: progress), outcome.rowsWithoutKey)
     }
 

@@ -76,7 +76,8 @@ final class ProgressEstimateTests: XCTestCase {
     func testWithoutATotalItCounts() {
         var estimate = ProgressEstimate()
         estimate.note(.replaying, 12, of: nil, atMilliseconds: 0)
-        XCTAssertEqual(estimate.line(width: 80, atMilliseconds: 0), "Merging  12 changes")
+        XCTAssertEqual(estimate.line(width: 80, atMilliseconds: 3000), "Merging 12 changes …  3 s")
+        XCTAssertEqual(estimate.line(width: 10, atMilliseconds: 3000), "Merging 1")
     }
 }
 
