@@ -86,6 +86,7 @@ struct ProgressEstimate {
     private var phase: FerryProgress.Phase?
     private var phaseStarted: Int64 = 0
     private var firstCompleted = 0
+    private var noted: Int64 = 0
     private var completed = 0
     private var total: Int?
 
@@ -97,13 +98,16 @@ struct ProgressEstimate {
         }
         self.completed = completed
         self.total = total
+        noted = now
     }
 
-    /// Seconds until the phase is done; `nil` while too little is known.
+    /// Seconds until the phase is done, by its pace up to the last report; `nil` while too little is known, and where
+    /// it takes longer than that.
     func secondsLeft(atMilliseconds now: Int64) -> Double? {
-        guard let total, completed > firstCompleted, completed < total, now > phaseStarted else { return nil }
-        let rate = Double(completed - firstCompleted) / Double(now - phaseStarted)
-        return Double(total - completed) / rate / 1000
+        guard let total, completed > firstCompleted, completed < total, noted > phaseStarted else { return nil }
+        let rate = Double(completed - firstCompleted) / Double(noted - phaseStarted)
+        let milliseconds = Double(total - completed) / rate - Double(now - noted)
+        return milliseconds >= 500 ? milliseconds / 1000 : nil
     }
 
     /// `Publishing  ████████░░░░░░░░  52 %   8,200 of 15,607 changes   4 s left`, and how long it has taken so far while
@@ -119,7 +123,7 @@ struct ProgressEstimate {
         }
         let share = min(Double(completed) / Double(total), 1)
         var tail = "\(Int(share * 100)) %   \(Wording.grouped(completed)) of \(Wording.count(total, unit))"
-        if let seconds = secondsLeft(atMilliseconds: now) { tail += "   \(Wording.duration(seconds)) left" }
+        if let seconds = secondsLeft(atMilliseconds: now) { tail += "   \(Wording.duration(max(seconds.rounded(), 1))) left" }
         let length = min(24, width - phase.title.count - tail.count - 5)
         guard length >= 6 else { return Self.fitted("\(phase.title)  \(tail)", width) }
         let filled = Int(share * Double(length))

@@ -27,7 +27,7 @@ enum Wording {
     /// `40 ms`, `1.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
     static func duration(_ seconds: Double) -> String {
         if seconds < 1 { return "\(Int(max(seconds, 0) * 1000)) ms" }
-        if seconds < 10 { return "\((seconds * 10).rounded() / 10) s" }
+        if seconds < 10, seconds != seconds.rounded() { return "\((seconds * 10).rounded() / 10) s" }
         let whole = Int(seconds.rounded())
         switch whole {
         case ..<60: return "\(whole) s"

@@ -69,7 +69,9 @@ final class ProgressEstimateTests: XCTestCase {
         XCTAssertEqual(estimate.secondsLeft(atMilliseconds: 2000), 6)
         XCTAssertEqual(
             estimate.line(width: 100, atMilliseconds: 2000),
-            "Publishing  ██████░░░░░░░░░░░░░░░░░░  25 %   250 of 1,000 changes   6.0 s left")
+            "Publishing  ██████░░░░░░░░░░░░░░░░░░  25 %   250 of 1,000 changes   6 s left")
+        XCTAssertEqual(estimate.secondsLeft(atMilliseconds: 5000), 3)
+        XCTAssertNil(estimate.secondsLeft(atMilliseconds: 9000))
         XCTAssertLessThan(estimate.line(width: 40, atMilliseconds: 2000).count, 40)
     }
 
