@@ -1,10 +1,11 @@
+import Ferry
+import Foundation
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Darwin)
 import Darwin
 #endif
-import Ferry
-import Foundation
 
 /// Where a command speaks: its result on standard output, everything else on standard error.
 struct Console: Sendable {

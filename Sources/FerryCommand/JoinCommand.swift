@@ -58,7 +58,8 @@ struct JoinCommand: DatabaseCommand {
                     + "and hide \(Wording.count(report.hidden, "row")).")
         } else {
             try console.say(
-                style.green("Joined the container \(report.container.name)") + " in \(report.path): received \(received), "
+                style.green("Joined the container \(report.container.name)")
+                    + " in \(report.path): received \(received), "
                     + "brought along \(sent). (\(Wording.duration(report.seconds)))")
             try console.say("This device is called \(style.bold(report.device.name)).")
             if !report.createdTables.isEmpty { try console.say("Made \(Self.tables(report.createdTables)).") }

@@ -22,7 +22,8 @@ struct KeyValueCommand: ParsableCommand {
             """,
         groupedSubcommands: [
             CommandGroup(
-                name: "Value", subcommands: [KeyValueSet.self, KeyValueGet.self, KeyValueRemove.self, KeyValueList.self]),
+                name: "Value",
+                subcommands: [KeyValueSet.self, KeyValueGet.self, KeyValueRemove.self, KeyValueList.self]),
             CommandGroup(name: "Set", subcommands: [KeyValueAdd.self, KeyValueDiscard.self, KeyValueMembers.self]),
             CommandGroup(name: "Counter", subcommands: [KeyValueIncrement.self, KeyValueCounter.self]),
         ])

@@ -84,7 +84,8 @@ struct KeyValueRemove: DatabaseCommand {
         let isThere = try store.value(forKey: key) != nil
         try store.removeValue(forKey: key)
         if console.isJSON { return try console.emit(Report(key: key, removed: isThere)) }
-        try console.say(isThere ? "\(Wording.oneLine(key)) is removed." : "There was no value for “\(Wording.oneLine(key))”.")
+        try console.say(
+            isThere ? "\(Wording.oneLine(key)) is removed." : "There was no value for “\(Wording.oneLine(key))”.")
     }
 }
 
@@ -141,7 +142,8 @@ enum KeyValueType: String, CaseIterable, ExpressibleByArgument {
             case .string: .string(text)
             case .integer: Int64(text).map { .integer($0) }
             case .double: Double(text).map { .double($0) }
-            case .bool: ["true": true, "yes": true, "1": true, "false": false, "no": false, "0": false][text].map { .bool($0) }
+            case .bool:
+                ["true": true, "yes": true, "1": true, "false": false, "no": false, "0": false][text].map { .bool($0) }
             case .data: Data(base64Encoded: text).map { .data($0) }
             case .date: (try? Date(text, strategy: .iso8601)).map { .date($0) }
             case .json: JSONValue(json: text).map { _ in .json(text) }

@@ -59,7 +59,8 @@ struct LogCommand: DatabaseCommand {
         for change in changes {
             let columns = change.operation == "update" ? change.columns.joined(separator: ", ") : ""
             listing.add(
-                Wording.dateAndTime(change.timeMilliseconds), Wording.oneLine(change.device, limit: 24), change.operation,
+                Wording.dateAndTime(change.timeMilliseconds), Wording.oneLine(change.device, limit: 24),
+                change.operation,
                 change.table, Wording.oneLine(change.key, limit: 36), Wording.oneLine(columns))
         }
         for line in listing.lines(console.style) { try console.answer(line) }

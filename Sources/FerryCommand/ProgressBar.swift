@@ -1,12 +1,13 @@
+import Dispatch
+import Ferry
+import Foundation
+import Synchronization
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Darwin)
 import Darwin
 #endif
-import Dispatch
-import Ferry
-import Foundation
-import Synchronization
 
 /// Shows where long work stands, on one line of standard error, when that is a terminal.
 ///
@@ -123,7 +124,9 @@ struct ProgressEstimate {
         }
         let share = min(Double(completed) / Double(total), 1)
         var tail = "\(Int(share * 100)) %   \(Wording.grouped(completed)) of \(Wording.count(total, unit))"
-        if let seconds = secondsLeft(atMilliseconds: now) { tail += "   \(Wording.duration(max(seconds.rounded(), 1))) left" }
+        if let seconds = secondsLeft(atMilliseconds: now) {
+            tail += "   \(Wording.duration(max(seconds.rounded(), 1))) left"
+        }
         let length = min(24, width - phase.title.count - tail.count - 5)
         guard length >= 6 else { return Self.fitted("\(phase.title)  \(tail)", width) }
         let filled = Int(share * Double(length))

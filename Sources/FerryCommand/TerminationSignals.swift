@@ -1,10 +1,11 @@
+import Dispatch
+import Synchronization
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Darwin)
 import Darwin
 #endif
-import Dispatch
-import Synchronization
 
 /// Calls a handler at the first SIGINT or SIGTERM. A second one ends the process at once, as signals do: nothing that
 /// Ferry writes is left half done by that.

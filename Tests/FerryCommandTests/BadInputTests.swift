@@ -36,7 +36,9 @@ final class BadInputTests: XCTestCase {
         try workshop.beginTwo()
         let before = try workshop.rows("b.sqlite")
         try workshop.change(workshop.folder.appendingPathComponent("shared/container.json")) { data in
-            data = Data(String(decoding: data, as: UTF8.self).replacingOccurrences(of: "\"format\" : 1", with: "\"format\" : 9").utf8)
+            data = Data(
+                String(decoding: data, as: UTF8.self).replacingOccurrences(of: "\"format\" : 1", with: "\"format\" : 9")
+                    .utf8)
         }
         try workshop.fail("sync", "b.sqlite", status: 65, code: "containerTooNew", mentioning: "Update Ferry")
         try workshop.fail("join", "c.sqlite", "shared", status: 65, code: "containerTooNew")

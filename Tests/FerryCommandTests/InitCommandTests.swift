@@ -34,7 +34,8 @@ final class InitCommandTests: XCTestCase {
         let before = try workshop.rows("c.sqlite")
         try workshop.fail("init", "c.sqlite", "shared", status: 73, code: "containerExists")
         XCTAssertEqual(try workshop.rows("c.sqlite"), before)
-        XCTAssertEqual(try workshop.sql("c.sqlite", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'ferry%'"), "0\n")
+        XCTAssertEqual(
+            try workshop.sql("c.sqlite", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'ferry%'"), "0\n")
     }
 
     func testInitRefusesADatabaseThatBelongsToAContainer() throws {
@@ -84,7 +85,8 @@ final class InitCommandTests: XCTestCase {
     func testAMisspeltTableIsTold() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Workshop.music)
-        try workshop.fail("init", "a.sqlite", "shared", "--tables", "sonk", status: 64, code: "invalidArgument", mentioning: "sonk")
+        try workshop.fail(
+            "init", "a.sqlite", "shared", "--tables", "sonk", status: 64, code: "invalidArgument", mentioning: "sonk")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("shared")))
     }
 

@@ -5,7 +5,8 @@ final class JoinCommandTests: XCTestCase {
         let workshop = try Workshop()
         try workshop.begin()
         let outcome = try workshop.succeed("join", "b.sqlite", "shared", "--name", "phone")
-        XCTAssertTrue(outcome.output.contains("Made the tables artist, genre, song, song_genre and note."), outcome.output)
+        XCTAssertTrue(
+            outcome.output.contains("Made the tables artist, genre, song, song_genre and note."), outcome.output)
         let query = "SELECT * FROM song ORDER BY id; SELECT * FROM song_genre; PRAGMA foreign_key_check;"
         XCTAssertEqual(try workshop.sql("b.sqlite", query), try workshop.sql("a.sqlite", query))
     }
@@ -13,8 +14,10 @@ final class JoinCommandTests: XCTestCase {
     func testJoinMergesWhereBothHaveRows() throws {
         let workshop = try Workshop()
         try workshop.begin()
-        try workshop.sql("b.sqlite", Workshop.music + "DELETE FROM song_genre; DELETE FROM song; DELETE FROM genre;"
-            + "DELETE FROM artist; INSERT INTO artist VALUES (1, 'Cy');")
+        try workshop.sql(
+            "b.sqlite",
+            Workshop.music + "DELETE FROM song_genre; DELETE FROM song; DELETE FROM genre;"
+                + "DELETE FROM artist; INSERT INTO artist VALUES (1, 'Cy');")
         let report = try workshop.succeed("join", "b.sqlite", "shared", "--json").json()
         XCTAssertEqual((report["published"] as? [String: Int])?["changes"], 1)
         XCTAssertEqual((report["replayed"] as? [String: Int])?["changes"], 9)

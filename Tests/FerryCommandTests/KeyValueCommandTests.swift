@@ -12,7 +12,8 @@ final class KeyValueCommandTests: XCTestCase {
         XCTAssertEqual(offset["value"] as? Int, -5)
         XCTAssertEqual(offset["type"] as? String, "integer")
         XCTAssertEqual(offset["key"] as? String, "offset")
-        let values = try XCTUnwrap(workshop.succeed("kv", "list", "a.sqlite", "--json").json()["values"] as? [String: Any])
+        let values = try XCTUnwrap(
+            workshop.succeed("kv", "list", "a.sqlite", "--json").json()["values"] as? [String: Any])
         XCTAssertEqual(Set(values.keys), ["theme", "volume", "offset"])
         XCTAssertTrue(try workshop.succeed("kv", "list", "a.sqlite").output.contains("theme    string    dark"))
         try workshop.succeed("kv", "remove", "a.sqlite", "theme")
@@ -48,10 +49,12 @@ final class KeyValueCommandTests: XCTestCase {
         for database in ["a.sqlite", "b.sqlite", "a.sqlite"] { try workshop.succeed("sync", database) }
         for database in ["a.sqlite", "b.sqlite"] {
             XCTAssertEqual(try workshop.succeed("kv", "members", database, "favourites").output, "one\nthree\ntwo\n")
-            XCTAssertEqual(try workshop.succeed("kv", "counter", database, "plays", "--json").json()["value"] as? Int, 3)
+            XCTAssertEqual(
+                try workshop.succeed("kv", "counter", database, "plays", "--json").json()["value"] as? Int, 3)
         }
         XCTAssertEqual(
-            try workshop.succeed("kv", "discard", "a.sqlite", "favourites", "one", "--json").json()["discarded"] as? Int, 1)
+            try workshop.succeed("kv", "discard", "a.sqlite", "favourites", "one", "--json").json()["discarded"]
+                as? Int, 1)
         let members = try workshop.succeed("kv", "members", "a.sqlite", "favourites", "--json").json()["members"]
         XCTAssertEqual(members as? [String], ["three", "two"])
     }

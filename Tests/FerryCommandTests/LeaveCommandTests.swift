@@ -12,7 +12,8 @@ final class LeaveCommandTests: XCTestCase {
         XCTAssertTrue(outcome.output.contains("its rows stay"), outcome.output)
         XCTAssertEqual(outcome.errors, "")
         XCTAssertEqual(try workshop.sql("a.sqlite", schema), before)
-        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'ferry%'"), "0\n")
+        XCTAssertEqual(
+            try workshop.sql("a.sqlite", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'ferry%'"), "0\n")
         XCTAssertEqual(try workshop.rows("a.sqlite"), rows)
         XCTAssertEqual(try workshop.sql("a.sqlite", "PRAGMA integrity_check"), "ok\n")
         let names = try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path)

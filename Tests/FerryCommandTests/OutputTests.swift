@@ -49,7 +49,8 @@ final class OutputTests: XCTestCase {
     func testVerboseTellsIdentifiers() throws {
         let workshop = try Workshop()
         try workshop.begin()
-        let id = try XCTUnwrap((workshop.succeed("status", "a.sqlite", "--json").json()["device"] as? [String: String])?["id"])
+        let id = try XCTUnwrap(
+            (workshop.succeed("status", "a.sqlite", "--json").json()["device"] as? [String: String])?["id"])
         XCTAssertFalse(try workshop.succeed("status", "a.sqlite").output.contains(id))
         XCTAssertTrue(try workshop.succeed("status", "a.sqlite", "--verbose").output.contains(id))
     }
@@ -57,7 +58,8 @@ final class OutputTests: XCTestCase {
     func testAPipeGetsNoColours() throws {
         let workshop = try Workshop()
         try workshop.begin()
-        XCTAssertFalse(try workshop.ferry("status", "a.sqlite", environment: ["TERM": "xterm"]).output.contains("\u{1B}"))
+        XCTAssertFalse(
+            try workshop.ferry("status", "a.sqlite", environment: ["TERM": "xterm"]).output.contains("\u{1B}"))
     }
 
     func testATerminalGetsColoursUnlessSpared() throws {

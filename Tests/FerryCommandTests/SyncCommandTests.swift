@@ -7,7 +7,8 @@ final class SyncCommandTests: XCTestCase {
         try workshop.sql("a.sqlite", "UPDATE artist SET name = 'Ada M.' WHERE id = 1")
         try workshop.sql("b.sqlite", "INSERT INTO genre VALUES (3, 'Folk'); DELETE FROM song WHERE id = 3;")
         XCTAssertTrue(try workshop.succeed("sync", "a.sqlite").output.hasPrefix("Sent 1 change."))
-        XCTAssertTrue(try workshop.succeed("sync", "b.sqlite").output.hasPrefix("Sent 2 changes and received 1 change."))
+        XCTAssertTrue(
+            try workshop.succeed("sync", "b.sqlite").output.hasPrefix("Sent 2 changes and received 1 change."))
         XCTAssertTrue(try workshop.succeed("sync", "a.sqlite").output.hasPrefix("Received 2 changes."))
         XCTAssertTrue(try workshop.succeed("sync", "b.sqlite").output.hasPrefix("Everything is in step."))
         let query = "SELECT * FROM artist; SELECT * FROM genre; SELECT * FROM song;"

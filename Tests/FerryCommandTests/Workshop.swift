@@ -133,7 +133,8 @@ final class Workshop {
         let names = try sql(
             database, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'ferry%' ORDER BY 1")
         return try sql(
-            database, ".mode insert\n" + names.split(separator: "\n").map { "SELECT '\($0)', * FROM \"\($0)\";" }.joined())
+            database,
+            ".mode insert\n" + names.split(separator: "\n").map { "SELECT '\($0)', * FROM \"\($0)\";" }.joined())
     }
 
     // MARK: Beginnings
@@ -153,7 +154,8 @@ final class Workshop {
 
     /// The container's files whose names end so.
     func files(_ container: String = "shared", suffix: String) throws -> [URL] {
-        let found = FileManager.default.enumerator(at: folder.appendingPathComponent(container), includingPropertiesForKeys: nil)
+        let found = FileManager.default.enumerator(
+            at: folder.appendingPathComponent(container), includingPropertiesForKeys: nil)
         return (found?.allObjects as? [URL] ?? []).filter { $0.lastPathComponent.hasSuffix(suffix) }
             .sorted { $0.path < $1.path }
     }
