@@ -7,7 +7,7 @@ let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .er
 
 let package = Package(
     name: "ferry",
-    platforms: [.macOS(.v14), .iOS(.v17)],
+    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "Ferry", targets: ["Ferry"]),
         .executable(name: "ferry", targets: ["FerryCommand"]),

@@ -49,6 +49,10 @@ public struct FerryError: Error, Sendable {
         public static let limitExceeded = Code(rawValue: "limitExceeded")
         /// Somebody else published under this device's ID.
         public static let deviceForked = Code(rawValue: "deviceForked")
+        /// A file that another device published is not there yet. Nothing to do but wait for the folder's syncer.
+        public static let fileNotThereYet = Code(rawValue: "fileNotThereYet")
+        /// A device's clock is far ahead; its changes win until it is set right.
+        public static let clockAhead = Code(rawValue: "clockAhead")
         /// A peer's table cannot be matched with this database's.
         public static let incompatibleSchema = Code(rawValue: "incompatibleSchema")
         /// A bug in Ferry: an invariant does not hold.

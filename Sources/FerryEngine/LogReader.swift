@@ -19,7 +19,7 @@ struct LogReader {
         /// The checksum of the last segment read of each device.
         var checksums: [DeviceID: Checksum] = [:]
         /// Devices whose logs cannot be read further, and why.
-        var problems: [DeviceID: String] = [:]
+        var problems: [DeviceID: FerryError] = [:]
         /// Whether the bound was reached, so that there is more.
         var isFull = false
         var heads: [DeviceID: Head] = [:]
@@ -41,9 +41,10 @@ struct LogReader {
                 if let head { batch.heads[peer] = head }
                 let position = positions[peer].sequence
                 if let head, head.position.sequence <= position, !isThorough { continue }
-                try read(peer, after: position, head, known[peer], &batch, &operations)
+                try read(
+                    peer, after: position, head, known[peer], isThorough: isThorough, &batch, &operations)
             } catch let error as FerryError where Self.concernsOneDevice(error) {
-                batch.problems[peer] = error.message
+                batch.problems[peer] = error
             }
             if operations >= Self.maximumOperations {
                 batch.isFull = true
@@ -58,29 +59,35 @@ struct LogReader {
     }
 
     private func read(
-        _ peer: DeviceID, after position: UInt64, _ head: Head?, _ known: Checksum?, _ batch: inout Batch,
-        _ operations: inout Int
+        _ peer: DeviceID, after position: UInt64, _ head: Head?, _ known: Checksum?, isThorough: Bool,
+        _ batch: inout Batch, _ operations: inout Int
     ) throws {
         var next = position + 1
         var previous = known
-        // The head of a device that published one segment since names it: no listing then.
-        var files: [SegmentFile] = []
-        if let named = head?.lastSegment, named.first <= next {
-            files = [SegmentFile(named)]
-        }
-        if files.isEmpty { files = try container.segmentFiles(of: peer, after: position) }
+        var files: [SegmentFile]?
         while operations < Self.maximumOperations {
-            let candidates = files.filter { $0.name.first <= next && next <= $0.name.last }
-                .sorted { !$0.isCopy && $1.isCopy || ($0.isCopy == $1.isCopy && $0.name.last > $1.name.last) }
-            if candidates.isEmpty {
-                noteGap(peer, next, head, files, &batch)
-                return
+            if let head, head.position.sequence < next, !isThorough { return }
+            var found: (SegmentHeader, [Changeset])?
+            // The head of a device that published one segment since names it: no listing then.
+            if files == nil, let named = head?.lastSegment, named.first <= next, next <= named.last {
+                found = try readFirst([SegmentFile(named)], peer, next, &batch)
             }
-            guard let (header, changesets) = try readFirst(candidates, peer, next, &batch) else { return }
+            if found == nil {
+                let listed = try files ?? container.segmentFiles(of: peer, after: position)
+                files = listed
+                let candidates = listed.filter { $0.name.first <= next && next <= $0.name.last }
+                    .sorted { !$0.isCopy && $1.isCopy || ($0.isCopy == $1.isCopy && $0.name.last > $1.name.last) }
+                if candidates.isEmpty { return noteGap(peer, next, head, listed, &batch) }
+                found = try readFirst(candidates, peer, next, &batch)
+            }
+            guard let (header, changesets) = found else { return }
+            batch.problems[peer] = nil
             // A roll-up begins earlier than what is read here, and names another predecessor.
             if header.firstSequence == next, let previous, let told = header.previous, told != previous {
-                batch.problems[peer] =
-                    "Its log was written anew from change \(next) on. Two copies of its database may be in use."
+                batch.problems[peer] = FerryError(
+                    .deviceForked,
+                    "Its log was written anew from segment \(next) on. Two copies of its database may be in use.",
+                    device: peer, sequence: next)
                 return
             }
             for changeset in changesets where changeset.sequence >= next {
@@ -99,7 +106,7 @@ struct LogReader {
     private func readFirst(
         _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ batch: inout Batch
     ) throws -> (SegmentHeader, [Changeset])? {
-        var problem = "Waits for segment \(next), which is not there yet."
+        var problem = Self.notThereYet(peer, next)
         for candidate in candidates {
             do {
                 guard let bytes = try container.readSegment(candidate, of: peer) else { continue }
@@ -108,7 +115,8 @@ struct LogReader {
                 return (header, changesets)
             } catch let error as FerryError where Self.concernsOneDevice(error) {
                 // Cut off or garbled: perhaps still on its way, so it is looked at again. The others may be whole.
-                problem = "\(candidate.fileName): \(error.message)"
+                problem = error
+                problem.message = "\(candidate.fileName): \(error.message)"
             }
         }
         batch.problems[peer] = problem
@@ -120,7 +128,13 @@ struct LogReader {
     ) {
         let announced = max(head?.position.sequence ?? 0, files.map(\.name.last).max() ?? 0)
         if announced >= next {
-            batch.problems[peer] = "Waits for segment \(next), which is not there yet."
+            batch.problems[peer] = Self.notThereYet(peer, next)
         }
+    }
+
+    private static func notThereYet(_ peer: DeviceID, _ sequence: UInt64) -> FerryError {
+        FerryError(
+            .fileNotThereYet, "Its segment \(sequence) is not there yet; the folder's syncer has still to bring it.",
+            device: peer, sequence: sequence)
     }
 }

@@ -54,16 +54,18 @@ public final class Replica: Sendable {
                 _ = try store.pass(replaying: [], seal: sealer(for: identity))
                 throw error
             }
+            try refuseIfForked(container)
             var report = SyncReport()
-            var problems: [DeviceID: String] = [:]
+            var problems: [DeviceID: FerryError] = [:]
             var names: [DeviceID: String] = [:]
             var isDone = false
             while !isDone {
                 isDone = try !pass(container, &report, &problems, &names, isThorough: isThorough, progress)
             }
             try Publisher(container: container, store: store, identity: identity, clock: environment.clock).refreshHead()
-            report.waiting = problems.sorted { $0.key < $1.key }.map { device, reason in
-                SyncReport.Waiting(device: names[device] ?? device.description, reason: reason)
+            report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
+                SyncReport.Waiting(
+                    device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue)
             }
             report.hidden = try store.status(counting: false).hidden
             report.seconds = Double(environment.clock.milliseconds() - start) / 1000
@@ -71,9 +73,24 @@ public final class Replica: Sendable {
         }
     }
 
+    /// A database that was restored from a backup, or copied, would publish under numbers that are taken.
+    private func refuseIfForked(_ container: Container) throws {
+        // A head that cannot be read says nothing; it is written anew after this.
+        guard let head = try? container.readHead(of: identity.device) else { return }
+        let own = try store.versionVector()[identity.device]
+        let checksum = try store.knownChecksums()[identity.device]
+        let isSame = head.position.sequence < own.sequence || head.lastSegmentChecksum == checksum ?? Checksum(high: 0, low: 0)
+        if head.position.sequence <= own.sequence && isSame { return }
+        throw FerryError(
+            .deviceForked,
+            "The container holds more of this device's changes than the database remembers: the database was restored "
+                + "from a backup, or a copy of it is in use elsewhere. Run `ferry leave` and then `ferry join`: its rows "
+                + "stay and merge with the container's.", path: store.path, device: identity.device)
+    }
+
     /// - Returns: whether there is more to read.
     private func pass(
-        _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: String],
+        _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError],
         _ names: inout [DeviceID: String], isThorough: Bool, _ progress: ProgressHandler?
     ) throws -> Bool {
         let reader = LogReader(container: container, device: identity.device)
@@ -82,14 +99,16 @@ public final class Replica: Sendable {
         problems = batch.problems
         try noteNames(batch.heads, &names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
-        var refused: [DeviceID: String] = [:]
+        var refused: [DeviceID: FerryError] = [:]
         let outcomes = try replay(batch, &refused)
         problems.merge(refused) { $1 }
         for outcome in outcomes {
             report.replayed.changes += outcome.replayed
             report.conflicts += outcome.conflicts
             for device in outcome.devicesAhead where problems[device] == nil {
-                problems[device] = "Its clock is more than a day ahead of this device's. Its changes win until it is set right."
+                problems[device] = FerryError(
+                    .clockAhead,
+                    "Its clock is more than a day ahead of this device's. Its changes win until it is set right.")
             }
         }
         report.replayed.segments += batch.segments
@@ -101,7 +120,7 @@ public final class Replica: Sendable {
     }
 
     /// Replays a batch in one transaction; where that fails because of one device's log, each device in its own.
-    private func replay(_ batch: LogReader.Batch, _ refused: inout [DeviceID: String]) throws -> [PassOutcome] {
+    private func replay(_ batch: LogReader.Batch, _ refused: inout [DeviceID: FerryError]) throws -> [PassOutcome] {
         let seal = sealer(for: identity)
         do {
             return [try store.pass(replaying: batch.changesets, checksums: batch.checksums, seal: seal)]
@@ -114,7 +133,7 @@ public final class Replica: Sendable {
                         try store.pass(
                             replaying: own, checksums: batch.checksums.filter { $0.key == device }, seal: seal))
                 } catch let error as FerryError where error.device != nil {
-                    refused[device] = error.message
+                    refused[device] = error
                 }
             }
             return outcomes

@@ -20,7 +20,7 @@ extension Replica {
         let start = environment.clock.milliseconds()
         let path = absolutePath(containerPath)
         try refuseIfTracked(store)
-        try refuseDatabaseInside(path, store)
+        try refuseDatabase(at: store.path, inside: path)
         // Whatever is wrong with the selection is told before anything is made.
         let plan = try store.trackingPlan(selection)
         guard plan.tracked.contains(where: { !$0.name.hasPrefix("ferry_") }) else {
@@ -63,6 +63,7 @@ extension Replica {
         let path = absolutePath(containerPath)
         let container = try Container.open(
             at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
+        try refuseDatabase(at: databasePath, inside: path)
         let exists = FileManager.default.fileExists(atPath: databasePath)
         if exists { try refuseIfTracked(Store(path: databasePath, clock: environment.clock, random: environment.random)) }
         let record = try newestSchema(container)
@@ -83,7 +84,7 @@ extension Replica {
         let container = try Container.open(
             at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
         try refuseIfTracked(store)
-        try refuseDatabaseInside(path, store)
+        try refuseDatabase(at: store.path, inside: path)
         let record = try newestSchema(container)
         let (replica, report) = try join(
             store, container, path, record, [], checkedName(name), isPublishing: true, environment, progress, start)
@@ -95,7 +96,7 @@ extension Replica {
         _ store: Store, _ container: Container, _ path: String, _ record: SchemaRecord, _ created: [String],
         _ deviceName: String, isPublishing: Bool, _ environment: Environment, _ progress: ProgressHandler?, _ start: Int64
     ) throws -> (replica: Replica?, report: JoinReport) {
-        try refuseDatabaseInside(path, store)
+        try refuseDatabase(at: store.path, inside: path)
         let identity = StoreIdentity(
             device: environment.random.makeID(), deviceName: deviceName, container: container.id,
             containerName: container.name, containerPath: path)
@@ -177,7 +178,7 @@ extension Replica {
             report.replayed.changes += outcome.replayed
             report.replayed.segments += batch.segments
             report.conflicts += outcome.conflicts
-            report.waiting = batch.problems.map { .init(device: $0.key.description, reason: $0.value) }
+            report.waiting = batch.problems.map { .init(device: $0.key.description, reason: $0.value.message, code: $0.value.code.rawValue) }
             if !batch.isFull { return report }
         }
     }
@@ -232,9 +233,9 @@ extension Replica {
     }
 
     /// A live database inside the shared folder would be torn by whatever syncs the folder.
-    private static func refuseDatabaseInside(_ containerPath: String, _ store: Store) throws {
-        let database = absolutePath(store.path)
-        if !store.path.isEmpty, database.hasPrefix(containerPath + "/") {
+    private static func refuseDatabase(at databasePath: String, inside containerPath: String) throws {
+        let database = absolutePath(databasePath)
+        if !databasePath.isEmpty, database.hasPrefix(containerPath + "/") {
             throw FerryError(
                 .invalidArgument,
                 "The database lies inside the container's folder, where the folder's syncer would damage it. "

@@ -8,7 +8,7 @@ extension Replica {
     public func status() throws -> StatusReport {
         let status = try store.status()
         var heads: [DeviceID: Head] = [:]
-        var problems: [DeviceID: String] = [:]
+        var problems: [DeviceID: FerryError] = [:]
         var problem: String?
         do {
             let container = try openContainer()
@@ -16,7 +16,7 @@ extension Replica {
                 do {
                     if let head = try container.readHead(of: device) { heads[device] = head }
                 } catch let error as FerryError {
-                    problems[device] = error.message
+                    problems[device] = error
                 }
             }
             let batch = try LogReader(container: container, device: identity.device).read(
@@ -40,7 +40,7 @@ extension Replica {
                 id: device.description, name: head?.deviceName ?? known.0,
                 behind: announced > known.1 ? Int(announced - known.1) : 0,
                 unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
-                lastSeenMilliseconds: head?.writtenMilliseconds, problem: problems[device])
+                lastSeenMilliseconds: head?.writtenMilliseconds, problem: problems[device]?.message)
         }
         return StatusReport(
             device: .init(id: identity.device.description, name: identity.deviceName),

@@ -20,6 +20,14 @@ public struct SyncReport: Codable, Equatable, Sendable {
         public var device: String
         /// What is waited for, or what is wrong, in a sentence.
         public var reason: String
+        /// What kind of reason it is: a `FerryError.Code`. `fileNotThereYet` and `clockAhead` mend themselves or do no
+        /// harm; anything else is damage that somebody should look at.
+        public var code: String
+
+        /// Whether somebody should look at it.
+        public var isDamage: Bool {
+            ![FerryError.Code.fileNotThereYet, .clockAhead].contains(FerryError.Code(rawValue: code))
+        }
     }
 
     public var published = Published()

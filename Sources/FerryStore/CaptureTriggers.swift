@@ -24,6 +24,11 @@ struct CaptureTriggers {
     /// Columns per mask: the mask's low 32 bits say which columns, the bits above which group of 32.
     static let groupSize = 32
 
+    /// The mask that says that one column changed.
+    static func mask(of column: Int) -> Int64 {
+        Int64(column / groupSize) << Int64(groupSize) | 1 << Int64(column % groupSize)
+    }
+
     /// The time, in the app's own transaction; `julianday('now')` is the cheapest that SQLite offers.
     private static let now = "julianday('now')"
 

@@ -6,6 +6,8 @@ struct Registry: Sendable {
     private(set) var tables: [Int: TrackedTable] = [:]
     private var numbers: [String: Int] = [:]
     var leftOut: [LeftOutTable] = []
+    /// Tables that this database has got columns of since the last access, or has got at all.
+    var adopted: [Int] = []
     /// Whether the app has triggers of its own.
     var appHasTriggers = false
 

@@ -1,7 +1,9 @@
-import Foundation
 import FerryCore
+import FerryMerge
+import Foundation
 import GRDB
 import GRDBSQLite
+import Synchronization
 
 /// The app's database with Ferry's tables in it. The only type that knows GRDB.
 ///
@@ -13,9 +15,12 @@ public final class Store: Sendable {
     let clock: any WallClock
     let random: any RandomSource
     private let writer: any DatabaseWriter
+    private let cache = Mutex<(version: RegistryVersion, registry: Registry)?>(nil)
 
     /// Uses an app's own connection. The store writes through it and never closes it.
-    public init(_ writer: any DatabaseWriter, clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()) {
+    public init(
+        _ writer: any DatabaseWriter, clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()
+    ) {
         self.writer = writer
         self.clock = clock
         self.random = random
@@ -151,7 +156,9 @@ public final class Store: Sendable {
     }
 
     static func identity(_ connection: SQLConnection) throws -> StoreIdentity? {
-        guard try connection.count("SELECT count(*) FROM sqlite_schema WHERE name = 'ferry_meta'") != 0 else { return nil }
+        guard try connection.count("SELECT count(*) FROM sqlite_schema WHERE name = 'ferry_meta'") != 0 else {
+            return nil
+        }
         let meta = StoreMeta(connection: connection)
         let version = try meta.integer(.version) ?? 0
         if version > StoreTables.version {
@@ -173,23 +180,89 @@ public final class Store: Sendable {
     func access<Result>(
         _ body: (StoreAccess) throws -> (result: Result, changedTables: [String])
     ) throws -> Result {
-        try writeAsFerry { connection in
-            guard try Self.identity(connection) != nil else { throw Self.notTracked }
-            let registry = try Tracking(connection, clock: clock, random: random).currentRegistry()
-            return try body(StoreAccess(connection, registry: registry, clock: clock, random: random))
+        try forgettingRegistryOnFailure {
+            try writeAsFerry { connection in try access(connection, body) }
         }
+    }
+
+    /// What was made of the schema in a transaction that fails is undone with it.
+    private func forgettingRegistryOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch {
+            cache.withLock { $0 = nil }
+            throw error
+        }
+    }
+
+    private func access<Result>(
+        _ connection: SQLConnection, _ body: (StoreAccess) throws -> (result: Result, changedTables: [String])
+    ) throws -> (result: Result, changedTables: [String]) {
+        guard try Self.identity(connection) != nil else { throw Self.notTracked }
+        let registry = try currentRegistry(connection)
+        let access = try StoreAccess(connection, registry: registry, clock: clock, random: random)
+        let adopted = try showKeptValues(access)
+        let outcome = try body(access)
+        return (outcome.result, outcome.changedTables + adopted)
+    }
+
+    /// The registry for the present schema: the one made last where nothing has changed since.
+    private func currentRegistry(_ connection: SQLConnection) throws -> Registry {
+        let version = try RegistryVersion(connection)
+        if let cached = cache.withLock({ $0 }), cached.version == version { return cached.registry }
+        let registry = try Tracking(connection, clock: clock, random: random).currentRegistry()
+        // Tracking may have changed both.
+        let present = try RegistryVersion(connection)
+        var plain = registry
+        plain.adopted = []
+        cache.withLock { $0 = (present, plain) }
+        return registry
+    }
+
+    /// Shows what peers wrote to tables and columns that this database has only got now.
+    private func showKeptValues(_ access: StoreAccess) throws -> [String] {
+        var seeds: [RowToken] = []
+        for table in access.registry.adopted {
+            try access.connection.forEachRow(
+                "SELECT object FROM \(access.registry[table].objectTable) WHERE kept IS NOT NULL"
+            ) { row in
+                if let id: ObjectID = row.id(0) { seeds.append(RowToken(table: table, id: id)) }
+            }
+        }
+        if seeds.isEmpty { return [] }
+        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
+        return access.registry.adopted.map { access.registry[$0].name }
     }
 
     /// A reading transaction on a tracked store, as its registry was last.
     func readAccess<Result>(_ body: (StoreAccess) throws -> Result) throws -> Result {
         try read { connection in
             guard try Self.identity(connection) != nil else { throw Self.notTracked }
-            let registry = try Registry(connection, SchemaReader(connection: connection).read())
+            let version = try RegistryVersion(connection)
+            let registry: Registry
+            if let cached = cache.withLock({ $0 }), cached.version == version {
+                registry = cached.registry
+            } else {
+                registry = try Registry(connection, SchemaReader(connection: connection).read())
+            }
             return try body(StoreAccess(connection, registry: registry, clock: clock, random: random))
         }
     }
 
     static var notTracked: FerryError {
         FerryError(.notTracked, "The database belongs to no container yet. Run `ferry init` or `ferry join` first.")
+    }
+}
+
+/// Tells whether a registry is still right: SQLite's number of the schema, and what the registry holds.
+private struct RegistryVersion: Equatable {
+    var schema: Int
+    var tables: Int
+    var columns: Int
+
+    init(_ connection: SQLConnection) throws {
+        schema = try connection.count("PRAGMA schema_version")
+        tables = try connection.count("SELECT count(*) FROM ferry_table")
+        columns = try connection.count("SELECT count(*) FROM ferry_column")
     }
 }

@@ -73,7 +73,7 @@ enum StoreTables {
 
     /// The values of deleted and perhaps displaced rows, until the next flush.
     static func createOldRowsTable(_ table: TrackedTable) -> String {
-        let columns = table.columns.map { ", c\($0.id)" }.joined()
+        let columns = table.localColumns.map { ", c\($0.id)" }.joined()
         return "CREATE TABLE \(table.oldRowsTable)(sequence INTEGER PRIMARY KEY\(columns))"
     }
 }

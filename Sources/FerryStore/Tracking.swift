@@ -39,9 +39,7 @@ struct Tracking {
     func currentRegistry() throws -> Registry {
         let reader = SchemaReader(connection: connection)
         if try reader.version() != meta.integer(.schemaVersion) { return try update(rowsAreOld: false) }
-        var registry = try Registry(connection, reader.read())
-        registry.leftOut = []
-        return registry
+        return try Registry(connection, reader.read())
     }
 
     /// Brings registry and triggers up to the present schema.
@@ -63,7 +61,7 @@ struct Tracking {
         try widenPending(registry.keyWidth)
         for record in plan.tracked {
             guard let table = registry.table(named: record.name) else { continue }
-            try makeTriggers(table)
+            if try makeTriggers(table) { registry.adopted.append(table.id) }
             // A table that had triggers has noted its rows; one that is new, or was made anew, has not.
             if !known.contains(foldedName(record.name)) || !triggered.contains(table.id) {
                 try noteRows(table, areOld: rowsAreOld)
@@ -112,19 +110,23 @@ struct Tracking {
     }
 
     /// Drops a table's triggers, where it has any, and makes those for its present columns.
-    private func makeTriggers(_ table: TrackedTable) throws {
+    /// - Returns: whether the database has columns that it did not have before; values of peers may wait for them.
+    private func makeTriggers(_ table: TrackedTable) throws -> Bool {
         try dropTriggers(prefix: CaptureTriggers.prefix(of: table))
         let present = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(table.oldRowsTable)).compactMap { row in
             if case .text(let bytes) = row[0] { String(decoding: bytes, as: UTF8.self) } else { nil }
         }
+        let added = table.localColumns.filter { !present.contains("c\($0.id)") }
         if present.isEmpty {
             try connection.executeScript(StoreTables.createOldRowsTable(table))
         } else {
-            for column in table.columns where !present.contains("c\(column.id)") {
+            for column in added {
                 try connection.executeScript("ALTER TABLE \(table.oldRowsTable) ADD COLUMN c\(column.id)")
+                try noteValues(of: column, table)
             }
         }
         for statement in CaptureTriggers(table: table).statements { try connection.executeScript(statement) }
+        return present.isEmpty || !added.isEmpty
     }
 
     private func dropTriggers(prefix: String) throws {
@@ -135,14 +137,31 @@ struct Tracking {
         }
     }
 
-    /// Notes every row of a table as inserted.
+    /// Notes the rows of a table that the state does not know as inserted. Rows of a table that was made anew under
+    /// their old keys are what they were.
     private func noteRows(_ table: TrackedTable, areOld: Bool) throws {
+        let slots = table.keyColumns.indices.map { "k\($0)" }
+        // A 16-byte key is stored as the object ID only.
+        let known = slots.count == 1 ? "coalesce(k0, object)" : slots.joined(separator: ", ")
+        try connection.executeScript(
+            """
+            INSERT INTO ferry_pending("table", event, at, \(slots.joined(separator: ", ")))
+            SELECT \(table.id), \(PendingEvent.insert.rawValue), \(areOld ? "NULL" : "julianday('now')"), * FROM (
+                SELECT \(table.keyList) FROM \(quoted(table.name))
+                EXCEPT SELECT \(known) FROM \(table.objectTable)
+                WHERE shown IN (\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue)))
+            """)
+    }
+
+    /// Notes what was written to a new column before there were triggers for it: whatever is not its default.
+    private func noteValues(of column: TrackedColumn, _ table: TrackedTable) throws {
         let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
         try connection.executeScript(
             """
-            INSERT INTO ferry_pending("table", event, at, \(slots))
-            SELECT \(table.id), \(PendingEvent.insert.rawValue), \(areOld ? "NULL" : "julianday('now')"), \(table.keyList)
-            FROM \(quoted(table.name)) ORDER BY \(table.keyList)
+            INSERT INTO ferry_pending("table", event, mask, at, \(slots))
+            SELECT \(table.id), \(PendingEvent.update.rawValue), \(CaptureTriggers.mask(of: column.id)), julianday('now'),
+                \(table.keyList)
+            FROM \(quoted(table.name)) WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))
             """)
     }
 

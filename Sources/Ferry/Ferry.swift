@@ -1,0 +1,9 @@
+/// What an app imports: the store over its database, the engine that keeps it in step, the key-value store, and the
+/// vocabulary they share. The layers below (segments, merging, the container's bytes) stay out of an app's sight.
+@_exported import FerryCore
+@_exported import FerryEngine
+@_exported import FerryKeyValue
+@_exported import FerryStore
+
+/// Where long work stands: `Progress` under a name that Foundation's class does not share.
+public typealias FerryProgress = FerryEngine.Progress

@@ -1,0 +1,121 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+import Ferry
+import Foundation
+
+/// Where a command speaks: its result on standard output, everything else on standard error.
+struct Console: Sendable {
+    let isJSON: Bool
+    let isQuiet: Bool
+    let isVerbose: Bool
+    /// For standard output.
+    let style: Style
+    /// For standard error.
+    let errorStyle: Style
+
+    init(isJSON: Bool = false, isQuiet: Bool = false, isVerbose: Bool = false) {
+        self.isJSON = isJSON
+        self.isQuiet = isQuiet
+        self.isVerbose = isVerbose
+        style = Style(isOn: Terminal.takesColour(STDOUT_FILENO))
+        errorStyle = Style(isOn: Terminal.takesColour(STDERR_FILENO))
+    }
+
+    // MARK: Standard output
+
+    /// Tells people something that was done. Silent with `--quiet` and `--json`.
+    func say(_ text: String = "") throws {
+        if !isQuiet && !isJSON { try write(text) }
+    }
+
+    /// Tells people what they asked for, also with `--quiet`: a key's value, a list. Silent with `--json`.
+    func answer(_ text: String) throws {
+        if !isJSON { try write(text) }
+    }
+
+    /// Writes a JSON object on one line: keys sorted, slashes as they are.
+    func emit(_ value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        try write(String(decoding: encoder.encode(value), as: UTF8.self))
+    }
+
+    private func write(_ text: String) throws {
+        do {
+            try FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
+        } catch {
+            throw FerryError(.inputOutput, "The output cannot be written: \(error.localizedDescription)", cause: error)
+        }
+    }
+
+    // MARK: Standard error
+
+    func warn(_ text: String) {
+        if !isQuiet { writeError(errorStyle.yellow("Warning: ") + text) }
+    }
+
+    /// Something that helps only people.
+    func hint(_ text: String) {
+        if !isQuiet && !isJSON { writeError(errorStyle.dim(text)) }
+    }
+
+    func detail(_ text: String) {
+        if isVerbose { writeError(errorStyle.dim(text)) }
+    }
+
+    /// Tells a failure: in one sentence to people, as an object to scripts.
+    func fail(_ error: FerryError) {
+        if isJSON {
+            // Where the output is closed the exit status still tells.
+            try? emit(FailureReport(error))
+        } else {
+            writeError(errorStyle.red("ferry: ") + error.description)
+        }
+        if isVerbose {
+            writeError(errorStyle.dim("code \(error.code.rawValue)" + (error.cause.map { ", caused by: \($0)" } ?? "")))
+        }
+    }
+
+    private func writeError(_ text: String) {
+        // There is nowhere left to tell that standard error cannot be written.
+        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+    }
+}
+
+/// What the process's terminal can do.
+enum Terminal {
+    /// Whether a person reads the descriptor.
+    static func isPresent(_ descriptor: Int32) -> Bool {
+        isatty(descriptor) != 0 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+    }
+
+    /// Colours are for terminals, and for people who did not ask to be spared (https://no-color.org).
+    static func takesColour(_ descriptor: Int32) -> Bool {
+        isPresent(descriptor) && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+    }
+
+    /// The number of columns; 80 where it is unknown.
+    static func width(_ descriptor: Int32) -> Int {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+}
+
+/// Colours and weights by ANSI's escape sequences, or plain text.
+struct Style: Sendable {
+    let isOn: Bool
+
+    func bold(_ text: String) -> String { wrap(text, "1") }
+    func dim(_ text: String) -> String { wrap(text, "2") }
+    func red(_ text: String) -> String { wrap(text, "31") }
+    func green(_ text: String) -> String { wrap(text, "32") }
+    func yellow(_ text: String) -> String { wrap(text, "33") }
+
+    private func wrap(_ text: String, _ code: String) -> String {
+        isOn && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}

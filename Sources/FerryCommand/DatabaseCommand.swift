@@ -1,0 +1,44 @@
+import ArgumentParser
+import Ferry
+
+/// A command that does something and tells it. Failures are told here, once for all commands.
+protocol DatabaseCommand: ParsableCommand {
+    var output: OutputOptions { get }
+
+    func perform(_ console: Console) throws
+}
+
+extension DatabaseCommand {
+    func run() throws {
+        let console = output.console
+        do {
+            try perform(console)
+        } catch let code as ExitCode {
+            throw code
+        } catch {
+            let failure = FerryError(from: error)
+            console.fail(failure)
+            throw ExitCode(ExitStatus(failure.code).rawValue)
+        }
+    }
+}
+
+/// The argument that comes first everywhere.
+struct DatabaseArgument: ParsableArguments {
+    @Argument(help: "The SQLite database.", completion: .file())
+    var database: String
+
+    func validate() throws {
+        if database.isEmpty { throw ValidationError("Name the database first.") }
+    }
+}
+
+/// The container's folder, where a command needs it.
+struct ContainerArgument: ParsableArguments {
+    @Argument(help: "The container: a folder that the devices share.", completion: .directory)
+    var container: String
+
+    func validate() throws {
+        if container.isEmpty { throw ValidationError("Name the container's folder after the database.") }
+    }
+}

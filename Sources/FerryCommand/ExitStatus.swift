@@ -1,0 +1,58 @@
+import Ferry
+import Foundation
+
+/// The command's exit statuses: those of sysexits(3), so that a script can tell "try again" from "look at it".
+enum ExitStatus: Int32 {
+    case success = 0
+    /// Asked for a key, and there is none.
+    case nothingFound = 1
+    case usage = 64
+    case badData = 65
+    case noInput = 66
+    case unavailable = 69
+    case bug = 70
+    case existsAlready = 73
+    case inputOutput = 74
+    case tryAgain = 75
+
+    /// What each kind of failure ends with. A code that is not here is of a later engine: `bug`.
+    static let byCode: [FerryError.Code: ExitStatus] = [
+        .invalidArgument: .usage,
+
+        .notADatabase: .badData,
+        .databaseCorrupt: .badData,
+        .database: .badData,
+        .notTracked: .badData,
+        .unsupportedTable: .badData,
+        .incompatibleSchema: .badData,
+        .storeTooNew: .badData,
+        .containerTooNew: .badData,
+        .formatTooNew: .badData,
+        .damagedFile: .badData,
+        .foreignFile: .badData,
+        .deviceForked: .badData,
+        .limitExceeded: .badData,
+
+        .databaseMissing: .noInput,
+
+        .containerMissing: .unavailable,
+        .containerEmpty: .unavailable,
+        .containerMismatch: .unavailable,
+
+        .containerExists: .existsAlready,
+        .alreadyTracked: .existsAlready,
+
+        .inputOutput: .inputOutput,
+        .busy: .tryAgain,
+        .internalInconsistency: .bug,
+
+        .nothingFound: .nothingFound,
+    ]
+
+    init(_ code: FerryError.Code) { self = Self.byCode[code] ?? .bug }
+}
+
+extension FerryError.Code {
+    /// There is nothing under the key that was asked for.
+    static let nothingFound = FerryError.Code(rawValue: "nothingFound")
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import Ferry
+import Foundation
+
+/// A failure as scripts read it: `{"error": {"code", "message"}}`, with the file or folder concerned where it is known.
+struct FailureReport: Encodable {
+    struct Detail: Encodable {
+        var code: String
+        var message: String
+        var path: String?
+    }
+
+    var error: Detail
+
+    init(_ error: FerryError) {
+        self.error = Detail(code: error.code.rawValue, message: error.message, path: error.path)
+    }
+}
+
+extension FerryError {
+    /// Any error as one of Ferry's: what the system's frameworks throw is about files.
+    init(from error: any Error) {
+        switch error {
+        case let error as FerryError: self = error
+        case let error as CocoaError:
+            self.init(.inputOutput, error.localizedDescription, path: error.filePath, cause: error)
+        case let error as POSIXError: self.init(.inputOutput, error.localizedDescription, cause: error)
+        default:
+            self.init(.internalInconsistency, "Something unforeseen happened: \(error). Please report it.", cause: error)
+        }
+    }
+}
+
+/// Ends the process when the arguments were refused, help was asked for, or a command has told its failure already.
+enum RefusedArguments {
+    static func end(_ error: any Error) -> Never {
+        let isRefusal = !(error is ExitCode) && RootCommand.exitCode(for: error) != .success
+        guard isRefusal, CommandLine.arguments.contains("--json") else { RootCommand.exit(withError: error) }
+        let refusal = FerryError(.invalidArgument, RootCommand.message(for: error))
+        // Nothing can be told any more where even this cannot be written.
+        try? Console(isJSON: true).emit(FailureReport(refusal))
+        RootCommand.exit(withError: ExitCode(ExitStatus.usage.rawValue))
+    }
+}

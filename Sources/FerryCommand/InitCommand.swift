@@ -1,0 +1,105 @@
+import ArgumentParser
+import Ferry
+
+/// `ferry init`.
+struct InitCommand: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Make a container for a database and publish what is there.",
+        discussion: """
+            The container is a folder that the other devices get through your file syncer. It is made where it is
+            missing; its parent must exist. Every table with a primary key travels, unless you choose otherwise; the
+            app's schema and rows are not changed. Tables and triggers of Ferry's own, named ferry_…, are added to the
+            database; `ferry leave` removes them.
+
+            Examples:
+              ferry init music.sqlite ~/Sync/music
+              ferry init music.sqlite ~/Sync/music --name laptop --except cache,session
+              ferry init music.sqlite ~/Sync/music --identity genre=name --identity tag=name,color
+
+            Exit status 73 where the folder holds a container already, 69 where its parent is not there.
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var folder: ContainerArgument
+    @OptionGroup var naming: DeviceNameOption
+    @OptionGroup var selecting: TableSelectionOptions
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let store = try Store(path: argument.database)
+        let report = try ProgressBar.during(console) { progress in
+            try Replica.create(
+                store, containerPath: folder.container, name: naming.name, selection: selecting.selection,
+                progress: progress
+            ).report
+        }
+        if console.isJSON { return try console.emit(report) }
+        try tell(report, console)
+    }
+
+    private func tell(_ report: InitReport, _ console: Console) throws {
+        let style = console.style
+        try console.say(
+            style.green("Made the container \(report.container.name)") + " in \(report.path) and published "
+                + Wording.count(report.published.changes, "change") + ". (\(Wording.duration(report.seconds)))")
+        try console.say("This device is called \(style.bold(report.device.name)).")
+        try TableListing(report.tables, report.leftOut).say(console)
+        RowsWithoutKey.warn(report.rowsWithoutKey, console)
+        try console.say()
+        try console.say("On each other device, once the folder has arrived there:")
+        try console.say(
+            style.bold("  ferry join \(Wording.shellWord(databaseName)) <path of the folder there>"))
+        try console.say("Here and there, to keep both in step:")
+        try console.say(style.bold("  ferry watch \(Wording.shellWord(argument.database))"))
+        console.detail("Device \(report.device.id), container \(report.container.id).")
+    }
+
+    /// The database's file name, as good a proposal as any for the other devices.
+    private var databaseName: String {
+        argument.database.split(separator: "/").last.map(String.init) ?? argument.database
+    }
+}
+
+/// What people call this device.
+struct DeviceNameOption: ParsableArguments {
+    @Option(help: "What this device is called on the others. Without it, the computer's name.")
+    var name: String?
+}
+
+/// The tables that travel and those that do not, as `init`, `join` and `status` show them.
+struct TableListing {
+    let tables: [StatusReport.Table]
+    let leftOut: [StatusReport.LeftOut]
+
+    init(_ tables: [StatusReport.Table], _ leftOut: [StatusReport.LeftOut]) {
+        self.tables = tables
+        self.leftOut = leftOut
+    }
+
+    func say(_ console: Console) throws {
+        for line in lines(console) { try console.say(line) }
+    }
+
+    func lines(_ console: Console) -> [String] {
+        var travelling = TextTable("Travels", "Rows#", "Known by")
+        for table in tables { travelling.add(table.name, Wording.grouped(table.objects), table.identity) }
+        var lines = [""] + travelling.lines(console.style)
+        if !leftOut.isEmpty {
+            var staying = TextTable("Stays here", "Why")
+            for table in leftOut { staying.add(table.name, table.reason) }
+            lines += [""] + staying.lines(console.style)
+        }
+        return lines
+    }
+}
+
+/// Rows that stay behind because nothing tells them apart.
+enum RowsWithoutKey {
+    static func warn(_ count: Int, _ console: Console) {
+        if count == 0 { return }
+        console.warn(
+            Wording.count(count, "row has", "rows have")
+                + " a NULL in the primary key and cannot travel. Give them a key, and they will.")
+    }
+}

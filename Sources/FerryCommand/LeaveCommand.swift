@@ -1,0 +1,33 @@
+import ArgumentParser
+import Ferry
+
+/// `ferry leave`.
+struct LeaveCommand: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "leave",
+        abstract: "Stop, and remove every trace of Ferry's from the database.",
+        discussion: """
+            The app's rows stay as they are; so does, for the others, what this device published. Ferry's tables, its
+            triggers and the key-value store go, and with them the conflicts and whatever was hidden. Changes that are
+            not published yet reach nobody any more: run `ferry sync` first if they should.
+
+            Example:
+              ferry sync music.sqlite && ferry leave music.sqlite
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let report = try Replica(path: argument.database).leave()
+        if console.isJSON { return try console.emit(report) }
+        try console.say(
+            "\(argument.database) belongs to no container any more; its rows stay. "
+                + "The container in \(report.container) stays for the other devices.")
+        if report.unpublished > 0 {
+            console.warn(
+                Wording.count(report.unpublished, "change was", "changes were")
+                    + " not published and will not reach the other devices.")
+        }
+    }
+}

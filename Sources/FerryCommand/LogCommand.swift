@@ -1,0 +1,67 @@
+import ArgumentParser
+import Ferry
+
+/// `ferry log`.
+struct LogCommand: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Show the newest changes of all devices.",
+        discussion: """
+            Newest first: when, which device, which table, which row, and what was done to it. What waits to be
+            published is not in the log yet.
+
+            JSON: {"changes": [{"timeMilliseconds", "device", "sequence", "table", "key", "operation", "columns"}]}
+
+            Examples:
+              ferry log music.sqlite
+              ferry log music.sqlite --table song --limit 10
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+
+    @Option(name: .shortAndLong, help: "The most changes to show.")
+    var limit = 50
+
+    @Option(name: .shortAndLong, help: "Only changes of this table.")
+    var table: String?
+
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if limit < 1 { throw ValidationError("--limit is at least 1.") }
+    }
+
+    private struct Report: Encodable {
+        var changes: [LogEntry]
+    }
+
+    func perform(_ console: Console) throws {
+        let replica = try Replica(path: argument.database)
+        let status = try replica.store.status(counting: false)
+        if let table, !status.tables.contains(where: { $0.name.lowercased() == table.lowercased() }) {
+            throw FerryError(
+                .invalidArgument,
+                "No table “\(table)” travels. These do: \(Wording.list(status.tables.map(\.name))).")
+        }
+        let changes = try replica.log(limit: limit, table: table)
+        if console.isJSON { return try console.emit(Report(changes: changes)) }
+        if changes.isEmpty { try console.say("No changes.") } else { try show(changes, console) }
+        let waiting = status.pendingNotes + status.outboxChanges
+        if waiting > 0 {
+            console.hint(
+                Wording.count(waiting, "change waits", "changes wait")
+                    + " to be published; `ferry sync` does it, and then the log shows them.")
+        }
+    }
+
+    private func show(_ changes: [LogEntry], _ console: Console) throws {
+        var listing = TextTable("When", "Device", "What", "Table", "Key", "Columns")
+        for change in changes {
+            let columns = change.operation == "update" ? change.columns.joined(separator: ", ") : ""
+            listing.add(
+                Wording.dateAndTime(change.timeMilliseconds), Wording.oneLine(change.device, limit: 24), change.operation,
+                change.table, Wording.oneLine(change.key, limit: 36), Wording.oneLine(columns))
+        }
+        for line in listing.lines(console.style) { try console.answer(line) }
+    }
+}

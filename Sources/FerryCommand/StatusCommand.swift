@@ -1,0 +1,32 @@
+import ArgumentParser
+import Ferry
+
+/// `ferry status`.
+struct StatusCommand: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show devices, tables, and what is still to come or go.",
+        discussion: """
+            Changes nothing, and needs no lock.
+
+            JSON: {"device": {"id", "name"}, "container": {"id", "name", "path", "reachable", "problem"},
+            "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name",
+            "behind", "unacknowledged", "lastSeenMilliseconds", "problem"}], "unpublished", "hidden",
+            "exceptions": [{"table", "kind", "reason", "count"}], "conflicts"}. "problem" and "lastSeenMilliseconds"
+            are left out where there is nothing to say.
+
+            Examples:
+              ferry status music.sqlite
+              ferry status music.sqlite --json | jq '.devices[] | select(.behind > 0)'
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let report = try Replica(path: argument.database).status()
+        if console.isJSON { return try console.emit(report) }
+        let page = StatusPage(report, database: argument.database, now: Environment.live.clock.milliseconds())
+        for line in page.lines(console) { try console.answer(line) }
+    }
+}

@@ -1,0 +1,82 @@
+import Ferry
+
+/// The status as a page of text: what matters first, details below. A pure function of the report and the time.
+struct StatusPage {
+    let report: StatusReport
+    let database: String
+    let now: Int64
+
+    init(_ report: StatusReport, database: String, now: Int64) {
+        self.report = report
+        self.database = database
+        self.now = now
+    }
+
+    func lines(_ console: Console) -> [String] {
+        let style = console.style
+        return summary(style) + place(console) + devices(style) + TableListing(report.tables, report.leftOut).lines(console)
+            + exceptions(style)
+    }
+
+    private func summary(_ style: Style) -> [String] {
+        var news: [String] = []
+        if let problem = report.container.problem { news.append(style.red("The container is not reachable. ") + problem) }
+        let behind = report.devices.reduce(0) { $0 + $1.behind }
+        if report.unpublished > 0 {
+            news.append(style.yellow(Wording.count(report.unpublished, "change waits", "changes wait")) + " to be published.")
+        }
+        if behind > 0 {
+            news.append(style.yellow(Wording.count(behind, "changeset is", "changesets are")) + " still to come.")
+        }
+        for device in report.devices {
+            if let problem = device.problem { news.append(style.yellow("\(device.name): ") + problem) }
+        }
+        if news.isEmpty {
+            news.append(
+                style.green(report.devices.isEmpty ? "Everything is published; no other device has joined yet." : "Everything is in step."))
+        } else if report.container.problem == nil, report.unpublished > 0 || behind > 0 {
+            news.append("Run " + style.bold("ferry sync \(Wording.shellWord(database))") + " to send and receive.")
+        }
+        if report.hidden > 0 { news.append(Wording.count(report.hidden, "row is", "rows are") + " hidden; see below.") }
+        if report.conflicts > 0 { news.append(Wording.count(report.conflicts, "conflict") + "; what lost is kept.") }
+        return news
+    }
+
+    private func place(_ console: Console) -> [String] {
+        let style = console.style
+        var rows = [
+            ("database", database), ("device", report.device.name),
+            ("container", "\(report.container.name), in \(report.container.path)"),
+        ]
+        if console.isVerbose {
+            rows.insert(("device ID", report.device.id), at: 2)
+            rows.append(("container ID", report.container.id))
+        }
+        let width = rows.map(\.0.count).max() ?? 0
+        return [""]
+            + rows.map { "  " + style.dim($0.0 + String(repeating: " ", count: width - $0.0.count)) + "   " + $0.1 }
+    }
+
+    private func devices(_ style: Style) -> [String] {
+        if report.devices.isEmpty { return [] }
+        var table = TextTable("Other device", "To come#", "Not seen there yet#", "Wrote last")
+        for device in report.devices {
+            let age = device.lastSeenMilliseconds.map { Wording.age(sinceMilliseconds: $0, now: now) } ?? "never"
+            table.add(device.name, Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), age)
+        }
+        return [""] + table.lines(style)
+    }
+
+    private func exceptions(_ style: Style) -> [String] {
+        if report.exceptions.isEmpty { return [] }
+        var table = TextTable("Not as written", "Rows#", "What", "Why")
+        for one in report.exceptions {
+            table.add(one.table, Wording.grouped(one.count), Self.words[one.kind] ?? one.kind, one.reason)
+        }
+        return [""] + table.lines(style)
+    }
+
+    private static let words = [
+        "waiting": "hidden", "outranked": "hidden", "refused": "hidden", "heldBack": "kept", "clearedReference": "shown as NULL",
+    ]
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import Ferry
+
+/// `ferry sync`.
+struct SyncCommand: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync",
+        abstract: "Send and receive what is new, once.",
+        discussion: """
+            Local changes are packed and published, those of other devices are merged, in one pass both ways. A device
+            whose files have not all arrived yet waits, and is named as a warning; nobody else waits for it, and the
+            exit status is 0. Where a file of a device is damaged, foreign or of a newer format, everything else is
+            synced, that device waits, and the exit status is 65.
+
+            JSON: {"published": {"segments", "changes"}, "replayed": {"segments", "changes"}, "hidden", "conflicts",
+            "waiting": [{"device", "reason"}], "seconds"}
+
+            Examples:
+              ferry sync music.sqlite
+              ferry sync music.sqlite --json | jq .replayed.changes
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let replica = try Replica(path: argument.database)
+        let report = try ProgressBar.during(console) { try replica.sync(progress: $0) }
+        if console.isJSON {
+            try console.emit(ReportWithFailure(report: report, waiting: report.waiting))
+        } else {
+            try console.say(SyncSentence.of(report, console.style) + " (\(Wording.duration(report.seconds)))")
+        }
+        try WaitingDevices.tell(report.waiting, console)
+    }
+}
+
+/// What a pass did, in a sentence or two.
+enum SyncSentence {
+    static func of(_ report: SyncReport, _ style: Style) -> String {
+        var parts: [String] = []
+        if report.published.changes > 0 { parts.append("sent \(Wording.count(report.published.changes, "change"))") }
+        if report.replayed.changes > 0 { parts.append("received \(Wording.count(report.replayed.changes, "change"))") }
+        var text: String
+        if parts.isEmpty {
+            text = report.waiting.isEmpty ? "Everything is in step." : "Nothing new."
+        } else {
+            text = Wording.list(parts) + "."
+            text = style.green(text.prefix(1).uppercased() + text.dropFirst())
+        }
+        if report.conflicts > 0 {
+            text += " " + style.yellow(Wording.count(report.conflicts, "conflict")) + "; what lost is kept."
+        }
+        if report.hidden > 0 {
+            text += " \(Wording.count(report.hidden, "row is", "rows are")) hidden; `ferry status` says why."
+        }
+        return text
+    }
+}
+
+/// Devices whose logs cannot be replayed further for now.
+enum WaitingDevices {
+    /// Warns of each.
+    static func warn(_ waiting: [SyncReport.Waiting], _ console: Console) {
+        for one in waiting { console.warn("\(one.device): \(one.reason)") }
+    }
+
+    /// Warns of each, and ends the command where one waits for more than time: a file is damaged, foreign or too new.
+    static func tell(_ waiting: [SyncReport.Waiting], _ console: Console) throws {
+        warn(waiting, console)
+        guard let code = waiting.first(where: \.isDamage)?.code else { return }
+        throw ExitCode(ExitStatus(FerryError.Code(rawValue: code)).rawValue)
+    }
+}
+
+/// A report and, where a device's log is at fault, the failure that the exit status tells of.
+struct ReportWithFailure<Report: Encodable>: Encodable {
+    let report: Report
+    let waiting: [SyncReport.Waiting]
+
+    private enum CodingKeys: String, CodingKey { case error }
+
+    func encode(to encoder: any Encoder) throws {
+        try report.encode(to: encoder)
+        guard let faulty = waiting.first(where: \.isDamage) else { return }
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        let failure = FerryError(FerryError.Code(rawValue: faulty.code), "\(faulty.device): \(faulty.reason)")
+        try container.encode(FailureReport(failure).error, forKey: .error)
+    }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import Ferry
+
+/// Which tables travel, and by what their rows are known.
+struct TableSelectionOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Only these tables travel, separated by commas. Without it, all that can.", valueName: "a,b"))
+    var tables: [String] = []
+
+    @Option(help: ArgumentHelp("These tables stay here, separated by commas.", valueName: "a,b"))
+    var except: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The columns that tell what a row of the table stands for, so that devices that made the same rows before \
+            they met do not get them twice. Can be given for several tables.
+            """, valueName: "table=col,col"))
+    var identity: [DeclaredIdentity] = []
+
+    func validate() throws {
+        var seen: Set<String> = []
+        for declared in identity where !seen.insert(declared.table.lowercased()).inserted {
+            throw ValidationError("--identity names the table “\(declared.table)” twice. Name all its columns at once.")
+        }
+        if !tables.isEmpty && names(tables).isEmpty { throw ValidationError("--tables names no table.") }
+    }
+
+    var selection: TableSelection {
+        TableSelection(
+            only: tables.isEmpty ? nil : names(tables), except: names(except),
+            declaredIdentities: Dictionary(
+                identity.map { ($0.table, $0.columns) }, uniquingKeysWith: { first, _ in first }))
+    }
+
+    private func names(_ options: [String]) -> [String] { options.flatMap(DeclaredIdentity.split) }
+}
+
+/// `table=col,col`.
+struct DeclaredIdentity: ExpressibleByArgument, Equatable {
+    var table: String
+    var columns: [String]
+
+    init?(argument: String) {
+        guard let sign = argument.firstIndex(of: "=") else { return nil }
+        table = Self.trimmed(argument[..<sign])
+        columns = Self.split(String(argument[argument.index(after: sign)...]))
+        if table.isEmpty || columns.isEmpty { return nil }
+    }
+
+    /// The names between commas, without spaces around them; empty ones do not count.
+    static func split(_ text: String) -> [String] {
+        text.split(separator: ",").map(trimmed).filter { !$0.isEmpty }
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        var text = text
+        while text.first == " " { text.removeFirst() }
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,48 @@
+/// A table with aligned columns and a dim heading.
+struct TextTable {
+    enum Alignment { case left, right }
+
+    struct Column {
+        var title: String
+        var alignment = Alignment.left
+    }
+
+    let columns: [Column]
+    private(set) var rows: [[String]] = []
+
+    init(_ columns: [Column]) { self.columns = columns }
+
+    /// Columns with these titles; those that end in `#` are numbers and stand on the right.
+    init(_ titles: String...) {
+        columns = titles.map { title in
+            title.hasSuffix("#")
+                ? Column(title: String(title.dropLast()), alignment: .right) : Column(title: title)
+        }
+    }
+
+    var isEmpty: Bool { rows.isEmpty }
+
+    mutating func add(_ cells: String...) { rows.append(cells) }
+
+    /// Each line begins with two spaces; none ends with one.
+    func lines(_ style: Style) -> [String] {
+        let titles = columns.map(\.title)
+        let widths = columns.indices.map { index in ([titles] + rows).map { $0[index].count }.max() ?? 0 }
+        let heading = style.dim(line(titles, widths))
+        return ["  " + heading] + rows.map { "  " + line($0, widths) }
+    }
+
+    private func line(_ cells: [String], _ widths: [Int]) -> String {
+        var text = ""
+        for (index, cell) in cells.enumerated() {
+            let space = String(repeating: " ", count: max(widths[index] - cell.count, 0))
+            switch columns[index].alignment {
+            case .right: text += space + cell
+            case .left: text += index == cells.count - 1 ? cell : cell + space
+            }
+            if index < cells.count - 1 { text += "   " }
+        }
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}

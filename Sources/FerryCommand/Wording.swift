@@ -1,0 +1,79 @@
+import Foundation
+
+/// Numbers, times and lists as people write them. English, and the same in every locale.
+enum Wording {
+    /// `1 change`, `15,607 changes`.
+    static func count(_ number: Int, _ singular: String, _ plural: String? = nil) -> String {
+        "\(grouped(number)) \(number == 1 ? singular : plural ?? singular + "s")"
+    }
+
+    /// `15,607`.
+    static func grouped(_ number: Int) -> String {
+        var text = ""
+        let digits = String(number.magnitude)
+        for (index, digit) in digits.enumerated() {
+            if index > 0 && (digits.count - index) % 3 == 0 { text += "," }
+            text.append(digit)
+        }
+        return number < 0 ? "-" + text : text
+    }
+
+    /// `a`, `a and b`, `a, b and c`.
+    static func list(_ words: [String]) -> String {
+        guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+        return words.dropLast().joined(separator: ", ") + " and " + last
+    }
+
+    /// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+    static func duration(_ seconds: Double) -> String {
+        if seconds < 10 { return "\((max(seconds, 0) * 10).rounded() / 10) s" }
+        let whole = Int(seconds.rounded())
+        switch whole {
+        case ..<60: return "\(whole) s"
+        case ..<3600: return "\(whole / 60) min \(whole % 60) s"
+        default: return "\(whole / 3600) h \(whole % 3600 / 60) min"
+        }
+    }
+
+    /// `just now`, `5 minutes ago`, `yesterday`'s worth in hours, then days; `in the future` where a clock is wrong.
+    static func age(sinceMilliseconds then: Int64, now: Int64) -> String {
+        let seconds = (now - then) / 1000
+        switch seconds {
+        case ..<(-60): return "in the future"
+        case ..<10: return "just now"
+        case ..<60: return count(Int(seconds), "second") + " ago"
+        case ..<3600: return count(Int(seconds / 60), "minute") + " ago"
+        case ..<86_400: return count(Int(seconds / 3600), "hour") + " ago"
+        default: return count(Int(seconds / 86_400), "day") + " ago"
+        }
+    }
+
+    /// `2026-03-01 14:05:09` by the local clock.
+    static func dateAndTime(_ milliseconds: Int64) -> String { format(milliseconds, "yyyy-MM-dd HH:mm:ss") }
+
+    /// `14:05:09` by the local clock.
+    static func time(_ milliseconds: Int64) -> String { format(milliseconds, "HH:mm:ss") }
+
+    private static func format(_ milliseconds: Int64, _ pattern: String) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.dateFormat = pattern
+        return formatter.string(from: Date(timeIntervalSince1970: Double(milliseconds) / 1000))
+    }
+
+    /// A word as a shell takes it: quoted where it has to be.
+    static func shellWord(_ word: String) -> String {
+        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./~+:@%,")
+        if !word.isEmpty && word.allSatisfy(plain.contains) { return word }
+        return "'" + word.replacing("'", with: #"'\''"#) + "'"
+    }
+
+    /// The text on one line, without characters that move a terminal's cursor, at most so long.
+    static func oneLine(_ text: String, limit: Int = 60) -> String {
+        let clean = String(
+            text.unicodeScalars.map { scalar in
+                scalar.properties.generalCategory == .control ? "�" : Character(scalar)
+            })
+        return clean.count <= limit ? clean : clean.prefix(limit - 1) + "…"
+    }
+}
