@@ -58,7 +58,12 @@ let package = Package(
         .testTarget(
             name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore"], swiftSettings: strict),
         .testTarget(
-            name: "FerryStoreTests", dependencies: ["FerryStore", "FerryMerge", "FerryCore"], swiftSettings: strict),
+            name: "FerryStoreTests",
+            dependencies: [
+                "FerryStore", "FerryMerge", "FerryLog", "FerryCore", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "FerryEngineTests",
             dependencies: ["FerryEngine", "FerryStore", "FerryContainer", "FerryLog", "FerryCore"],

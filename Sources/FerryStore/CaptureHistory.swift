@@ -368,7 +368,11 @@ struct CaptureHistory {
     }
 
     /// Keys change hands within a flush; no two states may hold one key at any time, so all that move let go first.
-    private func releaseKeys(of objects: [ObjectID: Track], _ table: TrackedTable) throws {
+    /// Until they are saved under their new keys, references to them are found in `keys`.
+    private mutating func releaseKeys(of objects: [ObjectID: Track], _ table: TrackedTable) throws {
+        for track in objects.values where !track.isDeleted {
+            keys[table.id, default: [:]][track.key[0]] = (track.object, false)
+        }
         for track in objects.values where !track.isFresh {
             try connection.execute(
                 "UPDATE \(table.objectTable) SET k0 = NULL WHERE object = ? OR k0 = ?", .blob(track.object.bytes[...]),

@@ -1,0 +1,129 @@
+import FerryCore
+import GRDB
+import GRDBSQLite
+
+@testable import FerryStore
+
+/// A random history of several devices, which its seed alone determines.
+struct RandomHistory {
+    let seed: UInt64
+    let schema: TestSchema
+    private var chance: Chance
+    private var statements: RandomStatements
+    private let oracle: Oracle
+    private(set) var devices: [TestDevice] = []
+    /// What was done, for a person who looks into a failure.
+    private(set) var story: [String] = []
+
+    struct Failure: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    init(seed: UInt64, oracles: [Oracle]) throws {
+        self.seed = seed
+        var chance = Chance(seed: seed)
+        oracle = chance.pick(oracles)
+        schema = oracle.schema.test
+        statements = RandomStatements(schema: oracle.schema, chance: Chance(seed: seed &+ 1), level: chance.below(3))
+        let count = 2 + chance.below(3)
+        let isClockOff = chance.oneIn(2)
+        for number in 1...count {
+            let device = try TestDevice(number, schema, hoursAhead: isClockOff ? Int64(chance.below(3)) : 0)
+            device.clock.captureStep = Int64(chance.below(2))
+            device.encodes = chance.oneIn(3)
+            devices.append(device)
+        }
+        self.chance = chance
+    }
+
+    /// Plays the history and checks every device after every pass, and new devices at the end.
+    mutating func play() throws {
+        for _ in 0..<(6 + chance.below(14)) {
+            let device = chance.pick(devices)
+            for other in devices { other.clock.now += Int64(chance.below(3)) * 500 }
+            if chance.oneIn(2) { try write(on: device) } else { try sync(device) }
+        }
+        for device in devices { try pass(device, []) }
+        for device in devices { try pass(device, allNews(for: device)) }
+        for (index, batch) in [Int.max, 1 + chance.below(3)].enumerated() {
+            let fresh = try TestDevice(90 + index, schema)
+            devices.append(fresh)
+            while true {
+                let news = allNews(for: fresh)
+                if news.isEmpty { break }
+                try pass(fresh, Array(news.prefix(batch)))
+            }
+        }
+    }
+
+    private mutating func write(on device: TestDevice) throws {
+        for _ in 0...chance.below(3) {
+            let transaction = try statements.transaction(for: device)
+            let foreignKeys = statements.level < 2 || !chance.oneIn(12)
+            story.append("\(device.id.low): \(transaction.joined(separator: "; "))\(foreignKeys ? "" : "  -- foreign keys off")")
+            device.runTolerating(transaction, foreignKeys: foreignKeys)
+        }
+    }
+
+    private mutating func sync(_ device: TestDevice) throws {
+        var news: [[Changeset]] = []
+        for other in devices where other.id != device.id && !chance.oneIn(3) {
+            let limit = chance.oneIn(2) ? Int.max : 1 + chance.below(2)
+            news.append(device.news(from: other, limit: limit))
+        }
+        try pass(device, interleaved(news))
+    }
+
+    private mutating func allNews(for device: TestDevice) -> [Changeset] {
+        interleaved(devices.filter { $0.id != device.id }.map { device.news(from: $0) })
+    }
+
+    private mutating func interleaved(_ logs: [[Changeset]]) -> [Changeset] {
+        var rest = logs.filter { !$0.isEmpty }
+        var result: [Changeset] = []
+        while !rest.isEmpty {
+            let index = chance.below(rest.count)
+            result.append(rest[index].removeFirst())
+            if rest[index].isEmpty { rest.remove(at: index) }
+        }
+        return result
+    }
+
+    private mutating func pass(_ device: TestDevice, _ incoming: [Changeset]) throws {
+        story.append(
+            "\(device.id.low): pass \(incoming.map { "\($0.device.low)/\($0.sequence)" }.joined(separator: " "))")
+        do {
+            let before = try quietRows(device)
+            try device.pass(incoming)
+            var complaints = try oracle.complaints(about: device)
+            if incoming.isEmpty, let before, let after = try quietRows(device), before != after {
+                complaints.append("packing alone changed rows: \(before) became \(after)")
+            }
+            if complaints.isEmpty { return }
+            throw Failure(description: complaints.prefix(12).joined(separator: "\n"))
+        } catch {
+            throw Failure(
+                description: "seed \(seed), \(schema.name), device \(device.id.low):\n\(error)\n" + story.suffix(60).joined(separator: "\n"))
+        }
+    }
+
+    /// The rows as they are, where nothing is exceptional: then packing must leave them alone.
+    private func quietRows(_ device: TestDevice) throws -> [[String]]? {
+        if try !device.query("SELECT 1 FROM ferry_exception LIMIT 1").isEmpty { return nil }
+        if try !device.query("PRAGMA foreign_key_check").isEmpty { return nil }
+        return try oracle.schema.tables.map { try device.query("SELECT * FROM \(quoted($0.name)) ORDER BY 1, 2") }
+    }
+}
+
+extension TestDevice {
+    /// Runs statements; those that fail have no effect.
+    func runTolerating(_ statements: [String], foreignKeys: Bool) {
+        queue.inDatabase { database in
+            let handle = database.sqliteConnection
+            sqlite3_exec(handle, "PRAGMA foreign_keys = \(foreignKeys ? "ON" : "OFF")", nil, nil, nil)
+            for sql in statements { sqlite3_exec(handle, sql, nil, nil, nil) }
+            if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+            sqlite3_exec(handle, "PRAGMA foreign_keys = ON", nil, nil, nil)
+        }
+    }
+}

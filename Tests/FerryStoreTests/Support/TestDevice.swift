@@ -1,0 +1,206 @@
+import FerryCore
+import FerryLog
+import GRDB
+import GRDBSQLite
+import XCTest
+
+@testable import FerryStore
+
+/// A schema under test, and what the oracle cannot read from its PRAGMAs.
+struct TestSchema: Sendable {
+    var name: String
+    var sql: String
+    var declared: [String: [String]] = [:]
+    /// Partial UNIQUE indexes and those on expressions, as SQL.
+    var specialUniques: [SpecialUnique] = []
+
+    struct SpecialUnique: Sendable {
+        var table: String
+        var terms: [String]
+        var condition: String?
+    }
+}
+
+/// A device in memory: a tracked store and the log that it publishes, without files or a container.
+final class TestDevice {
+    static let container = ContainerID(high: 1, low: 1)
+
+    let id: DeviceID
+    let queue: DatabaseQueue
+    let store: Store
+    let clock: SetClock
+    let schema: TestSchema
+    /// What it has packed.
+    private(set) var log: [Changeset] = []
+    /// How many changesets of each device it has replayed, and which.
+    private(set) var replayed: [Changeset] = []
+    private var positions: [DeviceID: Int] = [:]
+    /// Whether changesets go through the segment format.
+    var encodes = false
+
+    /// Two devices with the same number are the same device.
+    init(_ number: Int, _ schema: TestSchema, hoursAhead: Int64 = 0, rows: String = "") throws {
+        id = DeviceID(high: 0xd, low: UInt64(number))
+        self.schema = schema
+        clock = SetClock(now: 1_700_000_000_000 + hoursAhead * 3_600_000)
+        queue = try DatabaseQueue()
+        // GRDB's authorizer, which only its observations need, takes a third of the time of such small databases.
+        queue.inDatabase { _ = sqlite3_set_authorizer($0.sqliteConnection, nil, nil) }
+        store = Store(queue, clock: clock, random: SeededRandom(seed: UInt64(number) &+ 77))
+        try run(schema.sql + rows)
+        _ = try store.beginTracking(
+            StoreIdentity(
+                device: id, deviceName: "device\(number)", container: Self.container, containerName: "",
+                containerPath: "/container"), TableSelection(declaredIdentities: schema.declared))
+    }
+
+    /// Runs SQL as an app does.
+    func run(_ sql: String, foreignKeys: Bool = true) throws {
+        try queue.writeWithoutTransaction { database in
+            let handle = database.sqliteConnection
+            if !foreignKeys { sqlite3_exec(handle, "PRAGMA foreign_keys = OFF", nil, nil, nil) }
+            defer { if !foreignKeys { sqlite3_exec(handle, "PRAGMA foreign_keys = ON", nil, nil, nil) } }
+            var text: UnsafeMutablePointer<CChar>?
+            let code = sqlite3_exec(handle, sql, nil, nil, &text)
+            let message = text.map { String(cString: $0) } ?? ""
+            sqlite3_free(text)
+            if code != SQLITE_OK {
+                if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+                throw FerryError(.database, "\(message): \(sql)")
+            }
+        }
+    }
+
+    /// The rows of a query, values as SQL literals joined by `|`.
+    func query(_ sql: String) throws -> [String] {
+        try rows(sql).map { row in row.map(\.text).joined(separator: "|") }
+    }
+
+    func rows(_ sql: String) throws -> [[FieldValue]] { try store.read { try $0.rows(sql) } }
+
+    /// Packs what is pending.
+    @discardableResult
+    func flush() throws -> PassOutcome { try pass([]) }
+
+    /// Packs, then replays changesets.
+    @discardableResult
+    func pass(_ incoming: [Changeset]) throws -> PassOutcome {
+        let logBefore = log
+        do {
+            let outcome = try store.pass(replaying: incoming) { changeset, previous in
+                var made = changeset
+                var checksum = Checksum(high: UInt64(log.count), low: id.low)
+                if encodes {
+                    let segment = try SegmentEncoder.encode([changeset], container: Self.container, previous: previous)
+                    let decoded = try SegmentDecoder.decode(segment.bytes, container: Self.container, device: id)
+                    made = try XCTUnwrap(decoded.1.first)
+                    checksum = segment.checksum
+                }
+                log.append(made)
+                return OutboxEntry(
+                    first: changeset.sequence, last: changeset.sequence, changes: changeset.operationCount,
+                    checksum: checksum, bytes: [])
+            }
+            replayed += incoming
+            for changeset in incoming { positions[changeset.device] = Int(changeset.sequence) }
+            return outcome
+        } catch {
+            log = logBefore
+            throw error
+        }
+    }
+
+    /// What another device has published and this one has not replayed, at most `limit` of it.
+    func news(from other: TestDevice, limit: Int = .max) -> [Changeset] {
+        let start = positions[other.id] ?? 0
+        return Array(other.log[min(start, other.log.count)...].prefix(limit))
+    }
+
+    /// Replays all that others have published.
+    @discardableResult
+    func receive(_ others: TestDevice...) throws -> PassOutcome {
+        try pass(others.filter { $0.id != id }.flatMap { news(from: $0) })
+    }
+
+    /// All changesets that its state is made of.
+    var history: [Changeset] { log + replayed }
+}
+
+extension TestDevice {
+    /// The tables' rows by object, references in place of local integers; nil in place of problems, which are told.
+    func shownRows(_ schema: OracleSchema) throws -> [String: [ObjectID: [String: FieldValue]]] {
+        try store.readAccess { access in
+            var objects: [String: [[FieldValue]: ObjectID]] = [:]
+            for table in schema.tables {
+                guard let tracked = access.registry.table(named: table.name) else { continue }
+                let slots = table.primaryKey.indices.map { "k\($0)" }.joined(separator: ", ")
+                for row in try access.connection.rows("SELECT object, shown, \(slots) FROM \(tracked.objectTable)") {
+                    guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { continue }
+                    guard case .integer(1...2) = row[1] else { continue }
+                    var key = Array(row[2...])
+                    if key.count == 1, key[0] == .null { key = [.blob(bytes)] }
+                    if objects[table.name]?[key] != nil {
+                        throw FerryError(.database, "\(table.name): two objects have the key \(key.map(\.text))")
+                    }
+                    objects[table.name, default: [:]][key] = object
+                }
+            }
+            var result: [String: [ObjectID: [String: FieldValue]]] = [:]
+            for table in schema.tables {
+                let names = table.columns.map { quoted($0.name) }.joined(separator: ", ")
+                var found: [ObjectID: [String: FieldValue]] = [:]
+                for row in try access.connection.rows("SELECT \(names) FROM \(quoted(table.name))") {
+                    let values = Dictionary(uniqueKeysWithValues: zip(table.columns.map(\.name), row))
+                    let key = table.primaryKey.map { values[$0] ?? .null }
+                    guard let object = objects[table.name]?[key] else {
+                        throw FerryError(.database, "\(table.name): the row \(key.map(\.text)) belongs to no object")
+                    }
+                    var travelling: [String: FieldValue] = [:]
+                    for column in table.columns where !(table.isMapped && column.name == table.primaryKey[0]) {
+                        var value = values[column.name] ?? .null
+                        if let parent = column.reference, value != .null {
+                            value = objects[parent]?[[value]].map { .reference($0) } ?? value
+                        }
+                        travelling[column.name] = value
+                    }
+                    found[object] = travelling
+                }
+                result[table.name] = found
+            }
+            return result
+        }
+    }
+
+    /// The registers of all objects as the store holds them, with their values.
+    func registers(_ schema: OracleSchema) throws -> [String: [ObjectID: OracleObject]] {
+        try store.readAccess { access in
+            var result: [String: [ObjectID: OracleObject]] = [:]
+            for table in schema.tables {
+                guard let tracked = access.registry.table(named: table.name) else { continue }
+                let states = access.objects(of: tracked.id)
+                var found: [ObjectID: OracleObject] = [:]
+                for row in try access.connection.rows("SELECT object FROM \(tracked.objectTable)") {
+                    guard case .blob(let bytes) = row[0], let id = ObjectID(bytes: bytes) else { continue }
+                    let state = try states.load(id)
+                    if state.registers.newest == nil { continue }
+                    var object = OracleObject(table: table.name, id: id)
+                    object.inserted = state.registers.inserted
+                    object.deleted = state.registers.deleted
+                    var shown: [Int: FieldValue] = [:]
+                    if state.shown.hasRow {
+                        let row = try RowReader(tracked, access.connection).read(state.key) ?? [:]
+                        shown = try Travelling(access).values(row, tracked)
+                    }
+                    for (column, stamp) in state.registers.fields.enumerated() {
+                        guard let stamp else { continue }
+                        let value = state.kept.fields[column] ?? shown[column]
+                        object.fields[tracked.columns[column].name] = .init(stamp: stamp, value: value)
+                    }
+                    found[id] = object
+                }
+                result[table.name] = found
+            }
+            return result
+        }
+    }
+}

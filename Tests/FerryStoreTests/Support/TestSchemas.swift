@@ -1,0 +1,66 @@
+extension TestSchema {
+    /// Integer keys, references by every action, UNIQUE, CHECK, NOT NULL, a self reference.
+    static let library = TestSchema(
+        name: "library",
+        sql: """
+            CREATE TABLE person(
+                id INTEGER PRIMARY KEY, name TEXT, email TEXT UNIQUE, age INTEGER CHECK (age < 5),
+                boss INTEGER REFERENCES person(id) ON DELETE SET NULL);
+            CREATE TABLE album(
+                id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL DEFAULT 'x',
+                owner INTEGER REFERENCES person(id) ON DELETE CASCADE, UNIQUE(owner, title));
+            CREATE TABLE song(
+                id INTEGER PRIMARY KEY, album INTEGER NOT NULL REFERENCES album(id) ON DELETE RESTRICT, place INTEGER,
+                writer INTEGER REFERENCES person(id), UNIQUE(album, place)) STRICT;
+            """)
+
+    /// Keys of values, compound keys with references, WITHOUT ROWID, NOCASE, ON UPDATE CASCADE, a generated column.
+    static let tags = TestSchema(
+        name: "tags",
+        sql: """
+            CREATE TABLE item(id INTEGER PRIMARY KEY, title TEXT, size INT, twice INT GENERATED ALWAYS AS (size * 2));
+            CREATE TABLE tag(name TEXT PRIMARY KEY COLLATE NOCASE NOT NULL, color TEXT) WITHOUT ROWID;
+            CREATE TABLE item_tag(
+                item INTEGER NOT NULL REFERENCES item(id) ON DELETE CASCADE,
+                tag TEXT NOT NULL COLLATE NOCASE REFERENCES tag(name) ON DELETE CASCADE ON UPDATE CASCADE,
+                note, PRIMARY KEY (item, tag));
+            CREATE TABLE remark(
+                id INTEGER PRIMARY KEY, item INTEGER NOT NULL, tag TEXT COLLATE NOCASE NOT NULL, text,
+                FOREIGN KEY (item, tag) REFERENCES item_tag(item, tag) ON DELETE CASCADE);
+            """)
+
+    /// A declared identity, by-value references to a UNIQUE column, SET DEFAULT, a partial UNIQUE index.
+    static let catalogue = TestSchema(
+        name: "catalogue",
+        sql: """
+            CREATE TABLE category(id INTEGER PRIMARY KEY, name TEXT, rank INTEGER);
+            CREATE TABLE maker(id INTEGER PRIMARY KEY, code TEXT UNIQUE, country TEXT);
+            CREATE TABLE status(code TEXT PRIMARY KEY NOT NULL, label TEXT);
+            CREATE TABLE product(
+                id INTEGER PRIMARY KEY, category INTEGER REFERENCES category(id) ON DELETE CASCADE,
+                maker TEXT REFERENCES maker(code) ON DELETE SET NULL ON UPDATE CASCADE,
+                status TEXT DEFAULT 'a' REFERENCES status(code) ON DELETE SET DEFAULT, price REAL, serial INTEGER);
+            CREATE UNIQUE INDEX product_serial ON product(serial) WHERE price > 0.7;
+            CREATE TABLE stock(
+                product INTEGER PRIMARY KEY REFERENCES product(id) ON DELETE RESTRICT, amount INTEGER,
+                maker TEXT REFERENCES maker(code));
+            """, declared: ["category": ["name"]],
+        specialUniques: [.init(table: "product", terms: ["serial"], condition: "price > 0.7")])
+
+    /// References in a circle and to itself, by CASCADE and by RESTRICT.
+    static let circles = TestSchema(
+        name: "circles",
+        sql: """
+            CREATE TABLE node(
+                id INTEGER PRIMARY KEY, parent INTEGER REFERENCES node(id) ON DELETE CASCADE, label TEXT,
+                UNIQUE(parent, label));
+            CREATE TABLE left(
+                id INTEGER PRIMARY KEY, other INTEGER REFERENCES right(id) DEFERRABLE INITIALLY DEFERRED, x TEXT UNIQUE);
+            CREATE TABLE right(
+                id INTEGER PRIMARY KEY, other INTEGER REFERENCES left(id) DEFERRABLE INITIALLY DEFERRED,
+                node INTEGER REFERENCES node(id) ON DELETE SET NULL);
+            CREATE TABLE chain(name TEXT PRIMARY KEY NOT NULL, next TEXT REFERENCES chain(name), data ANY) STRICT;
+            """)
+
+    static let all = [library, tags, catalogue, circles]
+}
