@@ -192,7 +192,7 @@ struct CaptureHistory {
     ) throws {
         let track = try self.track(object, table, key: key, isFresh: false)
         if track.isDeleted { return }
-        var old = try RowReader(table, connection).readOld(oldRow) ?? [:]
+        var old = try access.reader(of: table.id).readOld(oldRow) ?? [:]
         for column in table.columns where column.reference != nil {
             if let value = old[column.id] { old[column.id] = try travelling(value, column) }
         }
@@ -212,14 +212,14 @@ struct CaptureHistory {
     }
 
     /// The operations that a track amounts to so far, with the values of `row`.
-    private func operations(of track: Track, row: [Int: FieldValue]) -> [CapturedOperation] {
+    private func operations(of track: Track, row: FieldValues) -> [CapturedOperation] {
         if let inserted = track.insertedAt {
             let time = track.changed.values.reduce(inserted, max)
             return [CapturedOperation(kind: .insert, time: time, values: row, oldRow: nil)]
         }
         let byTime = Dictionary(grouping: track.changed.keys) { track.changed[$0] ?? .zero }
         return byTime.keys.sorted().map { time in
-            var values: [Int: FieldValue] = [:]
+            var values: FieldValues = [:]
             for column in byTime[time] ?? [] where row[column] != nil { values[column] = row[column] }
             return CapturedOperation(kind: .update, time: time, values: values, oldRow: nil)
         }
@@ -231,7 +231,7 @@ struct CaptureHistory {
     ) throws {
         if tracks[table.id]?[object]?.isDeleted ?? false { return }
         let key = tracks[table.id]?[object]?.key ?? examination.key
-        let isThere = try RowReader(table, connection).read(key) != nil
+        let isThere = try access.reader(of: table.id).read(key) != nil
         let isItsOwn = try !table.isMapped || self.object(table, key) == object
         if isThere && isItsOwn { return }
         try delete(object, table, key, at: examination.time, oldRow: examination.sequence, &clock)
@@ -301,8 +301,8 @@ struct CaptureHistory {
     private mutating func displaceHolder(
         of key: [FieldValue], _ table: TrackedTable, unlessIts object: ObjectID?, _ clock: inout HybridClock
     ) throws {
-        guard let holder = try self.object(table, key), holder != object,
-            let examination = examined[table.id]?[holder]
+        guard let suspects = examined[table.id], !suspects.isEmpty, let holder = try self.object(table, key),
+            holder != object, let examination = suspects[holder]
         else { return }
         try delete(holder, table, key, at: examination.time, oldRow: examination.sequence, &clock)
         examined[table.id]?[holder] = nil
@@ -311,7 +311,7 @@ struct CaptureHistory {
     private mutating func newObject(
         _ table: TrackedTable, _ key: [FieldValue]
     ) throws -> (id: ObjectID, isFresh: Bool) {
-        if case .declared(let names) = table.identity, let row = try RowReader(table, connection).read(key) {
+        if case .declared(let names) = table.identity, let row = try access.reader(of: table.id).read(key) {
             let values = try names.map { name -> FieldValue in
                 guard let column = table.columnID(name), let value = row[column] else { return .null }
                 return try travelling(value, table.columns[column])
@@ -339,10 +339,10 @@ struct CaptureHistory {
             guard let objects = tracks[table.id], !objects.isEmpty else { continue }
             if table.isMapped { try releaseKeys(of: objects, table) }
             var writer = CapturedWriter(access, table)
-            let reader = RowReader(table, connection)
+            let reader = access.reader(of: table.id)
             for track in objects.values.sorted(by: { $0.object < $1.object }) {
                 var operations = track.done
-                var cleared: [Int: FieldValue] = [:]
+                var cleared: FieldValues = [:]
                 var hasRow = false
                 if !track.isDeleted {
                     if var row = try reader.read(track.key) {
@@ -385,9 +385,9 @@ struct CaptureHistory {
     /// what the state holds.
     /// - Returns: the columns whose row shows something else than the state.
     private func clearedReferences(
-        _ track: Track, _ table: TrackedTable, _ row: inout [Int: FieldValue]
-    ) -> [Int: FieldValue] {
-        var cleared: [Int: FieldValue] = [:]
+        _ track: Track, _ table: TrackedTable, _ row: inout FieldValues
+    ) -> FieldValues {
+        var cleared: FieldValues = [:]
         for (column, notes) in Dictionary(grouping: track.references, by: \.column) {
             guard let last = notes.last, let parent = table.columns[column].reference,
                 case .reference(let target) = last.former, tracks[parent]?[target]?.isDeleted ?? false,
@@ -406,7 +406,7 @@ struct CaptureHistory {
 struct CapturedOperation {
     var kind: Operation.Kind
     var time: HybridTime
-    var values: [Int: FieldValue]
+    var values: FieldValues
     /// At a deletion: the values that the row had.
-    var oldRow: [Int: FieldValue]?
+    var oldRow: FieldValues?
 }

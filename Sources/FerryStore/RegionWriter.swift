@@ -35,13 +35,13 @@ struct RegionWriter {
             let changes = try differences(object)
             if changes.isEmpty { continue }
             written += 1
-            guard let refusal = try RowWriter(object.table, access).update(key: object.state.key, changes) else {
+            guard let refusal = try access.writer(of: object.table.id).update(key: object.state.key, changes) else {
                 if !object.table.isMapped { try assignKey(object) }
                 continue
             }
             if !refusal.isTakenValue { throw refused(object, refusal) }
             // The value is still held by a row that is about to let go of it: written anew after all have let go.
-            if let failure = try RowWriter(object.table, access).delete(key: object.state.key) {
+            if let failure = try access.writer(of: object.table.id).delete(key: object.state.key) {
                 throw refused(object, failure)
             }
             insertions.append(object)
@@ -66,7 +66,7 @@ struct RegionWriter {
     }
 
     private func delete(_ object: RegionObject) throws {
-        if let refusal = try RowWriter(object.table, access).delete(key: object.state.key) {
+        if let refusal = try access.writer(of: object.table.id).delete(key: object.state.key) {
             throw FerryError(
                 .database, "A row of \(object.table.name) cannot be removed: \(refusal.message). A trigger forbids it.")
         }
@@ -74,7 +74,7 @@ struct RegionWriter {
 
     private func assignKey(_ object: RegionObject) throws {
         if object.table.isMapped {
-            guard let key = try RowWriter(object.table, access).allocateKey(wish: object.state.kept.key) else {
+            guard let key = try access.writer(of: object.table.id).allocateKey(wish: object.state.kept.key) else {
                 throw Refused(token: object.token, reason: "its key is taken by another row")
             }
             object.state.key = [key]
@@ -120,13 +120,13 @@ struct RegionWriter {
 
     /// Columns whose present row shows something else than it should.
     private func differences(_ object: RegionObject) throws -> [(column: Int, value: FieldValue)] {
-        let present = try RowReader(object.table, connection).read(object.state.key) ?? [:]
+        let present = try access.reader(of: object.table.id).read(object.state.key) ?? [:]
         return try rowValues(object).filter { present[$0.column] != $0.value }
     }
 
     private func insert(_ object: RegionObject) throws {
         let key = object.table.isMapped ? object.state.key.first : nil
-        if let refusal = try RowWriter(object.table, access).insert(key: key, rowValues(object)) {
+        if let refusal = try access.writer(of: object.table.id).insert(key: key, rowValues(object)) {
             throw refused(object, refusal)
         }
     }

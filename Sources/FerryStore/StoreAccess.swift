@@ -14,6 +14,8 @@ final class StoreAccess {
     /// What Ferry writes, noted while the app's triggers run.
     var intents: RowIntents?
     private var objectTables: [Int: ObjectTable] = [:]
+    private var readers: [Int: RowReader] = [:]
+    private var writers: [Int: RowWriter] = [:]
 
     init(
         _ connection: SQLConnection, registry: Registry, clock: any WallClock, random: any RandomSource
@@ -35,6 +37,22 @@ final class StoreAccess {
         if let known = objectTables[table] { return known }
         let made = ObjectTable(registry[table], connection, devices)
         objectTables[table] = made
+        return made
+    }
+
+    /// Reads a table's rows.
+    func reader(of table: Int) -> RowReader {
+        if let known = readers[table] { return known }
+        let made = RowReader(registry[table], connection)
+        readers[table] = made
+        return made
+    }
+
+    /// Writes a table's rows.
+    func writer(of table: Int) -> RowWriter {
+        if let known = writers[table] { return known }
+        let made = RowWriter(registry[table], self)
+        writers[table] = made
         return made
     }
 
