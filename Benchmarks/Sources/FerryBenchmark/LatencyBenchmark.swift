@@ -23,6 +23,7 @@ struct LatencyBenchmark {
         }
         try Device.compare(first, second, workload)
         results.add("latency, memory", "a row, by a sync on each side, median", "ms", "ferry", median(times) ?? 0)
-        results.add("latency, memory", "a row, by a sync on each side, p99", "ms", "ferry", percentile(times, 0.99) ?? 0)
+        results.add(
+            "latency, memory", "a row, by a sync on each side, p99", "ms", "ferry", percentile(times, 0.99) ?? 0)
     }
 }

@@ -134,7 +134,9 @@ struct RecordShop: Workload {
 
     func insert(_ database: Database) throws -> Int {
         try fill(database, "INSERT INTO artist VALUES (?, ?)", artists) { $0.bind($1 + 1).bind(names[$1]) }
-        try fill(database, "INSERT INTO genre VALUES (?, ?)", genres) { $0.bind($1 + 1).bind(names[$1 % tracks] + " \($1)") }
+        try fill(database, "INSERT INTO genre VALUES (?, ?)", genres) {
+            $0.bind($1 + 1).bind(names[$1 % tracks] + " \($1)")
+        }
         try fill(database, "INSERT INTO album VALUES (?, ?, ?)", albums) {
             $0.bind($1 + 1).bind(names[$1 * 7 % tracks]).bind(1 + numbers[$1] % artists)
         }
@@ -176,7 +178,8 @@ struct RecordShop: Workload {
 
     private func count(_ database: Database) throws -> Int {
         try database.integer(
-            "SELECT (SELECT count(*) FROM album) + (SELECT count(*) FROM track) + (SELECT count(*) FROM playlist_track)")
+            "SELECT (SELECT count(*) FROM album) + (SELECT count(*) FROM track) + (SELECT count(*) FROM playlist_track)"
+        )
     }
 }
 

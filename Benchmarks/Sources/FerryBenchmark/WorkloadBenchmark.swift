@@ -55,7 +55,8 @@ struct WorkloadBenchmark {
         results.add(section, "publish them", "rows/s", "ferry", Double(rows) / time)
         results.add(section, "database after the insertions", "MB", "ferry", Double(try first.app.usedBytes()) / 1e6)
         let insertedBytes = place.segmentBytes()
-        results.add(section, "bytes in the container, a row inserted", "bytes", "ferry", Double(insertedBytes) / Double(rows))
+        results.add(
+            section, "bytes in the container, a row inserted", "bytes", "ferry", Double(insertedBytes) / Double(rows))
         var second = first
         time = try seconds { second = try Device.joining(place) }
         results.add(section, "join with an empty database", "rows/s", "ferry", Double(rows) / time)
