@@ -24,6 +24,8 @@ test: setup ## Run all tests
 	@Scripts/test
 
 bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short run)
+	# SwiftPM does not notice new files of a package that it finds by its path; without this plan it looks again.
+	rm -f Benchmarks/.build/release.yaml
 	cd Benchmarks && $(SWIFT) run -c release FerryBenchmark $(BENCH)
 
 format: ## Format the sources
