@@ -23,9 +23,9 @@ demo: build ## Two devices, one shared folder: see it work
 test: setup ## Run all tests
 	@Scripts/test
 
+# SwiftPM does not notice new files of a package that it finds by its path; without this plan it looks again.
 bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short run)
-	# SwiftPM does not notice new files of a package that it finds by its path; without this plan it looks again.
-	rm -f Benchmarks/.build/release.yaml
+	@rm -f Benchmarks/.build/release.yaml
 	cd Benchmarks && $(SWIFT) run -c release FerryBenchmark $(BENCH)
 
 format: ## Format the sources
