@@ -67,7 +67,7 @@ public final class Replica: Sendable {
                 SyncReport.Waiting(
                     device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue)
             }
-            report.hidden = try store.status(counting: false).hidden
+            report.hidden = try store.hiddenCount()
             report.seconds = Double(environment.clock.milliseconds() - start) / 1000
             return report
         }

@@ -106,7 +106,9 @@ struct CaptureHistory {
                     sequence: row.integer(0), table: table, event: event, mask: row.integer(3), time: time,
                     value: row.value(5), key: key))
         }
-        for note in notes where note.event == .rekey { upcomingKeys[note.table.id, default: [:]][note.key[0]] = note.value }
+        for note in notes where note.event == .rekey {
+            upcomingKeys[note.table.id, default: [:]][note.key[0]] = note.value
+        }
         for note in notes { try take(note, &clock) }
         for (number, objects) in examined {
             for (object, examination) in objects { try settle(object, examination, registry[number], &clock) }
@@ -156,7 +158,8 @@ struct CaptureHistory {
             let column = Int(note.mask)
             guard column < table.columns.count else { return }
             track.references.append(
-                ReferenceNote(column: column, time: note.time, former: try travelling(note.value, table.columns[column])))
+                ReferenceNote(
+                    column: column, time: note.time, former: try travelling(note.value, table.columns[column])))
         case .rekey:
             guard let object = try self.object(table, [note.value]) else { return }
             try displaceHolder(of: note.key, table, unlessIts: object, &clock)
@@ -321,7 +324,9 @@ struct CaptureHistory {
                 let track = tracks[table.id]?[candidate]
                 if let track, !track.isDeleted { continue }
                 let state = try access.objects(of: table.id).load(candidate)
-                if track == nil, state.shown.hasRow || (state.registers.inserted == nil && !state.key.isEmpty) { continue }
+                if track == nil, state.shown.hasRow || (state.registers.inserted == nil && !state.key.isEmpty) {
+                    continue
+                }
                 return (candidate, false)
             }
         }
@@ -358,7 +363,8 @@ struct CaptureHistory {
                     }
                 }
                 let outcome = try writer.write(
-                    track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key, operations,
+                    track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
+                    operations,
                     cleared: cleared, &clock)
                 if let outcome { touched.append(outcome) }
             }

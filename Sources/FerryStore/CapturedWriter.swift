@@ -26,13 +26,16 @@ struct CapturedWriter {
     ///   - cleared: columns that the row shows cleared, and their values in the state.
     /// - Returns: what the rules may have to look at; `nil` where nothing happened.
     mutating func write(
-        _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue], _ operations: [CapturedOperation],
+        _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue],
+        _ operations: [CapturedOperation],
         cleared: FieldValues, _ clock: inout HybridClock
     ) throws -> TouchedObject? {
         var state = isFresh ? ObjectState(object: object) : try objects.load(object)
         let before = state
         // A row that never got out of this flush: known to nobody.
-        if key.isEmpty, !before.isStored || before.registers.newest == nil, operations.last?.kind == .delete { return nil }
+        if key.isEmpty, !before.isStored || before.registers.newest == nil, operations.last?.kind == .delete {
+            return nil
+        }
         var changed = FieldValues(width: table.columns.count)
         for operation in operations {
             let stamp = Stamp(time: laterTime(operation.time, than: state, &clock), device: access.device)

@@ -99,7 +99,11 @@ final class ObjectTable {
         var place: Int32 = 2
         let isOwnKey = keyWidth == 1 && state.key.first == .blob(state.object.bytes[...])
         for index in 0..<keyWidth {
-            if index < state.key.count, !isOwnKey { statement.bind(state.key[index], place) } else { statement.bindNull(place) }
+            if index < state.key.count, !isOwnKey {
+                statement.bind(state.key[index], place)
+            } else {
+                statement.bindNull(place)
+            }
             place += 1
         }
         try bind(state.registers.inserted, statement, place)

@@ -113,7 +113,9 @@ struct RegionWriter {
     private func rowValues(_ object: RegionObject) throws -> [(column: Int, value: FieldValue)] {
         var values: [(column: Int, value: FieldValue)] = []
         for column in object.table.localColumns {
-            if let value = try displayed(object.values[column.id], column.id, object) { values.append((column.id, value)) }
+            if let value = try displayed(object.values[column.id], column.id, object) {
+                values.append((column.id, value))
+            }
         }
         return values
     }
@@ -190,7 +192,9 @@ struct ExceptionList {
         case .shown(let cleared, let isRevived):
             if isRevived { return (.heldBack, "deleted, but other rows still refer to it") }
             let names = cleared.flatMap { place in
-                object.table.foreignKeys[object.references[place].foreignKey].columns.map { object.table.columns[$0].name }
+                object.table.foreignKeys[object.references[place].foreignKey].columns.map {
+                    object.table.columns[$0].name
+                }
             }
             return (.clearedReference, "\(names.joined(separator: ", ")) refers to a row that is gone")
         case .waits(let reference):
@@ -208,7 +212,7 @@ struct ExceptionList {
 }
 
 /// Why an object is not shown simply as its state says (the column `kind` of `ferry_exception`).
-public enum ExceptionKind: Int, Sendable, Codable {
+public enum ExceptionKind: Int, Sendable, Codable, CaseIterable {
     /// Hidden until what it refers to is shown.
     case waiting = 1
     /// Hidden because an older row has the same UNIQUE value.

@@ -199,7 +199,9 @@ struct ChildLookup {
         asked[child.id, default: [:]][place] = count + 1
         if try count >= Self.patience && !hasIndex(child, place, key) {
             var all: Set<[FieldValue]> = []
-            for row in try connection.rows("SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))") {
+            for row in try connection.rows(
+                "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))")
+            {
                 all.insert(row)
             }
             references[child.id, default: [:]][place] = all
@@ -214,11 +216,12 @@ struct ChildLookup {
     private mutating func hasIndex(_ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey) throws -> Bool {
         if let known = isIndexed[child.id]?[place] { return known }
         let first = child.columns[key.columns[0]].name
-        let found = try access.connection.count(
-            """
-            SELECT EXISTS(SELECT 1 FROM pragma_index_list(?1) AS list, pragma_index_xinfo(list.name) AS term
-            WHERE term.seqno = 0 AND term.name = ?2 COLLATE NOCASE AND NOT list.partial)
-            """, .text(child.name), .text(first)) != 0
+        let found =
+            try access.connection.count(
+                """
+                SELECT EXISTS(SELECT 1 FROM pragma_index_list(?1) AS list, pragma_index_xinfo(list.name) AS term
+                WHERE term.seqno = 0 AND term.name = ?2 COLLATE NOCASE AND NOT list.partial)
+                """, .text(child.name), .text(first)) != 0
         isIndexed[child.id, default: [:]][place] = found
         return found
     }

@@ -8,7 +8,8 @@ final class RowReader {
     /// The columns that are read, in the order of their numbers.
     let columns: [TrackedColumn]
     private lazy var select = LazyStatement(
-        "SELECT \(names { quoted($0.name) }) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
+        "SELECT \(names { quoted($0.name) }) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))",
+        connection)
     private lazy var selectOld = LazyStatement(
         "SELECT \(names { "c\($0.id)" }) FROM \(table.oldRowsTable) WHERE sequence = ?", connection)
 

@@ -39,7 +39,8 @@ final class RuleRegion {
         let state = try access.objects(of: token.table).load(token.id)
         guard state.isStored else { return false }
         if objects.count >= Self.maximumObjects {
-            throw FerryError(.limitExceeded, "More than \(Self.maximumObjects) rows depend on each other in one change.")
+            throw FerryError(
+                .limitExceeded, "More than \(Self.maximumObjects) rows depend on each other in one change.")
         }
         var row: FieldValues?
         if state.shown.hasRow, let read = try access.reader(of: table.id).read(state.key) {
@@ -141,7 +142,9 @@ final class RuleRegion {
             let rows = try connection.rows(
                 "SELECT \(object.table.keyList) FROM \(quoted(object.table.name)) WHERE \(condition)", values: terms)
             for key in rows {
-                if let rival = try self.object(object.table, key) { try add(RowToken(table: object.table.id, id: rival)) }
+                if let rival = try self.object(object.table, key) {
+                    try add(RowToken(table: object.table.id, id: rival))
+                }
             }
         }
     }
@@ -195,7 +198,9 @@ final class RuleRegion {
         var values = row
         for column in table.columns {
             guard let parent = column.reference, let value = values[column.id], value != .null else { continue }
-            if let object = try access.objects(of: parent).object(forKey: value) { values[column.id] = .reference(object) }
+            if let object = try access.objects(of: parent).object(forKey: value) {
+                values[column.id] = .reference(object)
+            }
         }
         return values
     }
@@ -251,7 +256,9 @@ final class RuleRegion {
         if !index.needsEvaluation { return index.terms.map { $0.column.flatMap { local[$0] } ?? .null } }
         let columns = table.localColumns
         let source = columns.enumerated().map { "?\($0 + 1) AS \(quoted($1.name))" }.joined(separator: ", ")
-        let terms = index.terms.map { $0.column.map { quoted(table.columns[$0].name) } ?? "(\($0.expression ?? "NULL"))" }
+        let terms = index.terms.map {
+            $0.column.map { quoted(table.columns[$0].name) } ?? "(\($0.expression ?? "NULL"))"
+        }
         let rows = try connection.rows(
             "SELECT \(terms.joined(separator: ", ")) FROM (SELECT \(source))"
                 + (index.condition.map { " WHERE \($0)" } ?? ""),

@@ -106,7 +106,8 @@ extension Store {
         let changeset = Changeset(
             device: access.device, sequence: sequence, time: time, context: VersionVector(context), schema: schema,
             tables: sortedTables)
-        let previous = try connection.firstValue("SELECT checksum FROM ferry_device WHERE id = ?", .blob(access.device.bytes[...]))
+        let previous = try connection.firstValue(
+            "SELECT checksum FROM ferry_device WHERE id = ?", .blob(access.device.bytes[...]))
         var checksum: Checksum?
         if case .blob(let bytes)? = previous { checksum = Checksum(bytes: bytes) }
         let entry = try seal(changeset, checksum)
@@ -114,7 +115,8 @@ extension Store {
         try ContextLog(access).record(changeset.context, of: access.device, after: own.time)
         try connection.execute(
             "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?", .integer(Int64(sequence)),
-            .integer(Int64(bitPattern: time.rawValue)), .blob(entry.checksum.bytes[...]), .blob(access.device.bytes[...]))
+            .integer(Int64(bitPattern: time.rawValue)), .blob(entry.checksum.bytes[...]),
+            .blob(access.device.bytes[...]))
         outcome.packed += changeset.operationCount
     }
 

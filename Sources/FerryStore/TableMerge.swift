@@ -280,7 +280,9 @@ final class TableMerge {
         if try writer.insert(key: key, values) != nil { return try leaveToRules(&merge) }
         merge.state.key =
             try key.map { [$0] }
-            ?? table.keyColumnIDs.map { column in try travelling.local(all[column] ?? .null, table.columns[column]) ?? .null }
+            ?? table.keyColumnIDs.map { column in
+                try travelling.local(all[column] ?? .null, table.columns[column]) ?? .null
+            }
         merge.state.shown = .row
         merge.state.kept.key = nil
         merge.state.kept.fields = hasForeignColumns ? all.filter { !table.columns[$0.key].isLocal } : [:]
@@ -300,7 +302,10 @@ final class TableMerge {
         var isComplete = true
         try values.forEachColumn { column, value in
             if case .reference = value {
-                guard let local = try travelling.local(value, table.columns[column]) else { return isComplete = false }
+                guard let local = try travelling.local(value, table.columns[column]) else {
+                    isComplete = false
+                    return
+                }
                 result.append((column, local))
             } else {
                 result.append((column, value))
