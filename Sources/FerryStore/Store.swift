@@ -102,7 +102,12 @@ public final class Store: Sendable {
                 let work = Swift.Result {
                     try database.inTransaction(.immediate) {
                         let made = try body(connection)
-                        for table in made.changedTables { try database.notifyChanges(in: Table(table)) }
+                        if made.changedTables.contains(where: { $0.contains("\"") }) {
+                            // GRDB does not quote such a name.
+                            try database.notifyChanges(in: .fullDatabase)
+                        } else {
+                            for table in made.changedTables { try database.notifyChanges(in: Table(table)) }
+                        }
                         outcome = made
                         connection.finalizeStatements()
                         return .commit
