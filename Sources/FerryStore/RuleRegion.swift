@@ -255,6 +255,7 @@ final class RuleRegion {
     private func localTerms(
         _ table: TrackedTable, _ index: TrackedUniqueIndex, _ values: [Int: FieldValue]
     ) throws -> [FieldValue]? {
+        if index.isOpaque { return nil }
         var local: [Int: FieldValue] = [:]
         for column in table.localColumns {
             guard let value = try localValue(values[column.id] ?? .null, column) else {

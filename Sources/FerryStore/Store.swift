@@ -102,11 +102,9 @@ public final class Store: Sendable {
                 let work = Swift.Result {
                     try database.inTransaction(.immediate) {
                         let made = try body(connection)
-                        if made.changedTables.contains(where: { $0.contains("\"") }) {
-                            // GRDB does not quote such a name.
-                            try database.notifyChanges(in: .fullDatabase)
-                        } else {
-                            for table in made.changedTables { try database.notifyChanges(in: Table(table)) }
+                        // GRDB cannot name a table with a quote in its name, so nobody can observe it either.
+                        for table in made.changedTables where !table.contains("\"") {
+                            try database.notifyChanges(in: Table(table))
                         }
                         outcome = made
                         connection.finalizeStatements()

@@ -166,7 +166,7 @@ final class CaptureTests: XCTestCase {
                 "INSERT INTO t(k, n) VALUES ('a', 5), ('c', 6) ON CONFLICT(k) DO UPDATE SET n = n + excluded.n;",
                 "INSERT OR IGNORE INTO t VALUES ('a', 9), ('d', 9); INSERT INTO t VALUES ('b', 7) ON CONFLICT DO NOTHING;",
                 "INSERT INTO u(a, n) VALUES ('x', 10) ON CONFLICT(a) DO UPDATE SET n = excluded.n; INSERT OR IGNORE INTO u(a) VALUES ('y');",
-                "INSERT INTO u(a, n) VALUES ('x', 10) ON CONFLICT(a) DO UPDATE SET id = 99, a = 'moved';",
+                "INSERT INTO u(a, n) VALUES ('x', 10) ON CONFLICT(a) DO UPDATE SET n = 99, a = 'moved';",
             ])
     }
 
