@@ -89,8 +89,9 @@ public final class Replica: Sendable {
         throw FerryError(
             .deviceForked,
             "The container holds more of this device's changes than the database remembers: the database was restored "
-                + "from a backup, or a copy of it is in use elsewhere. Run `ferry leave` and then `ferry join`: its rows "
-                + "stay and merge with the container's.", path: store.path, device: identity.device)
+                + "from a backup, or a copy of it is in use elsewhere. Nothing was published. Keep this file aside for what "
+                + "only it has, and run `ferry join` with a new file in its place.",
+            path: store.path, device: identity.device)
     }
 
     /// - Returns: whether there is more to read.
