@@ -172,11 +172,13 @@ private struct Region {
         while let index = work.popLast() {
             for reference in objects[index].references where reference.action == .restrict {
                 let candidates = providers[reference.target] ?? []
-                if candidates.contains(where: { isPresent[$0] }) { continue }
+                // Revived ones do not count: who is revived must not depend on who came first.
+                if candidates.contains(where: { objects[$0].isAlive }) { continue }
                 if try isShownOutside(reference.target) { continue }
                 // By-value targets may have several deleted candidates: the oldest insertion, as for UNIQUE values.
                 guard let chosen = byAge.first(where: { candidates.contains($0) && objects[$0].isRestorable })
                 else { continue }
+                if isPresent[chosen] { continue }
                 isPresent[chosen] = true
                 isRevived[chosen] = true
                 work.append(chosen)

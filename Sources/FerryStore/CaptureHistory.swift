@@ -19,6 +19,8 @@ struct CaptureHistory {
         /// The time of the last change of each column.
         var changed: [Int: HybridTime] = [:]
         var references: [ReferenceNote] = []
+        /// Columns whose row refers by a key that the object referred to has no more, and that object.
+        var detached: FieldValues = [:]
         var isDeleted = false
         var lastTime = HybridTime.zero
 
@@ -61,6 +63,10 @@ struct CaptureHistory {
     /// Mapped keys that a later note gives to an object: ON UPDATE CASCADE notes the children's change before the
     /// parent's, so they mention a key that nobody has yet.
     private var upcomingKeys: [Int: [FieldValue: FieldValue]] = [:]
+    /// Objects that were made and unmade within this flush: nobody knows of them.
+    private var unmade: Set<ObjectID> = []
+    /// Objects that are referred to by a key that no row has.
+    private var reservations: [(table: Int, object: ObjectID, key: FieldValue)] = []
     private var minted: UInt32 = 0
     private let mintedPrefix: (high: UInt64, low: UInt64)
     private(set) var rowsWithoutKey = 0
@@ -167,6 +173,7 @@ struct CaptureHistory {
             freedKeys[table.id, default: []].insert(note.value)
             keys[table.id, default: [:]][note.key[0]] = (object, false)
             freedKeys[table.id]?.remove(note.key[0])
+            upcomingKeys[table.id]?[note.key[0]] = nil
             try self.track(object, table, key: note.key, isFresh: false).key = note.key
         }
     }
@@ -204,6 +211,7 @@ struct CaptureHistory {
         if track.isFresh {
             // Made and unmade within one flush: nobody needs to hear of it.
             tracks[table.id]?[object] = nil
+            unmade.insert(object)
             return
         }
         track.done += operations(of: track, row: old)
@@ -244,37 +252,48 @@ struct CaptureHistory {
     // MARK: Keys and objects
 
     /// The object that a local key belonged to when the note being read was made.
-    private func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
+    private mutating func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
         if !table.isMapped { return table.derivedID(try travellingKey(table, key)) }
         if let known = keys[table.id]?[key[0]] { return known.object }
-        if !(freedKeys[table.id]?.contains(key[0]) ?? false),
-            let object = try access.objects(of: table.id).object(forKey: key[0])
-        {
-            return object
-        }
-        guard let former = upcomingKeys[table.id]?[key[0]], former != key[0] else { return nil }
-        return try keys[table.id]?[former]?.object ?? access.objects(of: table.id).object(forKey: former)
+        if freedKeys[table.id]?.contains(key[0]) ?? false { return nil }
+        return try access.objects(of: table.id).object(forKey: key[0])
     }
 
-    private func travellingKey(_ table: TrackedTable, _ key: [FieldValue]) throws -> [FieldValue] {
-        try zip(key, table.keyColumnIDs).map { value, column in try travelling(value, table.columns[column]) }
+    /// The object that a key refers to: by ON UPDATE CASCADE a row may mention a key before its object has it.
+    private mutating func referredObject(_ table: TrackedTable, _ key: FieldValue) throws -> ObjectID? {
+        if let object = try object(table, [key]) { return object }
+        guard let former = upcomingKeys[table.id]?[key], former != key else { return nil }
+        return try object(table, [former])
+    }
+
+    private mutating func travellingKey(_ table: TrackedTable, _ key: [FieldValue]) throws -> [FieldValue] {
+        var values = key
+        for (place, column) in table.keyColumnIDs.enumerated() {
+            values[place] = try travelling(key[place], table.columns[column])
+        }
+        return values
     }
 
     /// A value as it travels: a reference for what refers to a mapped table.
-    private func travelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
+    private mutating func travelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard let parent = column.reference else { return value }
         if case .null = value { return value }
-        if let object = try object(registry[parent], [value]) { return .reference(object) }
+        if let object = try referredObject(registry[parent], value), !unmade.contains(object) { return .reference(object) }
         // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
-        return .reference(try reserve(value, registry[parent]))
+        let reserved: ObjectID = access.random.makeID()
+        keys[parent, default: [:]][value] = (reserved, false)
+        reservations.append((parent, reserved, value))
+        return .reference(reserved)
     }
 
-    /// Enters an object that is only referred to so far under the key by which it is.
-    private func reserve(_ key: FieldValue, _ parent: TrackedTable) throws -> ObjectID {
-        var state = ObjectState(object: access.random.makeID())
-        state.key = [key]
-        try access.objects(of: parent.id).save(state)
-        return state.object
+    /// Enters objects that are only referred to so far under the keys by which they are, once all keys are released.
+    private mutating func saveReservations() throws {
+        for (table, object, key) in reservations where tracks[table]?[object] == nil {
+            var state = ObjectState(object: object)
+            state.key = [key]
+            try access.objects(of: table).save(state)
+        }
+        reservations = []
     }
 
     private mutating func insertedObject(
@@ -340,9 +359,11 @@ struct CaptureHistory {
     mutating func finish(_ clock: inout HybridClock) throws -> (tables: [TableChanges], touched: [TouchedObject]) {
         var tables: [TableChanges] = []
         var touched: [TouchedObject] = []
+        try followKeys(&clock)
+        for table in registry.tables.values where table.isMapped { try releaseKeys(of: tracks[table.id] ?? [:], table) }
         for table in registry.parentsFirst {
             guard let objects = tracks[table.id], !objects.isEmpty else { continue }
-            if table.isMapped { try releaseKeys(of: objects, table) }
+            try saveReservations()
             var writer = CapturedWriter(access, table)
             let reader = access.reader(of: table.id)
             for track in objects.values.sorted(by: { $0.object < $1.object }) {
@@ -352,10 +373,11 @@ struct CaptureHistory {
                 if !track.isDeleted {
                     if var row = try reader.read(track.key) {
                         hasRow = true
-                        for column in table.columns where column.reference != nil {
+                        for column in table.columns where column.reference != nil && track.detached[column.id] == nil {
                             if let value = row[column.id] { row[column.id] = try travelling(value, column) }
                         }
-                        cleared = clearedReferences(track, table, &row)
+                        row = row.overlaid(with: track.detached)
+                        cleared = clearedReferences(track, table, &row).overlaid(with: track.detached)
                         operations += self.operations(of: track, row: row)
                     } else {
                         let time = self.time(for: track, track.lastTime, togglesLife: true, &clock)
@@ -370,7 +392,75 @@ struct CaptureHistory {
             }
             if !writer.changes.isEmpty { tables.append(writer.changes.changes) }
         }
+        try saveReservations()
         return (tables, touched)
+    }
+
+    /// Where foreign keys are off or deferred, an object can lose its key while rows still refer to that key. Whoever
+    /// has the key now is what those rows refer to; where nobody has, they refer to the object still, and the rules
+    /// decide what they show.
+    private mutating func followKeys(_ clock: inout HybridClock) throws {
+        var lookup = ChildLookup(access)
+        for table in registry.parentsFirst where table.isMapped && !table.incoming.isEmpty {
+            for track in (tracks[table.id] ?? [:]).values.sorted(by: { $0.object < $1.object }) where !track.isFresh {
+                let state = try access.objects(of: table.id).load(track.object)
+                guard state.isStored, let key = state.key.first, track.isDeleted || track.key[0] != key,
+                    try lookup.hasChildren(table, key: [key])
+                else { continue }
+                let owner = keys[table.id]?[key].flatMap { $0.isGone || $0.object == track.object ? nil : $0.object }
+                for child in registry.parentsFirst where child.isLocal {
+                    for column in child.localColumns where column.reference == table.id {
+                        try follow(key, of: track, to: owner, in: child, column, &clock)
+                    }
+                }
+            }
+        }
+    }
+
+    private mutating func follow(
+        _ key: FieldValue, of former: Track, to owner: ObjectID?, in child: TrackedTable, _ column: TrackedColumn,
+        _ clock: inout HybridClock
+    ) throws {
+        let rows = try connection.rows(
+            "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(quoted(column.name)) = ?", key)
+        for rowKey in rows where !rowKey.contains(.null) {
+            guard let place = child.keyColumnIDs.firstIndex(of: column.id) else {
+                guard let object = try self.object(child, rowKey) else { continue }
+                let track = try self.track(object, child, key: rowKey, isFresh: false)
+                if track.isDeleted { continue }
+                if owner == nil {
+                    track.detached[column.id] = .reference(former.object)
+                } else if track.insertedAt == nil, track.changed[column.id] == nil {
+                    track.changed[column.id] = time(for: track, former.lastTime, togglesLife: false, &clock)
+                }
+                continue
+            }
+            // The reference is part of the row's identity.
+            var values = try travellingKey(child, rowKey)
+            let present = child.derivedID(values)
+            values[place] = .reference(former.object)
+            let object = child.derivedID(values)
+            if tracks[child.id]?[object]?.isDeleted ?? false { continue }
+            let isNew = tracks[child.id]?[object] != nil
+            guard try isNew || access.objects(of: child.id).load(object).shown.hasRow else { continue }
+            let track = try self.track(object, child, key: rowKey, isFresh: false)
+            if owner == nil {
+                track.detached[column.id] = .reference(former.object)
+                continue
+            }
+            var old = try RowReader(child, connection).read(rowKey) ?? [:]
+            for column in child.columns where column.reference != nil {
+                if let value = old[column.id] { old[column.id] = try travelling(value, column) }
+            }
+            old[column.id] = .reference(former.object)
+            let time = self.time(for: track, former.lastTime, togglesLife: true, &clock)
+            track.done.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: old))
+            track.isDeleted = true
+            let successor = try self.track(present, child, key: rowKey, isFresh: false)
+            successor.key = rowKey
+            successor.isDeleted = false
+            successor.insertedAt = self.time(for: successor, time, togglesLife: true, &clock)
+        }
     }
 
     /// Keys change hands within a flush; no two states may hold one key at any time, so all that move let go first.

@@ -49,9 +49,12 @@ struct CaptureTriggers {
 
     private var keySlots: String { table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ") }
 
-    private func note(_ event: PendingEvent, _ row: String, mask: String = "NULL", value: String = "NULL") -> String {
+    private func note(
+        _ event: PendingEvent, _ row: String, mask: String = "NULL", value: String = "NULL", where condition: String? = nil
+    ) -> String {
         "INSERT INTO ferry_pending(\"table\", event, mask, at, value, \(keySlots)) "
-            + "VALUES (\(table.id), \(event.rawValue), \(mask), \(Self.now), \(value), \(key(row)));"
+            + "SELECT \(table.id), \(event.rawValue), \(mask), \(Self.now), \(value), \(key(row))"
+            + (condition.map { " WHERE \($0);" } ?? ";")
     }
 
     private var oldColumns: String { table.localColumns.map { ", c\($0.id)" }.joined() }
@@ -89,47 +92,75 @@ struct CaptureTriggers {
 
     private var delete: String { trigger("delete", "AFTER DELETE", [note(.delete, "OLD"), keepOldRow("OLD")]) }
 
-    private var updates: [String] {
+    /// The columns of one trigger, and the masks of those that changed.
+    private struct UpdateGroup {
+        var first: Int
+        var changed: String
+        var masks: [String]
+    }
+
+    private var updateGroups: [UpdateGroup] {
         let columns = table.localColumns
         return stride(from: 0, to: columns.count, by: Self.groupSize).map { start in
             let group = columns[start..<min(start + Self.groupSize, columns.count)]
-            let base = group.first.map { $0.id / Self.groupSize } ?? 0
             // Numbers of one group may straddle a boundary after a column was dropped: one mask for each.
             let masks = Dictionary(grouping: group) { $0.id / Self.groupSize }
-            let notes = masks.keys.sorted().map { number -> String in
-                let bits = (masks[number] ?? []).map { column in
-                    "(\(differs(column.name, column.affinity)) << \(column.id % Self.groupSize))"
-                }
-                return note(.update, "NEW", mask: "\(number << Self.groupSize) | " + bits.joined(separator: " | "))
-            }
-            let changed = group.map { differs($0.name, $0.affinity) }.joined(separator: " OR ")
-            let condition = table.isMapped ? changed : "NOT (\(keyChanged)) AND (\(changed))"
-            return trigger("update_\(base)_\(start)", "AFTER UPDATE", when: condition, notes)
+            return UpdateGroup(
+                first: start, changed: group.map { differs($0.name, $0.affinity) }.joined(separator: " OR "),
+                masks: masks.keys.sorted().map { number -> String in
+                    let bits = (masks[number] ?? []).map { column in
+                        "(\(differs(column.name, column.affinity)) << \(column.id % Self.groupSize))"
+                    }
+                    return "\(number << Self.groupSize) | " + bits.joined(separator: " | ")
+                })
+        }
+    }
+
+    /// Where the key changes too, `keyUpdate` notes everything, because SQLite does not say which of two triggers is
+    /// first, and the new key means the object only once the change of the key has been noted.
+    private var updates: [String] {
+        updateGroups.map { group in
+            trigger(
+                "update_\(group.first)", "AFTER UPDATE", when: "NOT (\(keyChanged)) AND (\(group.changed))",
+                group.masks.map { note(.update, "NEW", mask: $0) })
         }
     }
 
     private var keyUpdate: String {
         if table.isMapped {
-            return trigger(
-                "rekey", "AFTER UPDATE", when: keyChanged,
-                [note(.rekey, "NEW", value: "OLD.\(quoted(table.keyColumns[0]))")])
+            let rekey = note(.rekey, "NEW", value: "OLD.\(quoted(table.keyColumns[0]))")
+            let updates = updateGroups.flatMap { group in
+                group.masks.map { note(.update, "NEW", mask: $0, where: group.changed) }
+            }
+            let references = clearableColumns.map { column in
+                note(
+                    .reference, "NEW", mask: "\(column.id)", value: "OLD.\(quoted(column.name))",
+                    where: wasCleared(column))
+            }
+            return trigger("rekey", "AFTER UPDATE", when: keyChanged, [rekey] + updates + references)
         }
         return trigger(
             "rekey", "AFTER UPDATE", when: keyChanged, [note(.delete, "OLD"), keepOldRow("OLD"), note(.insert, "NEW")])
     }
 
-    private var referenceUpdates: [String] {
+    /// Columns that SET NULL or SET DEFAULT may change.
+    private var clearableColumns: [TrackedColumn] {
         var columns: Set<Int> = []
         for key in table.foreignKeys where key.action == .setNull || key.action == .setDefault {
             columns.formUnion(key.columns)
         }
-        return columns.sorted().map { number in
-            let column = table.columns[number]
-            let name = quoted(column.name)
-            return trigger(
-                "reference_\(number)", "AFTER UPDATE",
-                when: "OLD.\(name) IS NOT NULL AND \(differs(column.name, column.affinity))",
-                [note(.reference, "NEW", mask: "\(number)", value: "OLD.\(name)")])
+        return columns.sorted().map { table.columns[$0] }
+    }
+
+    private func wasCleared(_ column: TrackedColumn) -> String {
+        "OLD.\(quoted(column.name)) IS NOT NULL AND \(differs(column.name, column.affinity))"
+    }
+
+    private var referenceUpdates: [String] {
+        clearableColumns.map { column in
+            trigger(
+                "reference_\(column.id)", "AFTER UPDATE", when: "NOT (\(keyChanged)) AND \(wasCleared(column))",
+                [note(.reference, "NEW", mask: "\(column.id)", value: "OLD.\(quoted(column.name))")])
         }
     }
 

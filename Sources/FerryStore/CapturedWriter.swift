@@ -77,6 +77,7 @@ struct CapturedWriter {
         }
         try objects.save(state)
         let isDeleted = !hasRow
+        if isDeleted { try DeadOffers(access).note(state, table) }
         let columns = isDeleted || !before.shown.hasRow ? allColumns : changed.keys
         if columns.isEmpty, !isCleared, before.shown.hasRow == hasRow { return nil }
         return TouchedObject(

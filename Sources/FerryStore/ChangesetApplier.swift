@@ -116,6 +116,7 @@ struct RowRemoval {
             state.key = []
             state.shown = .none
             try states.save(state)
+            try DeadOffers(access).note(state, table)
             // Nothing refers to it: that need not be asked again.
             object.key = []
             touched.append(object)

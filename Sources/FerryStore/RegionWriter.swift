@@ -27,10 +27,11 @@ struct RegionWriter {
             written += 1
         }
         // Who gets a row gets its key first, so that references to it can be written.
-        for object in region.objects where object.isShown && object.row == nil {
-            try assignKey(object)
-            insertions.append(object)
-        }
+        // Integer keys come before keys that are made of them.
+        let appearing = region.objects.filter { $0.isShown && $0.row == nil }
+        for object in appearing where object.table.isMapped { try assignKey(object) }
+        for object in appearing where !object.table.isMapped { try assignKey(object) }
+        insertions += appearing
         for object in region.objects where object.isShown && object.row != nil {
             let changes = try differences(object)
             if changes.isEmpty { continue }
@@ -160,6 +161,7 @@ struct RegionWriter {
         }
         try access.objects(of: object.table.id).save(state)
         try ExceptionList(connection).record(object, isExceptional: isExceptional)
+        if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }
     }
 }
 
@@ -207,6 +209,24 @@ struct ExceptionList {
             return (.outranked, "an older row has the same \(names.joined(separator: ", "))")
         case .refused:
             return (.refused, object.refusal ?? "")
+        }
+    }
+}
+
+/// Keeps the tokens that deleted objects would offer to foreign keys on other columns than the key: what refers to one
+/// of them by RESTRICT holds it back, and nothing but these tokens leads to it. A token that is out of date costs a look.
+struct DeadOffers {
+    let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    func note(_ state: ObjectState, _ table: TrackedTable) throws {
+        if table.incoming.isEmpty || state.registers.inserted == nil { return }
+        let offers = References(registry: access.registry).offers(of: table, state.kept.fields)
+        for token in offers {
+            try access.connection.execute(
+                "INSERT OR IGNORE INTO ferry_exception_token VALUES (?, ?, ?, ?)", .integer(Int64(token.table)),
+                .blob(token.id.bytes[...]), .integer(Int64(table.id)), .blob(state.object.bytes[...]))
         }
     }
 }

@@ -17,13 +17,22 @@ struct RowMaintenance {
     func settle(_ touched: [TouchedObject]) throws -> Int {
         let seeds = try SeedFinder(access).seeds(touched)
         if seeds.isEmpty { return 0 }
-        return try settle(seeds: seeds)
+        return try settle(seeds: seeds, formerKeys: Self.formerKeys(touched))
     }
 
-    func settle(seeds: [RowToken]) throws -> Int {
+    /// The keys of objects whose rows are gone, to which other rows may still refer.
+    static func formerKeys(_ touched: [TouchedObject]) -> [RowToken: [FieldValue]] {
+        var keys: [RowToken: [FieldValue]] = [:]
+        for object in touched where object.isDeleted && !object.key.isEmpty {
+            keys[RowToken(table: object.table, id: object.object)] = object.key
+        }
+        return keys
+    }
+
+    func settle(seeds: [RowToken], formerKeys: [RowToken: [FieldValue]] = [:]) throws -> Int {
         var refused: [RowToken: String] = [:]
         while true {
-            let region = RuleRegion(access)
+            let region = RuleRegion(access, formerKeys: formerKeys)
             for token in seeds { try region.add(token) }
             for token in refused.keys { try region.add(token) }
             for (token, reason) in refused { region[token]?.refusal = reason }

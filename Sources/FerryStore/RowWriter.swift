@@ -7,6 +7,8 @@ final class RowWriter {
     let table: TrackedTable
     private unowned let access: StoreAccess
     private let connection: SQLConnection
+    /// Which part of the key-value store the table is, if it is one.
+    private let keyValueKind: KeyValueKind?
     private var inserts: [[Int]: SQLStatement] = [:]
     private var updates: [[Int]: SQLStatement] = [:]
     private lazy var deletion = LazyStatement(
@@ -18,6 +20,7 @@ final class RowWriter {
         self.table = table
         self.access = access
         connection = access.connection
+        keyValueKind = KeyValueKind(table: table.name)
     }
 
     /// Why SQLite refused a row.
@@ -45,6 +48,9 @@ final class RowWriter {
         for (index, entry) in values.enumerated() { statement.bind(entry.value, Int32(index + 1)) }
         if let key { statement.bind(key, Int32(values.count + 1)) }
         let result = refusal(try statement.runUnlessRefused())
+        if result == nil, let kind = keyValueKind, let column = table.keyColumnIDs.first {
+            access.keyValueChanges.note(kind, values.first { $0.column == column }?.value)
+        }
         if result == nil, access.intents != nil {
             let derived = table.keyColumnIDs.map { column in values.first { $0.column == column }?.value ?? .null }
             access.intents?.write(table.id, key.map { [$0] } ?? derived, values, isNew: true)
@@ -58,6 +64,7 @@ final class RowWriter {
         for (index, entry) in values.enumerated() { statement.bind(entry.value, Int32(index + 1)) }
         for (index, value) in key.enumerated() { statement.bind(value, Int32(values.count + index + 1)) }
         let result = refusal(try statement.runUnlessRefused())
+        if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
         if result == nil { access.intents?.write(table.id, key, values, isNew: false) }
         return result
     }
@@ -66,6 +73,7 @@ final class RowWriter {
         let statement = try deletion.prepared()
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
         let result = refusal(try statement.runUnlessRefused())
+        if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
         if result == nil { access.intents?.delete(table.id, key) }
         return result
     }

@@ -18,11 +18,14 @@ final class RuleRegion {
     private var places: [RowToken: Int] = [:]
     /// By-value tokens, and how to look for a row that offers them.
     private var searches: [RowToken: (parent: TrackedTable, columns: [Int], values: [FieldValue])] = [:]
+    /// The keys that rows still refer to though their objects have no rows any more.
+    private let formerKeys: [RowToken: [FieldValue]]
     /// Objects that the expansion has looked at under their present outcome.
     private var expanded: [Int: RowOutcome] = [:]
 
-    init(_ access: StoreAccess) {
+    init(_ access: StoreAccess, formerKeys: [RowToken: [FieldValue]] = [:]) {
         self.access = access
+        self.formerKeys = formerKeys
         meaning = References(registry: access.registry)
     }
 
@@ -58,9 +61,13 @@ final class RuleRegion {
         let object = RegionObject(
             token: token, table: table, state: state, row: row, values: values, references: references, claims: claims,
             offers: offers, formerTokens: former)
-        if row != nil, !state.registers.isAlive { try readHolders(object) }
         places[token] = objects.count
         objects.append(object)
+        if row != nil, !state.registers.isAlive {
+            try readHolders(object)
+            // Values may be offered by somebody else too, so who refers to them takes part.
+            try addDependents(object) { if case .unique = $0.target { true } else { false } }
+        }
         return true
     }
 
@@ -104,14 +111,16 @@ final class RuleRegion {
                 try add(target)
             }
         }
-        // Exceptional objects that wait for, or claim, what this one offers or used to offer.
+        // Exceptional objects that wait for, or claim, what this one offers or used to offer, and deleted ones that
+        // offer the values that it refers to.
         let tokens = [object.token] + object.offers + object.claims.map(\.claim.token) + object.formerTokens
+            + object.references.map(\.token).filter { searches[$0] != nil }
         for token in tokens {
             for member in try exceptions(about: token) { try add(member) }
         }
         if object.isShown {
             try addRivals(object)
-        } else if object.row != nil {
+        } else if object.row != nil || formerKeys[object.token] != nil {
             try addDependents(object)
         }
         // A row that offers other values than before leaves those behind that refer to the former ones.
@@ -150,8 +159,11 @@ final class RuleRegion {
     }
 
     /// Rows that refer to the object's present row.
-    private func addDependents(_ object: RegionObject) throws {
-        for incoming in object.table.incoming {
+    private func addDependents(
+        _ object: RegionObject, where isWanted: (TrackedForeignKey) -> Bool = { _ in true }
+    ) throws {
+        for incoming in object.table.incoming
+        where isWanted(access.registry[incoming.table].foreignKeys[incoming.foreignKey]) {
             for child in try children(object, incoming) { try add(RowToken(table: incoming.table, id: child)) }
         }
     }
@@ -160,6 +172,7 @@ final class RuleRegion {
         for incoming in object.table.incoming {
             let key = access.registry[incoming.table].foreignKeys[incoming.foreignKey]
             guard case .restrict = key.action else { continue }
+            if case .unique = key.target { continue }
             for child in try children(object, incoming)
             where !(incoming.table == object.token.table && child == object.token.id) {
                 object.holders.append(child)
@@ -173,17 +186,19 @@ final class RuleRegion {
         let child = access.registry[incoming.table]
         let key = child.foreignKeys[incoming.foreignKey]
         let parts: [FieldValue]
+        let formerKey = object.row != nil ? object.state.key : formerKeys[object.token] ?? []
         switch key.target {
-        case .mapped: parts = [object.state.key[0]]
+        case .mapped: parts = formerKey
         case .key(let order):
             var values = Array(repeating: FieldValue.null, count: order.count)
-            for (part, position) in zip(object.state.key, order) { values[position] = part }
+            for (part, position) in zip(formerKey, order) { values[position] = part }
             parts = values
         case .unique(let columns):
             parts = try columns.map { column in
-                try localValue(object.row?[column] ?? .null, object.table.columns[column]) ?? .null
+                try localValue((object.row ?? object.values)[column] ?? .null, object.table.columns[column]) ?? .null
             }
         }
+        if parts.isEmpty { return [] }
         let condition = zip(key.columns, 1...).map { "\(quoted(child.columns[$0].name)) = ?\($1)" }
         let rows = try connection.rows(
             "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(condition.joined(separator: " AND "))",

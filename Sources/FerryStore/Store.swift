@@ -34,7 +34,12 @@ public final class Store: Sendable {
         self.writer = writer
         self.clock = clock
         self.random = random
-        path = writer.path
+        path = Self.isInMemory(writer.path) ? "" : writer.path
+    }
+
+    /// GRDB's paths of databases in memory: `:memory:`, and a URI for those that are shared under a name.
+    private static func isInMemory(_ path: String) -> Bool {
+        path.isEmpty || path == ":memory:" || path.hasPrefix("file:") && path.contains("mode=memory")
     }
 
     /// Opens a database file that exists.

@@ -13,6 +13,8 @@ final class StoreAccess {
     let random: any RandomSource
     /// What Ferry writes, noted while the app's triggers run.
     var intents: RowIntents?
+    /// What Ferry changes in the key-value store.
+    let keyValueChanges = KeyValueChanges()
     private var objectTables: [Int: ObjectTable] = [:]
     private var readers: [Int: RowReader] = [:]
     private var writers: [Int: RowWriter] = [:]
@@ -66,7 +68,9 @@ final class StoreAccess {
     }
 
     /// What is replayed of every device's log.
-    func versionVector() throws -> VersionVector {
+    func versionVector() throws -> VersionVector { try Self.versionVector(connection) }
+
+    static func versionVector(_ connection: SQLConnection) throws -> VersionVector {
         var vector = VersionVector()
         try connection.forEachRow("SELECT id, sequence, time FROM ferry_device WHERE sequence > 0") { row in
             if let id: DeviceID = row.id(0) {

@@ -51,6 +51,7 @@ extension Store {
                 }
             }
             try access.save(clock)
+            try access.keyValueChanges.save(access.connection)
             return (outcome, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
         }
     }
@@ -66,15 +67,17 @@ extension Store {
             outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
             let isSchemaNews = try access.meta.integer(.schemaUnsent) == 1
             let changes = captured?.tables ?? []
-            if changes.isEmpty && !isSchemaNews { continue }
-            let schema =
-                isSchemaNews
-                ? try SchemaRecorder(connection: access.connection).record(
-                    access.registry.parentsFirst.filter(\.isLocal).map {
-                        TrackedTableRecord(name: $0.name, identity: $0.identity)
-                    }) : nil
-            try stage(changes, schema: schema, time: captured?.time ?? clock.tick(), access, seal, &outcome)
-            try access.meta.set(.schemaUnsent, 0)
+            if !changes.isEmpty || isSchemaNews {
+                let schema =
+                    isSchemaNews
+                    ? try SchemaRecorder(connection: access.connection).record(
+                        access.registry.parentsFirst.filter(\.isLocal).map {
+                            TrackedTableRecord(name: $0.name, identity: $0.identity)
+                        }) : nil
+                try stage(changes, schema: schema, time: captured?.time ?? clock.tick(), access, seal, &outcome)
+                try access.meta.set(.schemaUnsent, 0)
+            }
+            // A key that changed hands is no operation, and yet it may leave rows behind that refer to it.
             if let captured {
                 try settle(captured.touched, access)
                 tables.formUnion(captured.touched.map(\.table))
@@ -85,7 +88,8 @@ extension Store {
     private func settle(_ touched: [TouchedObject], _ access: StoreAccess) throws {
         let seeds = try SeedFinder(access).seeds(touched)
         if seeds.isEmpty { return }
-        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
+        let formerKeys = RowMaintenance.formerKeys(touched)
+        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds, formerKeys: formerKeys) }
     }
 
     private func stage(
@@ -194,6 +198,23 @@ extension Store {
     /// Whether anything waits to be packed. Cheap: asked whenever the database changes.
     public func hasPendingNotes() throws -> Bool {
         try read { try $0.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 }
+    }
+
+    /// Whether a pass without anything to replay would find something to do: notes, a schema that is new or that the
+    /// other devices have not been told of. Cheap, and writes nothing.
+    public func needsPass() throws -> Bool {
+        try read { connection in
+            if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return true }
+            let meta = StoreMeta(connection: connection)
+            if try meta.integer(.schemaUnsent) == 1 { return true }
+            return try SchemaReader(connection: connection).version() != meta.integer(.schemaVersion)
+        }
+    }
+
+    /// A number that changes when another connection, of this process or another, commits to the database; commits of
+    /// the store's own connection leave it: https://www.sqlite.org/pragma.html#pragma_data_version
+    public func dataVersion() throws -> Int {
+        try read { try $0.count("PRAGMA data_version") }
     }
 
     // MARK: Outbox

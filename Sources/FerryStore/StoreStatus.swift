@@ -93,17 +93,9 @@ extension Store {
         return nil
     }
 
-    /// Objects that are alive and have no row.
-    public func hiddenCount() throws -> Int {
-        try read { connection in
-            let kinds = ExceptionKind.allCases.filter(\.isHidden).map { "\($0.rawValue)" }.joined(separator: ", ")
-            return try connection.count("SELECT count(*) FROM ferry_exception WHERE kind IN (\(kinds))")
-        }
-    }
-
     /// What is replayed of every device's log, this device's own included: read on every pass, so nothing else is.
     public func versionVector() throws -> VersionVector {
-        try readAccess { try $0.versionVector() }
+        try read { try StoreAccess.versionVector($0) }
     }
 
     /// Notes the name under which a device presents itself.

@@ -223,11 +223,18 @@ final class TableMerge {
         case (.none, true):
             try insert(&merge)
         case (.none, false):
+            // What waits for a deleted object may hold it back, once it is known.
+            if hasExceptions, table.incoming.contains(where: isHolding) { return try leaveToRules(&merge) }
             keepWon(&merge, merge.won)
             try objects.save(merge.state)
+            try DeadOffers(access).note(merge.state, table)
         case (.exceptionalRow, _), (.hidden, _):
             try leaveToRules(&merge)
         }
+    }
+
+    private func isHolding(_ incoming: TrackedTable.IncomingKey) -> Bool {
+        access.registry[incoming.table].foreignKeys[incoming.foreignKey].action == .restrict
     }
 
     private func keepWon(_ merge: inout Merge, _ values: FieldValues) {

@@ -9,7 +9,7 @@ final class RandomHistoryTests: XCTestCase {
         let oracles = try TestSchema.all.map { try Oracle($0) }
         let environment = ProcessInfo.processInfo.environment
         if let one = environment["FERRY_SEED"].flatMap(UInt64.init) {
-            var history = try RandomHistory(seed: one, oracles: oracles)
+            var history = try RandomHistory(seed: one, oracles: oracles, checkInterval: 1)
             return try history.play()
         }
         let first = environment["FERRY_FIRST_SEED"].flatMap(UInt64.init) ?? 1
@@ -20,10 +20,21 @@ final class RandomHistoryTests: XCTestCase {
                 var history = try RandomHistory(seed: seed, oracles: oracles)
                 try history.play()
             } catch {
-                XCTFail("\(error)")
+                XCTFail("\(Self.firstFailure(of: seed, oracles) ?? error)")
                 failures += 1
                 if failures >= 5 { return }
             }
+        }
+    }
+
+    /// The same history again, checked after every pass: what goes wrong first.
+    private static func firstFailure(of seed: UInt64, _ oracles: [Oracle]) -> (any Error)? {
+        do {
+            var history = try RandomHistory(seed: seed, oracles: oracles, checkInterval: 1)
+            try history.play()
+            return nil
+        } catch {
+            return error
         }
     }
 }

@@ -11,6 +11,9 @@ struct RandomHistory {
     private var chance: Chance
     private var statements: RandomStatements
     private let oracle: Oracle
+    /// Checks one pass in so many; 1 to find the pass at which a failure began.
+    private let checkInterval: Int
+    private var passes = 0
     private(set) var devices: [TestDevice] = []
     /// What was done, for a person who looks into a failure.
     private(set) var story: [String] = []
@@ -19,8 +22,9 @@ struct RandomHistory {
         var description: String
     }
 
-    init(seed: UInt64, oracles: [Oracle]) throws {
+    init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4) throws {
         self.seed = seed
+        self.checkInterval = checkInterval
         var chance = Chance(seed: seed)
         oracle = chance.pick(oracles)
         schema = oracle.schema.test
@@ -44,7 +48,10 @@ struct RandomHistory {
             if chance.oneIn(2) { try write(on: device) } else { try sync(device) }
         }
         for device in devices { try pass(device, []) }
-        for device in devices { try pass(device, allNews(for: device)) }
+        for device in devices {
+            try pass(device, allNews(for: device))
+            try check(device)
+        }
         for (index, batch) in [Int.max, 1 + chance.below(3)].enumerated() {
             let fresh = try TestDevice(90 + index, schema)
             devices.append(fresh)
@@ -53,6 +60,7 @@ struct RandomHistory {
                 if news.isEmpty { break }
                 try pass(fresh, Array(news.prefix(batch)))
             }
+            try check(fresh)
         }
     }
 
@@ -93,18 +101,29 @@ struct RandomHistory {
         story.append(
             "\(device.id.low): pass \(incoming.map { "\($0.device.low)/\($0.sequence)" }.joined(separator: " "))")
         do {
-            let before = try quietRows(device)
+            passes += 1
+            let isChecked = passes % checkInterval == 0
+            let before = isChecked && incoming.isEmpty ? try quietRows(device) : nil
             try device.pass(incoming)
-            var complaints = try oracle.complaints(about: device)
-            if incoming.isEmpty, let before, let after = try quietRows(device), before != after {
-                complaints.append("packing alone changed rows: \(before) became \(after)")
+            if let before, let after = try quietRows(device), before != after {
+                throw failure(device, "packing alone changed rows: \(before) became \(after)")
             }
-            if complaints.isEmpty { return }
-            throw Failure(description: complaints.prefix(12).joined(separator: "\n"))
+            if isChecked { try check(device) }
+        } catch let failure as Failure {
+            throw failure
         } catch {
-            throw Failure(
-                description: "seed \(seed), \(schema.name), device \(device.id.low):\n\(error)\n" + story.suffix(60).joined(separator: "\n"))
+            throw failure(device, "\(error)")
         }
+    }
+
+    private func check(_ device: TestDevice) throws {
+        let complaints = try oracle.complaints(about: device)
+        if !complaints.isEmpty { throw failure(device, complaints.prefix(12).joined(separator: "\n")) }
+    }
+
+    private func failure(_ device: TestDevice, _ text: String) -> Failure {
+        Failure(
+            description: "seed \(seed), \(schema.name), device \(device.id.low):\n\(text)\n" + story.suffix(60).joined(separator: "\n"))
     }
 
     /// The rows as they are, where nothing is exceptional: then packing must leave them alone.
