@@ -18,6 +18,8 @@ struct CaptureHistory {
         var insertedAt: HybridTime?
         /// The time of the last change of each column.
         var changed: [Int: HybridTime] = [:]
+        /// The time of the change before the last one.
+        var changedBefore: [Int: HybridTime] = [:]
         var references: [ReferenceNote] = []
         /// Columns whose row refers by a key that the object referred to has no more, and that object.
         var detached: FieldValues = [:]
@@ -148,6 +150,7 @@ struct CaptureHistory {
             let time = self.time(for: track, note.time, togglesLife: false, &clock)
             let base = Int(note.mask >> CaptureTriggers.groupSize) * CaptureTriggers.groupSize
             for bit in 0..<CaptureTriggers.groupSize where note.mask >> Int64(bit) & 1 != 0 {
+                track.changedBefore[base + bit] = track.changed[base + bit]
                 track.changed[base + bit] = time
             }
         case .delete:
@@ -206,6 +209,15 @@ struct CaptureHistory {
         for column in table.columns where column.reference != nil {
             if let value = old[column.id] { old[column.id] = try travelling(value, column) }
         }
+        if !table.isMapped, table.derivedID(table.keyColumnIDs.map { old[$0] ?? .null }) != object {
+            // Known under the keys of then, as `derivedObject` found it.
+            for (place, column) in table.keyColumnIDs.enumerated() {
+                guard let parent = table.columns[column].reference,
+                    let known = try access.objects(of: parent).object(forKey: key[place])
+                else { continue }
+                old[column] = .reference(known)
+            }
+        }
         let deletion = self.time(for: track, time, togglesLife: true, &clock)
         if table.isMapped { keys[table.id, default: [:]][key[0]] = (object, true) }
         if track.isFresh {
@@ -253,10 +265,29 @@ struct CaptureHistory {
 
     /// The object that a local key belonged to when the note being read was made.
     private mutating func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
-        if !table.isMapped { return table.derivedID(try travellingKey(table, key)) }
+        if !table.isMapped { return try derivedObject(table, key) }
         if let known = keys[table.id]?[key[0]] { return known.object }
         if freedKeys[table.id]?.contains(key[0]) ?? false { return nil }
         return try access.objects(of: table.id).object(forKey: key[0])
+    }
+
+    private mutating func derivedObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
+        let object = table.derivedID(try travellingKey(table, key))
+        let mapped = zip(key, table.keyColumnIDs).contains { value, column in
+            table.columns[column].reference.map { keys[$0]?[value] != nil } ?? false
+        }
+        if !mapped || tracks[table.id]?[object] != nil { return object }
+        // A key that it refers to has changed hands since, which foreign keys that are off allow: what the row was
+        // before is what the store has under the keys of then.
+        var former: [FieldValue] = key
+        for (place, column) in table.keyColumnIDs.enumerated() {
+            guard let parent = table.columns[column].reference else { continue }
+            if let known = try access.objects(of: parent).object(forKey: key[place]) { former[place] = .reference(known) }
+        }
+        let before = table.derivedID(former)
+        let states = access.objects(of: table.id)
+        if try !states.load(object).shown.hasRow, try states.load(before).shown.hasRow { return before }
+        return object
     }
 
     /// The object that a key refers to: by ON UPDATE CASCADE a row may mention a key before its object has it.
@@ -445,7 +476,12 @@ struct CaptureHistory {
             guard try isNew || access.objects(of: child.id).load(object).shown.hasRow else { continue }
             let track = try self.track(object, child, key: rowKey, isFresh: false)
             if owner == nil {
-                track.detached[column.id] = .reference(former.object)
+                if track.key != rowKey {
+                    // The object has a row under the new key already; this one is nobody's.
+                    if let refusal = try RowWriter(child, access).delete(key: rowKey) { throw refusal }
+                } else {
+                    track.detached[column.id] = .reference(former.object)
+                }
                 continue
             }
             var old = try RowReader(child, connection).read(rowKey) ?? [:]
@@ -492,7 +528,7 @@ struct CaptureHistory {
             row[column] = last.former
             cleared[column] = last.former
             if track.insertedAt != nil { continue }
-            track.changed[column] = notes.count > 1 ? notes[notes.count - 2].time : nil
+            track.changed[column] = track.changedBefore[column]
         }
         return cleared
     }

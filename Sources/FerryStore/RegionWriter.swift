@@ -71,6 +71,12 @@ struct RegionWriter {
             throw FerryError(
                 .database, "A row of \(object.table.name) cannot be removed: \(refusal.message). A trigger forbids it.")
         }
+        guard object.table.isMapped, let key = object.state.key.first else { return }
+        // Its key is free for others from now on.
+        object.state.kept.key = key
+        object.state.key = []
+        object.state.shown = .none
+        try access.objects(of: object.table.id).save(object.state)
     }
 
     private func assignKey(_ object: RegionObject) throws {
@@ -152,7 +158,7 @@ struct RegionWriter {
         } else {
             if object.row != nil {
                 state.kept.fields = object.values
-                if object.table.isMapped { state.kept.key = state.key.first }
+                if object.table.isMapped, let key = state.key.first { state.kept.key = key }
             }
             // What is only referred to keeps the key by which it is.
             if state.registers.newest != nil { state.key = [] }

@@ -72,6 +72,7 @@ struct Registry: Sendable {
         table.keyColumns = local.primaryKey
         table.isAutoincrement = local.isAutoincrement
         table.isWithoutRowID = local.isWithoutRowID
+        table.generatedColumns = local.columns.filter(\.isGenerated).map(\.name)
         for index in table.columns.indices {
             guard let column = local.column(table.columns[index].name), !column.isGenerated,
                 !table.isMapped || !equalNames(column.name, local.primaryKey[0])
@@ -89,13 +90,15 @@ struct Registry: Sendable {
             {
                 return nil
             }
-            return TrackedUniqueIndex(
+            var tracked = TrackedUniqueIndex(
                 name: index.name,
                 terms: index.terms.map { term in
                     TrackedUniqueIndex.Term(
                         column: term.column.flatMap { table.columnID($0) },
                         expression: term.expression ?? term.column.map(quoted), collation: term.collation)
                 }, condition: index.condition)
+            tracked.isOpaque = tracked.needsEvaluation && !table.generatedColumns.isEmpty
+            return tracked
         }
     }
 

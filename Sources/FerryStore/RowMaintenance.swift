@@ -83,6 +83,13 @@ struct SeedFinder {
                     table.foreignKeys[place].columns.contains { object.columns.contains($0) }
                 }
                 if !places.isEmpty, try !targets.areThere(table, key: object.key, through: places) { add(token) }
+                for incoming in table.incoming {
+                    let child = access.registry[incoming.table]
+                    let key = child.foreignKeys[incoming.foreignKey]
+                    guard case .unique(let offered) = key.target, offered.contains(where: object.columns.contains)
+                    else { continue }
+                    for orphan in try orphans(child, key, table, offered) { add(orphan) }
+                }
             }
             // Where exceptional objects exist near by, what was let go may concern them.
             if !exceptions.isEmpty, concernsOthers(object, table) {
@@ -99,6 +106,29 @@ struct SeedFinder {
             }
         }
         return seeds
+    }
+
+    /// Rows that refer to values that no row offers any more; who offered them before, nothing tells. Values under a
+    /// UNIQUE key that others refer to change seldom.
+    private func orphans(
+        _ child: TrackedTable, _ key: TrackedForeignKey, _ parent: TrackedTable, _ offered: [Int]
+    ) throws -> [RowToken] {
+        let names = key.columns.map { "child.\(quoted(child.columns[$0].name))" }
+        let present = names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        let equal = zip(names, offered).map { "parent.\(quoted(parent.columns[$1].name)) = \($0)" }
+        let rows = try connection.rows(
+            """
+            SELECT \(child.keyList) FROM \(quoted(child.name)) AS child WHERE \(present) AND NOT EXISTS (
+            SELECT 1 FROM \(quoted(parent.name)) AS parent WHERE \(equal.joined(separator: " AND ")))
+            """)
+        let travelling = Travelling(access)
+        return try rows.compactMap { row -> RowToken? in
+            if child.isMapped {
+                return try access.objects(of: child.id).object(forKey: row[0]).map { RowToken(table: child.id, id: $0) }
+            }
+            let values = try zip(row, child.keyColumnIDs).map { try travelling.value($0, child.columns[$1]) }
+            return RowToken(table: child.id, id: child.derivedID(values))
+        }
     }
 
     private func exceptionalTables() throws -> Set<Int> {

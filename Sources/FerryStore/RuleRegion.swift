@@ -260,6 +260,7 @@ final class RuleRegion {
     private func localTerms(
         _ table: TrackedTable, _ index: TrackedUniqueIndex, _ values: FieldValues
     ) throws -> [FieldValue]? {
+        if index.isOpaque { return nil }
         var local: FieldValues = [:]
         for column in table.localColumns {
             guard let value = try localValue(values[column.id] ?? .null, column) else {

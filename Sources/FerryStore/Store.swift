@@ -122,7 +122,10 @@ public final class Store: Sendable {
                 let work = Swift.Result {
                     try database.inTransaction(.immediate) {
                         let made = try body(connection)
-                        for table in made.changedTables { try database.notifyChanges(in: Table(table)) }
+                        // GRDB cannot name a table with a quote in its name, so nobody can observe it either.
+                        for table in made.changedTables where !table.contains("\"") {
+                            try database.notifyChanges(in: Table(table))
+                        }
                         outcome = made
                         return .commit
                     }

@@ -27,6 +27,9 @@ final class TableMerge {
     /// Objects that died and still have their rows.
     private(set) var deletions: [TouchedObject] = []
 
+    /// Objects of a mapped table that the batch deletes.
+    private var dying: Set<ObjectID> = []
+
     private struct Entry {
         var object: ObjectID
         var time: HybridTime
@@ -69,6 +72,7 @@ final class TableMerge {
         for (part, content) in parts.enumerated() {
             for (index, operation) in content.changes.operations.enumerated() {
                 entries.append(Entry(object: operation.object, time: operation.time, part: part, operation: index))
+                if operation.kind == .delete, table.isMapped { dying.insert(operation.object) }
             }
         }
         entries.sort { left, right in
@@ -297,8 +301,15 @@ final class TableMerge {
     }
 
     /// An object that rows referred to before it came has a key already.
+    /// - Returns: `nil` where the key is to be had later, or never.
     private func keyForInsertion(_ state: ObjectState) throws -> FieldValue? {
         if let reserved = state.key.first { return reserved }
+        // A key that this batch sets free is free once the rows are gone.
+        if !dying.isEmpty, let wish = state.kept.key, let holder = try objects.object(forKey: wish),
+            dying.contains(holder)
+        {
+            return nil
+        }
         return try writer.allocateKey(wish: state.kept.key)
     }
 

@@ -24,6 +24,8 @@ final class TrackedTable: @unchecked Sendable {
     var incoming: [IncomingKey] = []
     var isAutoincrement = false
     var isWithoutRowID = false
+    /// Generated columns, which never travel.
+    var generatedColumns: [String] = []
 
     init(id: Int, name: String, identity: TableIdentity, isLocal: Bool, columns: [TrackedColumn], keyColumns: [String])
     {
@@ -117,6 +119,10 @@ struct TrackedUniqueIndex: Sendable {
         var expression: String?
         var collation: String
     }
+
+    /// Whether it may depend on generated columns, which only a row of the table itself has: then the rules cannot see
+    /// what it claims, and what SQLite refuses is hidden.
+    var isOpaque = false
 
     /// Whether values must be computed by SQLite: a partial index or one on expressions.
     var needsEvaluation: Bool { condition != nil || terms.contains { $0.column == nil } }
