@@ -9,7 +9,6 @@ import GRDB
 // The first device says so and makes the shared folder; the others join it.
 // Type a note and it is saved; `done 3` ticks one off; an empty line ends. What other devices write appears at once.
 
-setvbuf(stdout, nil, _IOLBF, 0)
 guard [4, 5].contains(CommandLine.arguments.count) else {
     print("usage: Notes <database> <shared folder> <name of this device> [first]")
     exit(64)
@@ -42,11 +41,10 @@ do {
 
     while let line = readLine(), !line.isEmpty {
         if line.hasPrefix("done "), let id = Int64(line.dropFirst(5)) {
-            try await pool.write { try $0.execute(sql: "UPDATE note SET is_done = 1 WHERE id = ?", arguments: [id]) }
+            try pool.write { try $0.execute(sql: "UPDATE note SET is_done = 1 WHERE id = ?", arguments: [id]) }
         } else {
-            let note = Note(text: line)
-            try await pool.write { database in
-                var note = note
+            try pool.write { database in
+                var note = Note(text: line)
                 try note.insert(database)
             }
         }
