@@ -27,6 +27,11 @@ public struct HybridTime: Hashable, Comparable, Sendable {
     @inlinable
     public static func < (left: HybridTime, right: HybridTime) -> Bool { left.rawValue < right.rawValue }
 
+    /// The time of what was there before a database joined a container: earlier than anything written since, so that it
+    /// fills gaps and overwrites nothing.
+    public static let unknown = HybridTime(milliseconds: 1)
+    /// Whether it says when something was written.
+    public var isKnown: Bool { self > .unknown }
     /// Earlier than every time that a device assigns.
     public static let zero = HybridTime(rawValue: 0)
     /// The last time that is admitted from a peer, in the year 6425.

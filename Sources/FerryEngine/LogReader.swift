@@ -64,7 +64,7 @@ struct LogReader {
     ) throws {
         var next = position + 1
         var previous = known
-        var files: [SegmentFile]?
+        var files: ArraySlice<SegmentFile>?
         while operations < Self.maximumOperations {
             if let head, head.position.sequence < next, !isThorough { return }
             var found: (SegmentHeader, [Changeset])?
@@ -73,9 +73,11 @@ struct LogReader {
                 found = try readFirst([SegmentFile(named)], peer, next, &batch)
             }
             if found == nil {
-                let listed = try files ?? container.segmentFiles(of: peer, after: position)
+                // Those behind are dropped, so that reading a long log looks at each file once.
+                let listed = try (files ?? container.segmentFiles(of: peer, after: position)[...])
+                    .drop { $0.name.last < next }
                 files = listed
-                let candidates = listed.filter { $0.name.first <= next && next <= $0.name.last }
+                let candidates = listed.prefix { $0.name.first <= next }.filter { next <= $0.name.last }
                     .sorted { !$0.isCopy && $1.isCopy || ($0.isCopy == $1.isCopy && $0.name.last > $1.name.last) }
                 if candidates.isEmpty { return noteGap(peer, next, head, listed, &batch) }
                 found = try readFirst(candidates, peer, next, &batch)
@@ -124,7 +126,7 @@ struct LogReader {
     }
 
     private func noteGap(
-        _ peer: DeviceID, _ next: UInt64, _ head: Head?, _ files: [SegmentFile], _ batch: inout Batch
+        _ peer: DeviceID, _ next: UInt64, _ head: Head?, _ files: ArraySlice<SegmentFile>, _ batch: inout Batch
     ) {
         let announced = max(head?.position.sequence ?? 0, files.map(\.name.last).max() ?? 0)
         if announced >= next {

@@ -82,10 +82,7 @@ public final class Replica: Sendable {
     private func refuseIfForked(_ container: Container) throws {
         // A head that cannot be read says nothing; it is written anew after this.
         guard let head = try? container.readHead(of: identity.device) else { return }
-        let own = try store.versionVector()[identity.device]
-        let checksum = try store.knownChecksums()[identity.device]
-        let isSame = head.position.sequence < own.sequence || head.lastSegmentChecksum == checksum ?? Checksum(high: 0, low: 0)
-        if head.position.sequence <= own.sequence && isSame { return }
+        if try store.publishedSegments(include: head.position.sequence, head.lastSegmentChecksum) { return }
         throw FerryError(
             .deviceForked,
             "The container holds more of this device's changes than the database remembers: the database was restored "

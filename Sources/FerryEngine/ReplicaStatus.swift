@@ -67,8 +67,14 @@ extension Replica {
         for device in try container.devices() {
             var found: [LoggedChange] = []
             for name in try container.segments(of: device).reversed() where found.count < limit {
-                guard let bytes = try container.readSegment(name, of: device) else { continue }
-                let (_, changesets) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
+                let changesets: [Changeset]
+                do {
+                    guard let bytes = try container.readSegment(name, of: device) else { continue }
+                    changesets = try SegmentDecoder.decode(bytes, container: container.id, device: device).1
+                } catch let error as FerryError where error.code == .damagedFile || error.code == .formatTooNew {
+                    // What can be read is told; `sync` and `status` tell what cannot.
+                    continue
+                }
                 for changeset in changesets { found += LoggedChange.all(in: changeset, table: table) }
             }
             found.sort { $0.time > $1.time }
@@ -77,7 +83,7 @@ extension Replica {
         changes.sort { $0.time != $1.time ? $0.time > $1.time : $0.object < $1.object }
         return try changes.prefix(limit).map { change in
             LogEntry(
-                timeMilliseconds: change.time.milliseconds, device: names[change.device] ?? change.device.description,
+                timeMilliseconds: change.time.isKnown ? change.time.milliseconds : nil, device: names[change.device] ?? change.device.description,
                 sequence: change.sequence, table: change.table,
                 key: try store.keyText(table: change.table, object: change.object) ?? change.object.description,
                 operation: change.kind.name, columns: change.columns)

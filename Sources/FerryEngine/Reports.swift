@@ -148,8 +148,9 @@ public struct JoinReport: Codable, Equatable, Sendable {
 
 /// One change of one object, for `log`.
 public struct LogEntry: Codable, Equatable, Sendable {
-    /// When it was made, in milliseconds since the Unix epoch, by the clock of the device that made it.
-    public var timeMilliseconds: Int64
+    /// When it was made, in milliseconds since the Unix epoch, by the clock of the device that made it; `nil` for rows
+    /// that were there before their database joined.
+    public var timeMilliseconds: Int64?
     /// The name of the device that made it.
     public var device: String
     /// The number of its changeset in that device's log.

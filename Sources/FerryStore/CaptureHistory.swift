@@ -104,7 +104,7 @@ struct CaptureHistory {
             }
             let time: HybridTime
             if row.isNull(4) {
-                time = Self.unknownTime
+                time = .unknown
             } else {
                 let captured = Int64(((row.double(4) - 2_440_587.5) * 86_400_000).rounded())
                 time = clock.advance(toMilliseconds: access.clock.milliseconds(captured: captured))
@@ -122,10 +122,6 @@ struct CaptureHistory {
             for (object, examination) in objects { try settle(object, examination, registry[number], &clock) }
         }
     }
-
-    /// The time of rows that were there before the database joined a container: earlier than anything written since,
-    /// so that they fill gaps and overwrite nothing.
-    static let unknownTime = HybridTime(milliseconds: 1)
 
     private mutating func take(_ note: Note, _ clock: inout HybridClock) throws {
         let table = note.table

@@ -22,19 +22,19 @@ struct ChangeCapture {
         var time: HybridTime
         /// What the rules may have to look at.
         var touched: [TouchedObject]
-        /// Whether more notes wait.
-        var hasMore: Bool
         /// Rows with a NULL in their key, which cannot be identified and stay behind.
         var rowsWithoutKey: Int
     }
 
     /// Takes the oldest notes.
-    /// - Parameter clock: advanced past every time that is assigned.
+    /// - Parameters:
+    ///   - limit: the most notes.
+    ///   - clock: advanced past every time that is assigned.
     /// - Returns: `nil` where nothing is noted.
-    func takePendingChanges(_ clock: inout HybridClock) throws -> Result? {
+    func takePendingChanges(upTo limit: Int = maximumNotes, _ clock: inout HybridClock) throws -> Result? {
         let last = try connection.firstValue(
             "SELECT max(sequence) FROM (SELECT sequence FROM ferry_pending ORDER BY sequence LIMIT ?)",
-            .integer(Int64(Self.maximumNotes)))
+            .integer(Int64(limit)))
         guard case .integer(let end)? = last else { return nil }
         // Later than everything that was packed before, even within one millisecond.
         _ = clock.tick()
@@ -45,10 +45,8 @@ struct ChangeCapture {
             try connection.execute("DELETE FROM \(table.oldRowsTable) WHERE sequence <= ?", .integer(end))
         }
         try connection.execute("DELETE FROM ferry_pending WHERE sequence <= ?", .integer(end))
-        let hasMore = try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0
         return Result(
-            tables: result.tables, time: clock.now, touched: result.touched, hasMore: hasMore,
-            rowsWithoutKey: history.rowsWithoutKey)
+            tables: result.tables, time: clock.now, touched: result.touched, rowsWithoutKey: history.rowsWithoutKey)
     }
 }
 

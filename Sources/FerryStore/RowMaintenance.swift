@@ -236,7 +236,9 @@ struct ChildLookup {
         let names = key.columns.map { quoted(child.columns[$0].name) }
         let count = asked[child.id]?[place] ?? 0
         asked[child.id, default: [:]][place] = count + 1
-        if try count >= Self.patience && !hasIndex(child, place, key) {
+        // Under another collation than BINARY equal keys may have different bytes: those SQLite compares.
+        let isBinary = key.columns.allSatisfy { child.columns[$0].collation == "BINARY" }
+        if try count >= Self.patience && isBinary && !hasIndex(child, place, key) {
             var all: Set<[FieldValue]> = []
             for row in try connection.rows(
                 "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))")

@@ -77,7 +77,7 @@ struct OldRowRevival {
             WHERE inserted = ?1 AND inserted_by = ?2 AND deleted IS NOT NULL AND shown = 0
             """,
             [
-                .integer(Int64(bitPattern: CaptureHistory.unknownTime.rawValue)),
+                .integer(Int64(bitPattern: HybridTime.unknown.rawValue)),
                 .integer(Int64(try access.devices.number(of: access.device))),
             ]
         ) { if let id: ObjectID = $0.id(0) { lost.append(id) } }

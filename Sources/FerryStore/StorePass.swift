@@ -31,7 +31,7 @@ extension Store {
     public func pass(
         replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], seal: SegmentSealer
     ) throws -> PassOutcome {
-        for changeset in incoming { try enter(tablesOf: changeset) }
+        try enter(tablesOf: incoming)
         return try access { access in
             var outcome = PassOutcome()
             var clock = try access.hybridClock()
@@ -60,29 +60,46 @@ extension Store {
         _ access: StoreAccess, _ clock: inout HybridClock, _ outcome: inout PassOutcome, _ seal: SegmentSealer,
         _ tables: inout Set<Int>
     ) throws {
-        var hasMore = true
-        while hasMore {
-            let captured = try ChangeCapture(access).takePendingChanges(&clock)
-            hasMore = captured?.hasMore ?? false
-            outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
-            let isSchemaNews = try access.meta.integer(.schemaUnsent) == 1
-            let changes = captured?.tables ?? []
-            if !changes.isEmpty || isSchemaNews {
-                let schema =
-                    isSchemaNews
-                    ? try SchemaRecorder(connection: access.connection).record(
-                        access.registry.parentsFirst.filter(\.isLocal).map {
-                            TrackedTableRecord(name: $0.name, identity: $0.identity)
-                        }) : nil
-                try stage(changes, schema: schema, time: captured?.time ?? clock.tick(), access, seal, &outcome)
-                try access.meta.set(.schemaUnsent, 0)
-            }
-            // A key that changed hands is no operation, and yet it may leave rows behind that refer to it.
-            if let captured {
-                try settle(captured.touched, access)
-                tables.formUnion(captured.touched.map(\.table))
+        var limit = ChangeCapture.maximumNotes
+        while true {
+            let before = (clock: clock, outcome: outcome)
+            do {
+                let touched = try access.connection.savepoint {
+                    try packOnce(access, upTo: limit, &clock, &outcome, seal)
+                }
+                guard let touched else { return }
+                // A key that changed hands is no operation, and yet it may leave rows behind that refer to it.
+                try settle(touched, access)
+                tables.formUnion(touched.map(\.table))
+            } catch let error as FerryError where error.code == .limitExceeded && limit > 1 {
+                // Too much for one segment: again in smaller parts.
+                (clock, outcome) = before
+                limit = max(limit / 4, 1)
             }
         }
+    }
+
+    /// Packs one changeset.
+    /// - Returns: what the rules may have to look at; `nil` where nothing was left to pack.
+    private func packOnce(
+        _ access: StoreAccess, upTo limit: Int, _ clock: inout HybridClock, _ outcome: inout PassOutcome,
+        _ seal: SegmentSealer
+    ) throws -> [TouchedObject]? {
+        let captured = try ChangeCapture(access).takePendingChanges(upTo: limit, &clock)
+        outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
+        let isSchemaNews = try access.meta.integer(.schemaUnsent) == 1
+        let changes = captured?.tables ?? []
+        if !changes.isEmpty || isSchemaNews {
+            let schema =
+                isSchemaNews
+                ? try SchemaRecorder(connection: access.connection).record(
+                    access.registry.parentsFirst.filter(\.isLocal).map {
+                        TrackedTableRecord(name: $0.name, identity: $0.identity)
+                    }) : nil
+            try stage(changes, schema: schema, time: captured?.time ?? clock.tick(), access, seal, &outcome)
+            try access.meta.set(.schemaUnsent, 0)
+        }
+        return captured?.touched
     }
 
     private func settle(_ touched: [TouchedObject], _ access: StoreAccess) throws {
@@ -138,40 +155,53 @@ extension Store {
         }
     }
 
-    /// Enters tables and columns of a peer that the registry has not heard of, in a transaction of their own.
-    private func enter(tablesOf changeset: Changeset) throws {
-        let isNews = try read { connection -> Bool in
+    /// Enters tables and columns of peers that the registry has not heard of, in a transaction of their own.
+    private func enter(tablesOf changesets: [Changeset]) throws {
+        // Many changesets name the same few tables with the same columns: each is looked up once.
+        var layouts: [TableLayout: Changeset] = [:]
+        for changeset in changesets {
             for changes in changeset.tables {
-                guard
-                    case .integer(let number)? = try connection.firstValue(
-                        "SELECT number FROM ferry_table WHERE name = ?", .text(changes.name))
-                else { return true }
-                try checkIdentity(changes, changeset, connection)
-                for column in changes.columns {
-                    let known = try connection.count(
-                        "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ?", .integer(number),
-                        .text(column))
-                    if known == 0 { return true }
-                }
+                let layout = TableLayout(name: changes.name, identity: changes.identity, columns: changes.columns)
+                if layouts[layout] == nil { layouts[layout] = changeset }
             }
-            return false
         }
-        if !isNews { return }
+        let news = try read { connection in
+            try layouts.filter { layout, changeset in try isNews(layout, changeset, connection) }
+        }
+        if news.isEmpty { return }
         try writeAsFerry { connection in
-            for changes in changeset.tables {
-                if SchemaReader.isOwn(changes.name) || changes.name.lowercased().hasPrefix("sqlite_") {
+            for (layout, changeset) in news {
+                if SchemaReader.isOwn(layout.name) || foldedName(layout.name).hasPrefix("sqlite_") {
                     throw FerryError(
-                        .damagedFile, "A changeset names the table \(changes.name), which cannot travel.",
+                        .damagedFile, "A changeset names the table \(layout.name), which cannot travel.",
                         device: changeset.device, sequence: changeset.sequence)
                 }
-                try Registry.register(changes.name, changes.identity, columns: changes.columns, in: connection)
+                try Registry.register(layout.name, layout.identity, columns: layout.columns, in: connection)
             }
             return ((), [])
         }
     }
 
+    private struct TableLayout: Hashable {
+        var name: String
+        var identity: TableIdentity
+        var columns: [String]
+    }
+
+    private func isNews(_ layout: TableLayout, _ changeset: Changeset, _ connection: SQLConnection) throws -> Bool {
+        guard
+            case .integer(let number)? = try connection.firstValue(
+                "SELECT number FROM ferry_table WHERE name = ?", .text(layout.name))
+        else { return true }
+        try checkIdentity(layout, changeset, connection)
+        return try layout.columns.contains { column in
+            try connection.count(
+                "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ?", .integer(number), .text(column)) == 0
+        }
+    }
+
     /// Objects of a table can only be matched where both devices identify them the same way.
-    private func checkIdentity(_ changes: TableChanges, _ changeset: Changeset, _ connection: SQLConnection) throws {
+    private func checkIdentity(_ changes: TableLayout, _ changeset: Changeset, _ connection: SQLConnection) throws {
         guard
             case .text(let bytes)? = try connection.firstValue(
                 "SELECT identity FROM ferry_table WHERE name = ?", .text(changes.name))
@@ -192,6 +222,29 @@ extension Store {
                 if let id: DeviceID = row.id(0), let checksum: Checksum = row.id(1) { checksums[id] = checksum }
             }
             return checksums
+        }
+    }
+
+    /// Whether a head that tells of the log up to `sequence`, the last segment's checksum being `checksum`, can be this
+    /// store's own. It cannot where the store has not published that far, or published something else there.
+    public func publishedSegments(include sequence: UInt64, _ checksum: Checksum) throws -> Bool {
+        try read { connection in
+            // Published, and not forgotten yet: what a crash between the two leaves behind.
+            if let waiting = try connection.firstValue(
+                "SELECT checksum FROM ferry_outbox WHERE last = ?", .integer(Int64(sequence)))
+            {
+                return waiting == .blob(checksum.bytes[...])
+            }
+            let row = try connection.rows(
+                """
+                SELECT sequence, checksum, (SELECT min(first) FROM ferry_outbox) FROM ferry_device
+                WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')
+                """
+            ).first
+            guard case .integer(let last)? = row?[0] else { return true }
+            if case .integer(let first)? = row?[2] { return Int64(sequence) < first }
+            guard Int64(sequence) == last, case .blob(let known)? = row?[1] else { return Int64(sequence) <= last }
+            return known == checksum.bytes[...]
         }
     }
 
