@@ -40,7 +40,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "FerryKeyValue", dependencies: ["FerryCore", "FerryStore", "FerryEngine"], swiftSettings: strict),
+            name: "FerryKeyValue", dependencies: ["FerryCore", "FerryContainer", "FerryStore", "FerryEngine"],
+            swiftSettings: strict),
         .target(
             name: "Ferry",
             dependencies: ["FerryCore", "FerryStore", "FerryEngine", "FerryKeyValue"], swiftSettings: strict),
@@ -66,10 +67,14 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "FerryEngineTests",
-            dependencies: ["FerryEngine", "FerryStore", "FerryContainer", "FerryLog", "FerryCore"],
+            dependencies: [
+                "FerryEngine", "FerryStore", "FerryContainer", "FerryLog", "FerryCore",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .testTarget(
-            name: "FerryKeyValueTests", dependencies: ["FerryKeyValue", "FerryEngine", "FerryStore", "FerryCore"],
+            name: "FerryKeyValueTests",
+            dependencies: ["FerryKeyValue", "FerryEngine", "FerryStore", "FerryContainer", "FerryCore"],
             swiftSettings: strict),
         .testTarget(name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], swiftSettings: strict),
     ]

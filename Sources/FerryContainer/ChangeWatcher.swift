@@ -22,7 +22,8 @@ public protocol ChangeWatching: Sendable {
 
     /// Watches exactly these directories, without those below them. One that is missing is watched once it appears,
     /// from the next wait on. What changed before the call is not told: call it, then look, then wait.
-    func setDirectories(_ paths: [String])
+    /// - Parameter files: paths of which changes are told too, without those of other names beside them.
+    func setDirectories(_ paths: [String], files: [String])
 
     /// Blocks until something changes, somebody wakes it or the time is over; what happened since the last wait counts.
     /// For one thread at a time.
@@ -33,13 +34,45 @@ public protocol ChangeWatching: Sendable {
     func wake()
 }
 
+extension ChangeWatching {
+    /// Watches exactly these directories and no single files.
+    public func setDirectories(_ paths: [String]) { setDirectories(paths, files: []) }
+}
+
+/// What of a directory's changes is told.
+enum WatchInterest: Equatable, Sendable {
+    case everything
+    case names(Set<String>)
+
+    /// The interests of a call of `setDirectories`, by directory.
+    static func all(directories: [String], files: [String]) -> [String: WatchInterest] {
+        var interests: [String: WatchInterest] = [:]
+        for file in files {
+            guard let slash = file.lastIndex(of: "/") else { continue }
+            let directory = slash == file.startIndex ? "/" : String(file[..<slash])
+            interests[directory] = .names([String(file[file.index(after: slash)...])])
+                .union(interests[directory])
+        }
+        for directory in directories { interests[directory] = .everything }
+        return interests
+    }
+
+    func union(_ other: WatchInterest?) -> WatchInterest {
+        switch (self, other) {
+        case (.names(let names), .names(let others)): .names(names.union(others))
+        case (_, nil): self
+        default: .everything
+        }
+    }
+}
+
 /// What tells a `ChangeWatcher` about changes: inotify on Linux. The place for kqueue or FSEvents on Apple's systems.
 protocol ChangeEventSource: Sendable {
     /// A descriptor that poll(2) finds readable when there is something to drain.
     var descriptor: Int32 { get }
-    /// Watches exactly these directories.
+    /// Watches exactly these directories, for what is of interest in them.
     /// - Returns: whether one that was missing has appeared, so that what is in it is news.
-    func update(_ paths: [String]) -> Bool
+    func update(_ interests: [String: WatchInterest]) -> Bool
     /// Takes all events that are there; never blocks.
     /// - Returns: whether any of them is of interest.
     func drain() -> Bool
@@ -53,7 +86,7 @@ public final class ChangeWatcher: ChangeWatching {
     /// A pipe whose reading end is readable once `wake` was called; -1 where the system has no descriptors left.
     private let wakeReader: Int32
     private let wakeWriter: Int32
-    private let paths = Locked<[String]>([])
+    private let interests = Locked<[String: WatchInterest]>([:])
 
     /// Begins without directories.
     public init() {
@@ -79,16 +112,17 @@ public final class ChangeWatcher: ChangeWatching {
 
     public var deliversEvents: Bool { events != nil }
 
-    public func setDirectories(_ paths: [String]) {
-        self.paths.withLock { $0 = paths }
+    public func setDirectories(_ paths: [String], files: [String]) {
+        let interests = WatchInterest.all(directories: paths, files: files)
+        self.interests.withLock { $0 = interests }
         // What is in them now is found by the look that follows.
-        _ = events?.update(paths)
+        _ = events?.update(interests)
     }
 
     public func wait(timeoutMilliseconds: Int) -> WakeReason {
         let start = Self.monotonicMilliseconds()
         // Directories that were missing, or were deleted and made again, may be there now.
-        if let events, events.update(paths.withLock { $0 }) { return .changed }
+        if let events, events.update(interests.withLock { $0 }) { return .changed }
         while true {
             var remaining: Int32 = -1
             if timeoutMilliseconds >= 0 {

@@ -13,6 +13,7 @@ final class InotifySource: ChangeEventSource {
 
     private struct State {
         var watches: [Int32: String] = [:]
+        var interests: [Int32: WatchInterest] = [:]
         var paths: [String: Int32] = [:]
         /// Paths that could not be watched when they were last tried.
         var missing: Set<String> = []
@@ -34,17 +35,21 @@ final class InotifySource: ChangeEventSource {
 
     deinit { close(descriptor) }
 
-    func update(_ paths: [String]) -> Bool {
+    func update(_ interests: [String: WatchInterest]) -> Bool {
         state.withLock { state in
-            let wanted = Set(paths)
-            for (path, watch) in state.paths where !wanted.contains(path) {
+            for (path, watch) in state.paths where interests[path] == nil {
                 inotify_rm_watch(descriptor, watch)
                 state.paths[path] = nil
                 state.watches[watch] = nil
+                state.interests[watch] = nil
             }
-            state.missing.formIntersection(wanted)
+            state.missing.formIntersection(interests.keys)
             var hasAppeared = false
-            for path in wanted where state.paths[path] == nil {
+            for (path, interest) in interests {
+                if let watch = state.paths[path] {
+                    state.interests[watch] = interest
+                    continue
+                }
                 let watch = inotify_add_watch(descriptor, path, Self.mask)
                 // Missing, or the user's limit of watches is reached: tried again at the next wait.
                 guard watch >= 0 else {
@@ -55,6 +60,7 @@ final class InotifySource: ChangeEventSource {
                 // Two paths to one directory share a watch; the last one stands for both.
                 if let other = state.watches[watch] { state.paths[other] = nil }
                 state.paths[path] = watch
+                state.interests[watch] = interest.union(state.interests[watch])
                 state.watches[watch] = path
             }
             return hasAppeared
@@ -82,22 +88,29 @@ final class InotifySource: ChangeEventSource {
         while offset + Self.nameOffset <= buffer.count {
             let event = buffer.load(fromByteOffset: offset, as: inotify_event.self)
             let end = min(offset + Self.nameOffset + Int(event.len), buffer.count)
-            let first = end > offset + Self.nameOffset ? buffer[offset + Self.nameOffset] : 0
+            let name = buffer[min(offset + Self.nameOffset, end)..<end].prefix { $0 != 0 }
             if event.mask & UInt32(IN_IGNORED | IN_MOVE_SELF) != 0 { forget(event.wd, event.mask) }
             // An overflow and changes of the directory itself come without a name. What follows a removed watch is
             // told by the event before.
-            if event.mask & UInt32(IN_IGNORED) == 0, first != UInt8(ascii: "."), first != UInt8(ascii: "~") {
-                isOfInterest = true
-            }
+            if event.mask & UInt32(IN_IGNORED) == 0, isInteresting(name, event.wd) { isOfInterest = true }
             offset = end
         }
         return isOfInterest
+    }
+
+    private func isInteresting(_ name: Slice<UnsafeRawBufferPointer>, _ watch: Int32) -> Bool {
+        guard let first = name.first else { return true }
+        switch state.withLock({ $0.interests[watch] }) {
+        case .names(let names): return names.contains(String(decoding: name, as: UTF8.self))
+        case .everything, nil: return first != UInt8(ascii: ".") && first != UInt8(ascii: "~")
+        }
     }
 
     /// The kernel has dropped a watch, or its directory has another name now: the path is looked for again.
     private func forget(_ watch: Int32, _ mask: UInt32) {
         state.withLock { state in
             if mask & UInt32(IN_MOVE_SELF) != 0 { inotify_rm_watch(descriptor, watch) }
+            state.interests[watch] = nil
             guard let path = state.watches.removeValue(forKey: watch), state.paths[path] == watch else { return }
             state.paths[path] = nil
             state.missing.insert(path)

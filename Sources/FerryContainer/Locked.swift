@@ -5,14 +5,14 @@ import Foundation
 /// `Synchronization.Mutex` would do, were it available on macOS 14 and iOS 17.
 ///
 /// `@unchecked Sendable` because `value` is only touched while `lock` is held, and `withLock` does not let it out.
-final class Locked<Value>: @unchecked Sendable {
+package final class Locked<Value>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value
 
-    init(_ value: Value) { self.value = value }
+    package init(_ value: Value) { self.value = value }
 
     /// Runs `body` with the value; not reentrant. `body` must not return a reference that `Value` holds.
-    func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         lock.lock()
         defer { lock.unlock() }
         return try body(&value)

@@ -41,17 +41,22 @@ public final class Replica: Sendable {
     /// to do.
     ///
     /// - Parameter isThorough: look at every device's files even where its head announces nothing new.
-    /// - Throws: `containerMissing`, `containerEmpty`, `containerMismatch` (local changes are packed all the same and
+    /// - Throws: `notTracked` where the database left its container since the replica was made; `containerMissing`,
+    ///   `containerEmpty`, `containerMismatch` (local changes are packed all the same and
     ///   wait); `busy`; `inputOutput`.
     public func sync(isThorough: Bool = true, progress: ProgressHandler? = nil) throws -> SyncReport {
         try lock.withLock {
             let start = environment.clock.milliseconds()
+            guard try store.identity() == identity else {
+                throw FerryError(
+                    .notTracked, "The database left its container since it was opened. Open it again.", path: store.path)
+            }
             let container: Container
             do {
                 container = try openContainer()
             } catch {
                 // Local changes are safe and ordered even while the folder is away.
-                _ = try store.pass(replaying: [], seal: sealer(for: identity))
+                if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
                 throw error
             }
             try refuseIfForked(container)
@@ -67,7 +72,7 @@ public final class Replica: Sendable {
                 SyncReport.Waiting(
                     device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue)
             }
-            report.hidden = try store.status(counting: false).hidden
+            report.hidden = try store.hiddenCount()
             report.seconds = Double(environment.clock.milliseconds() - start) / 1000
             return report
         }
@@ -121,6 +126,8 @@ public final class Replica: Sendable {
 
     /// Replays a batch in one transaction; where that fails because of one device's log, each device in its own.
     private func replay(_ batch: LogReader.Batch, _ refused: inout [DeviceID: FerryError]) throws -> [PassOutcome] {
+        // Nothing is written where nothing happened, or those who watch the database would never come to rest.
+        if try batch.changesets.isEmpty && !store.needsPass() { return [] }
         let seal = sealer(for: identity)
         do {
             return [try store.pass(replaying: batch.changesets, checksums: batch.checksums, seal: seal)]

@@ -73,19 +73,19 @@ struct AppTriggers {
         let keys = table.keyColumns.indices.map { "k\($0)" }
         let columns = table.localColumns
         let all = (keys + ["present"] + columns.map { "c\($0.id)" }).joined(separator: ", ")
-        let reader = RowReader(table, connection)
-        let writer = RowWriter(table, access)
+        let reader = access.reader(of: table.id)
+        let writer = access.writer(of: table.id)
         let intents = access.intents?.rows[table.id] ?? [:]
         // Ferry's own writes end here; what follows only restores.
         for row in try connection.rows("SELECT \(all) FROM temp.\(Self.before(table))") {
             let key = Array(row[..<keys.count])
-            var expected: [Int: FieldValue]?
+            var expected: FieldValues?
             if row[keys.count] == .integer(1) {
                 expected = [:]
                 for (index, column) in columns.enumerated() { expected?[column.id] = row[keys.count + 1 + index] }
             }
             switch intents[key] {
-            case .write(let values, let isNew): expected = (isNew ? [:] : expected ?? [:]).merging(values) { $1 }
+            case .write(let values, let isNew): expected = (isNew ? [:] : expected ?? [:]).overlaid(with: values)
             case .delete: expected = nil
             case nil: break
             }
@@ -94,7 +94,7 @@ struct AppTriggers {
     }
 
     private func restore(
-        _ key: [FieldValue], _ expected: [Int: FieldValue]?, _ present: [Int: FieldValue]?, _ table: TrackedTable,
+        _ key: [FieldValue], _ expected: FieldValues?, _ present: FieldValues?, _ table: TrackedTable,
         _ writer: RowWriter
     ) throws {
         var refusal: RowWriter.Refusal?
@@ -131,7 +131,7 @@ struct AppTriggers {
 struct RowIntents {
     enum Intent {
         /// Values by column; of a new row, or onto the present one.
-        case write([Int: FieldValue], isNew: Bool)
+        case write(FieldValues, isNew: Bool)
         case delete
     }
 
@@ -140,7 +140,7 @@ struct RowIntents {
     mutating func write(
         _ table: Int, _ key: [FieldValue], _ values: [(column: Int, value: FieldValue)], isNew: Bool
     ) {
-        var all: [Int: FieldValue] = [:]
+        var all: FieldValues = [:]
         var wasNew = isNew
         if !isNew, case .write(let known, let isNew)? = rows[table]?[key] {
             all = known

@@ -73,7 +73,9 @@ extension TrackedTable {
         case .text(let bytes) where bytes.count == 36 && column.affinity == .text:
             // Only one spelling may stand for the ID: in capitals it is another key, unless the collation folds case.
             guard let id = ObjectID(String(decoding: bytes, as: UTF8.self)) else { return nil }
-            let spelling = column.collation == "NOCASE" ? foldedName(String(decoding: bytes, as: UTF8.self))
+            let spelling =
+                column.collation == "NOCASE"
+                ? foldedName(String(decoding: bytes, as: UTF8.self))
                 : String(decoding: bytes, as: UTF8.self)
             return spelling == id.description ? id : nil
         case .reference(let object): return object

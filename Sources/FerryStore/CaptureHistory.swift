@@ -22,7 +22,7 @@ struct CaptureHistory {
         var changedBefore: [Int: HybridTime] = [:]
         var references: [ReferenceNote] = []
         /// Columns whose row refers by a key that the object referred to has no more, and that object.
-        var detached: [Int: FieldValue] = [:]
+        var detached: FieldValues = [:]
         var isDeleted = false
         var lastTime = HybridTime.zero
 
@@ -114,7 +114,9 @@ struct CaptureHistory {
                     sequence: row.integer(0), table: table, event: event, mask: row.integer(3), time: time,
                     value: row.value(5), key: key))
         }
-        for note in notes where note.event == .rekey { upcomingKeys[note.table.id, default: [:]][note.key[0]] = note.value }
+        for note in notes where note.event == .rekey {
+            upcomingKeys[note.table.id, default: [:]][note.key[0]] = note.value
+        }
         for note in notes { try take(note, &clock) }
         for (number, objects) in examined {
             for (object, examination) in objects { try settle(object, examination, registry[number], &clock) }
@@ -165,7 +167,8 @@ struct CaptureHistory {
             let column = Int(note.mask)
             guard column < table.columns.count else { return }
             track.references.append(
-                ReferenceNote(column: column, time: note.time, former: try travelling(note.value, table.columns[column])))
+                ReferenceNote(
+                    column: column, time: note.time, former: try travelling(note.value, table.columns[column])))
         case .rekey:
             guard let object = try self.object(table, [note.value]) else { return }
             try displaceHolder(of: note.key, table, unlessIts: object, &clock)
@@ -202,7 +205,7 @@ struct CaptureHistory {
     ) throws {
         let track = try self.track(object, table, key: key, isFresh: false)
         if track.isDeleted { return }
-        var old = try RowReader(table, connection).readOld(oldRow) ?? [:]
+        var old = try access.reader(of: table.id).readOld(oldRow) ?? [:]
         for column in table.columns where column.reference != nil {
             if let value = old[column.id] { old[column.id] = try travelling(value, column) }
         }
@@ -232,14 +235,14 @@ struct CaptureHistory {
     }
 
     /// The operations that a track amounts to so far, with the values of `row`.
-    private func operations(of track: Track, row: [Int: FieldValue]) -> [CapturedOperation] {
+    private func operations(of track: Track, row: FieldValues) -> [CapturedOperation] {
         if let inserted = track.insertedAt {
             let time = track.changed.values.reduce(inserted, max)
             return [CapturedOperation(kind: .insert, time: time, values: row, oldRow: nil)]
         }
         let byTime = Dictionary(grouping: track.changed.keys) { track.changed[$0] ?? .zero }
         return byTime.keys.sorted().map { time in
-            var values: [Int: FieldValue] = [:]
+            var values: FieldValues = [:]
             for column in byTime[time] ?? [] where row[column] != nil { values[column] = row[column] }
             return CapturedOperation(kind: .update, time: time, values: values, oldRow: nil)
         }
@@ -251,7 +254,7 @@ struct CaptureHistory {
     ) throws {
         if tracks[table.id]?[object]?.isDeleted ?? false { return }
         let key = tracks[table.id]?[object]?.key ?? examination.key
-        let isThere = try RowReader(table, connection).read(key) != nil
+        let isThere = try access.reader(of: table.id).read(key) != nil
         let isItsOwn = try !table.isMapped || self.object(table, key) == object
         if isThere && isItsOwn { return }
         try delete(object, table, key, at: examination.time, oldRow: examination.sequence, &clock)
@@ -351,8 +354,8 @@ struct CaptureHistory {
     private mutating func displaceHolder(
         of key: [FieldValue], _ table: TrackedTable, unlessIts object: ObjectID?, _ clock: inout HybridClock
     ) throws {
-        guard let holder = try self.object(table, key), holder != object,
-            let examination = examined[table.id]?[holder]
+        guard let suspects = examined[table.id], !suspects.isEmpty, let holder = try self.object(table, key),
+            holder != object, let examination = suspects[holder]
         else { return }
         try delete(holder, table, key, at: examination.time, oldRow: examination.sequence, &clock)
         examined[table.id]?[holder] = nil
@@ -361,7 +364,7 @@ struct CaptureHistory {
     private mutating func newObject(
         _ table: TrackedTable, _ key: [FieldValue]
     ) throws -> (id: ObjectID, isFresh: Bool) {
-        if case .declared(let names) = table.identity, let row = try RowReader(table, connection).read(key) {
+        if case .declared(let names) = table.identity, let row = try access.reader(of: table.id).read(key) {
             let values = try names.map { name -> FieldValue in
                 guard let column = table.columnID(name), let value = row[column] else { return .null }
                 return try travelling(value, table.columns[column])
@@ -371,7 +374,9 @@ struct CaptureHistory {
                 let track = tracks[table.id]?[candidate]
                 if let track, !track.isDeleted { continue }
                 let state = try access.objects(of: table.id).load(candidate)
-                if track == nil, state.shown.hasRow || (state.registers.inserted == nil && !state.key.isEmpty) { continue }
+                if track == nil, state.shown.hasRow || (state.registers.inserted == nil && !state.key.isEmpty) {
+                    continue
+                }
                 return (candidate, false)
             }
         }
@@ -391,10 +396,10 @@ struct CaptureHistory {
             guard let objects = tracks[table.id], !objects.isEmpty else { continue }
             try saveReservations()
             var writer = CapturedWriter(access, table)
-            let reader = RowReader(table, connection)
+            let reader = access.reader(of: table.id)
             for track in objects.values.sorted(by: { $0.object < $1.object }) {
                 var operations = track.done
-                var cleared: [Int: FieldValue] = [:]
+                var cleared: FieldValues = [:]
                 var hasRow = false
                 if !track.isDeleted {
                     if var row = try reader.read(track.key) {
@@ -402,8 +407,8 @@ struct CaptureHistory {
                         for column in table.columns where column.reference != nil && track.detached[column.id] == nil {
                             if let value = row[column.id] { row[column.id] = try travelling(value, column) }
                         }
-                        row.merge(track.detached) { $1 }
-                        cleared = clearedReferences(track, table, &row).merging(track.detached) { $1 }
+                        row = row.overlaid(with: track.detached)
+                        cleared = clearedReferences(track, table, &row).overlaid(with: track.detached)
                         operations += self.operations(of: track, row: row)
                     } else {
                         let time = self.time(for: track, track.lastTime, togglesLife: true, &clock)
@@ -411,7 +416,8 @@ struct CaptureHistory {
                     }
                 }
                 let outcome = try writer.write(
-                    track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key, operations,
+                    track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
+                    operations,
                     cleared: cleared, &clock)
                 if let outcome { touched.append(outcome) }
             }
@@ -426,11 +432,11 @@ struct CaptureHistory {
     /// decide what they show.
     private mutating func followKeys(_ clock: inout HybridClock) throws {
         var lookup = ChildLookup(access)
-        for table in registry.parentsFirst where table.isMapped {
+        for table in registry.parentsFirst where table.isMapped && !table.incoming.isEmpty {
             for track in (tracks[table.id] ?? [:]).values.sorted(by: { $0.object < $1.object }) where !track.isFresh {
                 let state = try access.objects(of: table.id).load(track.object)
                 guard state.isStored, let key = state.key.first, track.isDeleted || track.key[0] != key,
-                    try lookup.hasChildren(table, formerKey: [key])
+                    try lookup.hasChildren(table, key: [key])
                 else { continue }
                 let owner = keys[table.id]?[key].flatMap { $0.isGone || $0.object == track.object ? nil : $0.object }
                 for child in registry.parentsFirst where child.isLocal {
@@ -511,9 +517,9 @@ struct CaptureHistory {
     /// what the state holds.
     /// - Returns: the columns whose row shows something else than the state.
     private func clearedReferences(
-        _ track: Track, _ table: TrackedTable, _ row: inout [Int: FieldValue]
-    ) -> [Int: FieldValue] {
-        var cleared: [Int: FieldValue] = [:]
+        _ track: Track, _ table: TrackedTable, _ row: inout FieldValues
+    ) -> FieldValues {
+        var cleared: FieldValues = [:]
         for (column, notes) in Dictionary(grouping: track.references, by: \.column) {
             guard let last = notes.last, let parent = table.columns[column].reference,
                 case .reference(let target) = last.former, tracks[parent]?[target]?.isDeleted ?? false,
@@ -532,7 +538,7 @@ struct CaptureHistory {
 struct CapturedOperation {
     var kind: Operation.Kind
     var time: HybridTime
-    var values: [Int: FieldValue]
+    var values: FieldValues
     /// At a deletion: the values that the row had.
-    var oldRow: [Int: FieldValue]?
+    var oldRow: FieldValues?
 }

@@ -9,12 +9,14 @@ struct CapturedWriter {
     let table: TrackedTable
     private(set) var changes: TableChangesBuilder
     private let objects: ObjectTable
+    private let allColumns: [Int]
 
     init(_ access: StoreAccess, _ table: TrackedTable) {
         self.access = access
         self.table = table
         changes = TableChangesBuilder(table)
         objects = access.objects(of: table.id)
+        allColumns = table.columns.map(\.id)
     }
 
     /// Writes one object.
@@ -24,17 +26,20 @@ struct CapturedWriter {
     ///   - cleared: columns that the row shows cleared, and their values in the state.
     /// - Returns: what the rules may have to look at; `nil` where nothing happened.
     mutating func write(
-        _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue], _ operations: [CapturedOperation],
-        cleared: [Int: FieldValue], _ clock: inout HybridClock
+        _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue],
+        _ operations: [CapturedOperation],
+        cleared: FieldValues, _ clock: inout HybridClock
     ) throws -> TouchedObject? {
         var state = isFresh ? ObjectState(object: object) : try objects.load(object)
         let before = state
         // A row that never got out of this flush: known to nobody.
-        if key.isEmpty, !before.isStored || before.registers.newest == nil, operations.last?.kind == .delete { return nil }
-        var changed: Set<Int> = []
+        if key.isEmpty, !before.isStored || before.registers.newest == nil, operations.last?.kind == .delete {
+            return nil
+        }
+        var changed = FieldValues(width: table.columns.count)
         for operation in operations {
             let stamp = Stamp(time: laterTime(operation.time, than: state, &clock), device: access.device)
-            let values = operation.values.sorted { $0.key < $1.key }.map { (column: $0.key, value: $0.value) }
+            let values = operation.values
             switch operation.kind {
             case .insert:
                 state.registers.mergeInsertion(stamp)
@@ -44,10 +49,12 @@ struct CapturedWriter {
             case .update:
                 if values.isEmpty { continue }
             }
-            for (column, value) in values {
+            values.forEachColumn { column, value in
                 _ = state.registers.mergeField(column, stamp, value: value)
-                state.kept.fields[column] = nil
-                changed.insert(column)
+                changed[column] = .null
+            }
+            if !state.kept.fields.isEmpty {
+                for column in values.keys { state.kept.fields[column] = nil }
             }
             let wish = operation.kind == .insert && table.isMapped ? formerKey.first : nil
             changes.append(object, operation.kind, stamp.time, key: wish, values: values)
@@ -58,7 +65,7 @@ struct CapturedWriter {
 
     private func save(
         _ state: inout ObjectState, _ before: ObjectState, _ key: [FieldValue], _ formerKey: [FieldValue],
-        _ changed: Set<Int>, isCleared: Bool
+        _ changed: FieldValues, isCleared: Bool
     ) throws -> TouchedObject? {
         let hasRow = !key.isEmpty
         state.key = key
@@ -71,16 +78,16 @@ struct CapturedWriter {
         try objects.save(state)
         let isDeleted = !hasRow
         if isDeleted { try DeadOffers(access).note(state, table) }
-        let columns = isDeleted || !before.shown.hasRow ? table.columns.map(\.id) : changed.sorted()
+        let columns = isDeleted || !before.shown.hasRow ? allColumns : changed.keys
         if columns.isEmpty, !isCleared, before.shown.hasRow == hasRow { return nil }
         return TouchedObject(
             table: table.id, object: state.object, columns: columns, isDeleted: isDeleted,
-            needsRules: before.shown.isExceptional || isCleared, formerKey: formerKey)
+            needsRules: before.shown.isExceptional || isCleared, key: formerKey)
     }
 
     /// Values that only the deleted row showed.
-    private func keepOldRow(_ row: [Int: FieldValue], _ state: inout ObjectState) {
-        for (column, value) in row where state.kept.fields[column] == nil { state.kept.fields[column] = value }
+    private func keepOldRow(_ row: FieldValues, _ state: inout ObjectState) {
+        state.kept.fields = row.overlaid(with: state.kept.fields)
     }
 
     /// A local change takes effect: its time is later than everything known of the object, even where a peer's clock

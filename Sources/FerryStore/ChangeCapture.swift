@@ -62,6 +62,6 @@ struct TouchedObject {
     var isDeleted: Bool
     /// Whether its state and its row do not agree yet, so that the rules must decide.
     var needsRules: Bool
-    /// The local key it had, where its row is gone.
-    var formerKey: [FieldValue] = []
+    /// Its row's local key, or the one it had where its row is gone; empty where nothing can refer to it.
+    var key: [FieldValue] = []
 }

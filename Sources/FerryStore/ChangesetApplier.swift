@@ -96,18 +96,18 @@ struct RowRemoval {
         var lookup = ChildLookup(access)
         for var object in objects {
             let table = access.registry[object.table]
-            if try lookup.hasChildren(table, formerKey: object.formerKey) {
+            if try lookup.hasChildren(table, key: object.key) {
                 object.needsRules = true
                 touched.append(object)
                 continue
             }
             let states = access.objects(of: object.table)
             var state = try states.load(object.object)
-            let row = try RowReader(table, access.connection).read(state.key) ?? [:]
+            let row = try access.reader(of: table.id).read(state.key) ?? [:]
             for (column, value) in try Travelling(access).values(row, table) where state.kept.fields[column] == nil {
                 state.kept.fields[column] = value
             }
-            if try RowWriter(table, access).delete(key: state.key) != nil {
+            if try access.writer(of: table.id).delete(key: state.key) != nil {
                 object.needsRules = true
                 touched.append(object)
                 continue
@@ -118,7 +118,7 @@ struct RowRemoval {
             try states.save(state)
             try DeadOffers(access).note(state, table)
             // Nothing refers to it: that need not be asked again.
-            object.formerKey = []
+            object.key = []
             touched.append(object)
         }
         return touched
@@ -132,7 +132,7 @@ struct Travelling {
     init(_ access: StoreAccess) { self.access = access }
 
     /// Values as they travel: references in place of mapped keys.
-    func values(_ row: [Int: FieldValue], _ table: TrackedTable) throws -> [Int: FieldValue] {
+    func values(_ row: FieldValues, _ table: TrackedTable) throws -> FieldValues {
         var values = row
         for column in table.columns where column.reference != nil {
             if let value = values[column.id] { values[column.id] = try self.value(value, column) }

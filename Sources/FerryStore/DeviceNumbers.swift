@@ -8,6 +8,10 @@ final class DeviceNumbers {
 
     init(_ connection: SQLConnection) throws {
         self.connection = connection
+        try load()
+    }
+
+    private func load() throws {
         try connection.forEachRow("SELECT number, id FROM ferry_device") { row in
             if let id: DeviceID = row.id(1) {
                 numbers[id] = row.int(0)
@@ -19,6 +23,9 @@ final class DeviceNumbers {
     /// The number of a device; a new one is entered where it is met first.
     func number(of device: DeviceID, name: String = "") throws -> Int {
         if let number = numbers[device] { return number }
+        // Another process may have entered it.
+        try load()
+        if let number = numbers[device] { return number }
         try connection.execute(
             "INSERT INTO ferry_device(id, name, sequence, time) VALUES (?, ?, 0, 0)", .blob(device.bytes[...]),
             .text(name))
@@ -29,6 +36,8 @@ final class DeviceNumbers {
     }
 
     func device(_ number: Int) throws -> DeviceID {
+        if let device = devices[number] { return device }
+        try load()
         guard let device = devices[number] else {
             throw FerryError(.internalInconsistency, "The state names a device that the store does not know.")
         }

@@ -31,31 +31,35 @@ struct ObjectState {
 /// Reads and writes the states of one table's objects: `ferry_object_<n>`.
 final class ObjectTable {
     let table: TrackedTable
-    private let connection: SQLConnection
     private let devices: DeviceNumbers
     private let keyWidth: Int
-    private let selectByObject: String
-    private let upsert: String
-    private let insertOnly: String
+    private let selectByObject: LazyStatement
+    private let upsert: LazyStatement
+    private let insertOnly: LazyStatement
+    private let selectByKey: LazyStatement
+    private let selectPlace: LazyStatement
 
     init(_ table: TrackedTable, _ connection: SQLConnection, _ devices: DeviceNumbers) {
         self.table = table
-        self.connection = connection
         self.devices = devices
         keyWidth = table.keyColumns.count
         let keys = (0..<keyWidth).map { "k\($0)" }
         let rest = ["inserted", "inserted_by", "span", "deleted", "deleted_by", "shown", "fields", "kept"]
         let columns = (keys + rest).joined(separator: ", ")
-        selectByObject = "SELECT \(columns) FROM \(table.objectTable) WHERE object = ?"
+        let name = table.objectTable
+        selectByObject = LazyStatement("SELECT \(columns) FROM \(name) WHERE object = ?", connection)
+        selectByKey = LazyStatement("SELECT object FROM \(name) WHERE k0 = ?", connection)
+        selectPlace = LazyStatement("SELECT shown, k0 FROM \(name) WHERE object = ?", connection)
         let places = Array(repeating: "?", count: keyWidth + rest.count + 1).joined(separator: ", ")
-        insertOnly = "INSERT INTO \(table.objectTable)(object, \(columns)) VALUES (\(places))"
-        upsert = insertOnly + " ON CONFLICT(object) DO UPDATE SET "
-            + (keys + rest).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        let insert = "INSERT INTO \(name)(object, \(columns)) VALUES (\(places))"
+        insertOnly = LazyStatement(insert, connection)
+        let assignments = (keys + rest).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        upsert = LazyStatement("\(insert) ON CONFLICT(object) DO UPDATE SET \(assignments)", connection)
     }
 
     /// The state of an object; an empty one where the store has none.
     func load(_ object: ObjectID) throws -> ObjectState {
-        let statement = try connection.prepare(selectByObject)
+        let statement = try selectByObject.prepared()
         statement.bind(object, 1)
         defer { statement.reset() }
         var state = ObjectState(object: object)
@@ -90,12 +94,16 @@ final class ObjectTable {
 
     /// Writes the state of an object.
     func save(_ state: ObjectState) throws {
-        let statement = try connection.prepare(state.isStored ? upsert : insertOnly)
+        let statement = try (state.isStored ? upsert : insertOnly).prepared()
         statement.bind(state.object, 1)
         var place: Int32 = 2
         let isOwnKey = keyWidth == 1 && state.key.first == .blob(state.object.bytes[...])
         for index in 0..<keyWidth {
-            if index < state.key.count, !isOwnKey { statement.bind(state.key[index], place) } else { statement.bindNull(place) }
+            if index < state.key.count, !isOwnKey {
+                statement.bind(state.key[index], place)
+            } else {
+                statement.bindNull(place)
+            }
             place += 1
         }
         try bind(state.registers.inserted, statement, place)
@@ -128,7 +136,7 @@ final class ObjectTable {
     /// The object that a mapped table's local key belongs to.
     func object(forKey key: FieldValue) throws -> ObjectID? {
         if case .null = key { return nil }
-        let statement = try connection.prepare("SELECT object FROM \(table.objectTable) WHERE k0 = ?")
+        let statement = try selectByKey.prepared()
         defer { statement.reset() }
         statement.bind(key, 1)
         return try statement.step() ? statement.id(0) : nil
@@ -136,7 +144,7 @@ final class ObjectTable {
 
     /// The local key and the way of showing of an object, without the rest of its state.
     func place(of object: ObjectID) throws -> (key: FieldValue, shown: Shown)? {
-        let statement = try connection.prepare("SELECT shown, k0 FROM \(table.objectTable) WHERE object = ?")
+        let statement = try selectPlace.prepared()
         defer { statement.reset() }
         statement.bind(object, 1)
         guard try statement.step() else { return nil }

@@ -27,7 +27,8 @@ struct Outbox {
 
     func stage(_ entry: OutboxEntry) throws {
         try connection.execute(
-            "INSERT INTO ferry_outbox VALUES (?, ?, ?, ?, ?)", .integer(Int64(entry.first)), .integer(Int64(entry.last)),
+            "INSERT INTO ferry_outbox VALUES (?, ?, ?, ?, ?)", .integer(Int64(entry.first)),
+            .integer(Int64(entry.last)),
             .integer(Int64(entry.changes)), .blob(entry.checksum.bytes[...]), .blob(entry.bytes[...]))
     }
 

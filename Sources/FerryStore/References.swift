@@ -8,7 +8,7 @@ struct References {
 
     /// The tokens of an object's foreign keys: the foreign key's place, and what it refers to.
     func targets(
-        of table: TrackedTable, _ values: [Int: FieldValue]
+        of table: TrackedTable, _ values: FieldValues
     ) -> [(foreignKey: Int, token: RowToken)] {
         table.foreignKeys.enumerated().compactMap { place, key in
             target(key, values).map { (place, $0) }
@@ -16,7 +16,7 @@ struct References {
     }
 
     /// What a foreign key refers to; `nil` where one of its values is NULL (MATCH SIMPLE, as SQLite does).
-    func target(_ key: TrackedForeignKey, _ values: [Int: FieldValue]) -> RowToken? {
+    func target(_ key: TrackedForeignKey, _ values: FieldValues) -> RowToken? {
         var parts: [FieldValue] = []
         for column in key.columns {
             guard let value = values[column], value != .null else { return nil }
@@ -38,7 +38,7 @@ struct References {
     }
 
     /// The tuples that an object offers to foreign keys that refer to other columns than the key.
-    func offers(of table: TrackedTable, _ values: [Int: FieldValue]) -> [RowToken] {
+    func offers(of table: TrackedTable, _ values: FieldValues) -> [RowToken] {
         var tokens: [RowToken] = []
         for incoming in table.incoming {
             guard case .unique(let columns) = registry[incoming.table].foreignKeys[incoming.foreignKey].target,
@@ -63,7 +63,7 @@ struct References {
     ///   - clearable: the columns of references that may be shown as NULL, with the reference's place.
     ///   - evaluate: computes the terms of a partial or expression index; `nil` where the row is not in the index.
     func claims(
-        of table: TrackedTable, _ values: [Int: FieldValue], clearable: [Int: Int],
+        of table: TrackedTable, _ values: FieldValues, clearable: [Int: Int],
         evaluate: (TrackedUniqueIndex) throws -> [FieldValue]?
     ) rethrows -> [(index: Int, claim: RuleClaim)] {
         var result: [(index: Int, claim: RuleClaim)] = []

@@ -7,9 +7,9 @@ final class RegionObject {
     let table: TrackedTable
     var state: ObjectState
     /// The present row's values as they travel; `nil` where there is no row.
-    let row: [Int: FieldValue]?
+    let row: FieldValues?
     /// The state's values: the row's, except where the state keeps others.
-    let values: [Int: FieldValue]
+    let values: FieldValues
     let references: [(foreignKey: Int, token: RowToken)]
     let claims: [(index: Int, claim: RuleClaim)]
     /// What it offers to foreign keys on other columns than the key.
@@ -23,7 +23,7 @@ final class RegionObject {
     var outcome = RowOutcome.gone
 
     init(
-        token: RowToken, table: TrackedTable, state: ObjectState, row: [Int: FieldValue]?, values: [Int: FieldValue],
+        token: RowToken, table: TrackedTable, state: ObjectState, row: FieldValues?, values: FieldValues,
         references: [(foreignKey: Int, token: RowToken)], claims: [(index: Int, claim: RuleClaim)], offers: [RowToken],
         formerTokens: [RowToken]
     ) {

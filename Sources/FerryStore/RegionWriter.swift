@@ -36,13 +36,13 @@ struct RegionWriter {
             let changes = try differences(object)
             if changes.isEmpty { continue }
             written += 1
-            guard let refusal = try RowWriter(object.table, access).update(key: object.state.key, changes) else {
+            guard let refusal = try access.writer(of: object.table.id).update(key: object.state.key, changes) else {
                 if !object.table.isMapped { try assignKey(object) }
                 continue
             }
             if !refusal.isTakenValue { throw refused(object, refusal) }
             // The value is still held by a row that is about to let go of it: written anew after all have let go.
-            if let failure = try RowWriter(object.table, access).delete(key: object.state.key) {
+            if let failure = try access.writer(of: object.table.id).delete(key: object.state.key) {
                 throw refused(object, failure)
             }
             insertions.append(object)
@@ -67,7 +67,7 @@ struct RegionWriter {
     }
 
     private func delete(_ object: RegionObject) throws {
-        if let refusal = try RowWriter(object.table, access).delete(key: object.state.key) {
+        if let refusal = try access.writer(of: object.table.id).delete(key: object.state.key) {
             throw FerryError(
                 .database, "A row of \(object.table.name) cannot be removed: \(refusal.message). A trigger forbids it.")
         }
@@ -81,7 +81,7 @@ struct RegionWriter {
 
     private func assignKey(_ object: RegionObject) throws {
         if object.table.isMapped {
-            guard let key = try RowWriter(object.table, access).allocateKey(wish: object.state.kept.key) else {
+            guard let key = try access.writer(of: object.table.id).allocateKey(wish: object.state.kept.key) else {
                 throw Refused(token: object.token, reason: "its key is taken by another row")
             }
             object.state.key = [key]
@@ -120,20 +120,22 @@ struct RegionWriter {
     private func rowValues(_ object: RegionObject) throws -> [(column: Int, value: FieldValue)] {
         var values: [(column: Int, value: FieldValue)] = []
         for column in object.table.localColumns {
-            if let value = try displayed(object.values[column.id], column.id, object) { values.append((column.id, value)) }
+            if let value = try displayed(object.values[column.id], column.id, object) {
+                values.append((column.id, value))
+            }
         }
         return values
     }
 
     /// Columns whose present row shows something else than it should.
     private func differences(_ object: RegionObject) throws -> [(column: Int, value: FieldValue)] {
-        let present = try RowReader(object.table, connection).read(object.state.key) ?? [:]
+        let present = try access.reader(of: object.table.id).read(object.state.key) ?? [:]
         return try rowValues(object).filter { present[$0.column] != $0.value }
     }
 
     private func insert(_ object: RegionObject) throws {
         let key = object.table.isMapped ? object.state.key.first : nil
-        if let refusal = try RowWriter(object.table, access).insert(key: key, rowValues(object)) {
+        if let refusal = try access.writer(of: object.table.id).insert(key: key, rowValues(object)) {
             throw refused(object, refusal)
         }
     }
@@ -198,7 +200,9 @@ struct ExceptionList {
         case .shown(let cleared, let isRevived):
             if isRevived { return (.heldBack, "deleted, but other rows still refer to it") }
             let names = cleared.flatMap { place in
-                object.table.foreignKeys[object.references[place].foreignKey].columns.map { object.table.columns[$0].name }
+                object.table.foreignKeys[object.references[place].foreignKey].columns.map {
+                    object.table.columns[$0].name
+                }
             }
             return (.clearedReference, "\(names.joined(separator: ", ")) refers to a row that is gone")
         case .waits(let reference):
@@ -234,7 +238,7 @@ struct DeadOffers {
 }
 
 /// Why an object is not shown simply as its state says (the column `kind` of `ferry_exception`).
-public enum ExceptionKind: Int, Sendable, Codable {
+public enum ExceptionKind: Int, Sendable, Codable, CaseIterable {
     /// Hidden until what it refers to is shown.
     case waiting = 1
     /// Hidden because an older row has the same UNIQUE value.

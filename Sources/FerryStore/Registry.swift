@@ -1,5 +1,5 @@
-import Foundation
 import FerryCore
+import Foundation
 
 /// The tracked tables of a store: the registry joined with the local schema.
 struct Registry: Sendable {
@@ -43,25 +43,30 @@ struct Registry: Sendable {
             tables[table.id] = table
             numbers[foldedName(table.name)] = table.id
         }
-        try connection.forEachRow("SELECT \"table\", number, name FROM ferry_column ORDER BY \"table\", number") { row in
+        try connection.forEachRow("SELECT \"table\", number, name FROM ferry_column ORDER BY \"table\", number") {
+            row in
             tables[row.int(0)]?.columns.append(TrackedColumn(id: row.int(1), name: row.string(2), isLocal: false))
         }
         for number in tables.keys.sorted() {
             guard let local = schema.table(self[number].name), local.kind == .table, !local.primaryKey.isEmpty
             else {
-                if case .key(let columns) = self[number].identity { tables[number]?.keyColumns = columns }
-                else { tables[number]?.keyColumns = ["key"] }
+                if case .key(let columns) = self[number].identity {
+                    tables[number]?.keyColumns = columns
+                } else {
+                    tables[number]?.keyColumns = ["key"]
+                }
                 continue
             }
-            tables[number] = describe(self[number], local)
+            describe(self[number], local)
         }
+        for table in tables.values { table.finish() }
         for number in tables.keys.sorted() { try link(number, schema) }
         for number in tables.keys.sorted() { resolveReferences(number, depth: 0) }
+        for table in tables.values { table.finish() }
         appHasTriggers = schema.hasTriggers
     }
 
-    private func describe(_ registered: TrackedTable, _ local: SchemaTable) -> TrackedTable {
-        var table = registered
+    private func describe(_ table: TrackedTable, _ local: SchemaTable) {
         table.name = local.name
         table.isLocal = true
         table.keyColumns = local.primaryKey
@@ -80,7 +85,9 @@ struct Registry: Sendable {
         }
         table.uniqueIndexes = local.uniqueIndexes.compactMap { index in
             // A mapped key makes every tuple with it unique, so such an index cannot be violated by a merge.
-            if table.isMapped, index.terms.contains(where: { $0.column.map { equalNames($0, local.primaryKey[0]) } ?? false }) {
+            if table.isMapped,
+                index.terms.contains(where: { $0.column.map { equalNames($0, local.primaryKey[0]) } ?? false })
+            {
                 return nil
             }
             var tracked = TrackedUniqueIndex(
@@ -93,7 +100,6 @@ struct Registry: Sendable {
             tracked.isOpaque = tracked.needsEvaluation && !table.generatedColumns.isEmpty
             return tracked
         }
-        return table
     }
 
     /// Describes a table's foreign keys, and notes them at their parents.
@@ -122,7 +128,8 @@ struct Registry: Sendable {
     }
 
     private static func target(_ parent: TrackedTable, _ columns: [String]) -> TrackedForeignKey.Target? {
-        let isKey = columns.count == parent.keyColumns.count
+        let isKey =
+            columns.count == parent.keyColumns.count
             && parent.keyColumns.allSatisfy { key in columns.contains { equalNames($0, key) } }
         if isKey, parent.isMapped { return .mapped }
         if isKey {
@@ -169,7 +176,8 @@ struct Registry: Sendable {
     ) throws {
         if try connection.firstValue("SELECT number FROM ferry_table WHERE name = ?", .text(name)) == nil {
             try connection.execute(
-                "INSERT INTO ferry_table(name, identity) VALUES (?, ?)", .text(name), .text(IdentityText.format(identity)))
+                "INSERT INTO ferry_table(name, identity) VALUES (?, ?)", .text(name),
+                .text(IdentityText.format(identity)))
             let keyColumns: [String] = if case .key(let columns) = identity { columns } else { ["key"] }
             let table = TrackedTable(
                 id: Int(connection.lastInsertedKey), name: name, identity: identity, isLocal: false, columns: [],

@@ -23,8 +23,8 @@ struct RowMaintenance {
     /// The keys of objects whose rows are gone, to which other rows may still refer.
     static func formerKeys(_ touched: [TouchedObject]) -> [RowToken: [FieldValue]] {
         var keys: [RowToken: [FieldValue]] = [:]
-        for object in touched where object.isDeleted && !object.formerKey.isEmpty {
-            keys[RowToken(table: object.table, id: object.object)] = object.formerKey
+        for object in touched where object.isDeleted && !object.key.isEmpty {
+            keys[RowToken(table: object.table, id: object.object)] = object.key
         }
         return keys
     }
@@ -59,30 +59,39 @@ struct SeedFinder {
 
     func seeds(_ touched: [TouchedObject]) throws -> [RowToken] {
         let exceptions = try exceptionalTables()
-        let meaning = References(registry: access.registry)
         var seeds: [RowToken] = []
         var isSeed: Set<RowToken> = []
         var related: Set<Int> = []
         var lookup = ChildLookup(access)
+        var targets = TargetLookup(access)
+        var searched: Set<[Int]> = []
+        var table: TrackedTable?
         func add(_ token: RowToken) {
             if isSeed.insert(token).inserted { seeds.append(token) }
         }
         for object in touched {
-            let table = access.registry[object.table]
-            guard table.isLocal else { continue }
+            if table?.id != object.table { table = access.registry[object.table] }
+            guard let table, table.isLocal else { continue }
+            let isRelated = !table.foreignKeys.isEmpty || !table.incoming.isEmpty
+            if !object.needsRules, exceptions.isEmpty, !isRelated { continue }
             let token = RowToken(table: object.table, id: object.object)
             if object.needsRules {
                 add(token)
             } else if object.isDeleted {
-                if try lookup.hasChildren(table, formerKey: object.formerKey) { add(token) }
+                if try lookup.hasChildren(table, key: object.key) { add(token) }
             } else {
-                let columns = Set(object.columns)
-                let keys = table.foreignKeys.filter { !columns.isDisjoint(with: $0.columns) }
-                if !keys.isEmpty, try !targetsAreShown(object, table, keys, meaning) { add(token) }
+                let places = table.foreignKeys.indices.filter { place in
+                    table.foreignKeys[place].columns.contains { object.columns.contains($0) }
+                }
+                if !places.isEmpty, try !targets.areThere(table, key: object.key, through: places) { add(token) }
                 for incoming in table.incoming {
                     let child = access.registry[incoming.table]
                     let key = child.foreignKeys[incoming.foreignKey]
-                    guard case .unique(let offered) = key.target, !columns.isDisjoint(with: offered) else { continue }
+                    // An insertion leaves nobody behind.
+                    guard case .unique(let offered) = key.target, object.columns.contains(where: offered.contains),
+                        object.columns.count < table.columns.count || table.columns.count == offered.count,
+                        searched.insert([incoming.table, incoming.foreignKey]).inserted
+                    else { continue }
                     for orphan in try orphans(child, key, table, offered) { add(orphan) }
                 }
             }
@@ -144,33 +153,52 @@ struct SeedFinder {
         }
         return false
     }
+}
 
-    private func targetsAreShown(
-        _ object: TouchedObject, _ table: TrackedTable, _ keys: [TrackedForeignKey], _ meaning: References
-    ) throws -> Bool {
-        // Decided on the row: what it refers to has a row of its own.
-        let state = try access.objects(of: table.id).load(object.object)
-        let row = try RowReader(table, connection).read(state.key) ?? [:]
-        for key in keys {
-            let values = key.columns.map { row[$0] ?? .null }
+/// Whether what a row refers to has a row of its own. Remembers answers: many rows refer to the same few.
+private struct TargetLookup {
+    private let access: StoreAccess
+    private var known: [Int: [Int: [[FieldValue]: Bool]]] = [:]
+    private var statements: [Int: [Int: LazyStatement]] = [:]
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// Whether every target of a row, through the foreign keys at `places`, is there.
+    mutating func areThere(_ table: TrackedTable, key: [FieldValue], through places: [Int]) throws -> Bool {
+        let row = try access.reader(of: table.id).read(key) ?? [:]
+        for place in places {
+            let values = table.foreignKeys[place].columns.map { row[$0] ?? .null }
             if values.contains(.null) { continue }
-            let parent = access.registry[key.parent]
-            let names: [String] =
-                switch key.target {
-                case .mapped: parent.keyColumns
-                case .key(let order): order.indices.map { index in
-                    // `order[i]` is the position in the foreign key of the parent's i-th key column.
-                    parent.keyColumns[order.firstIndex(of: index) ?? 0]
-                }
-                case .unique(let columns): columns.map { parent.columns[$0].name }
-                }
-            let condition = zip(names, 1...).map { "\(quoted($0)) = ?\($1)" }.joined(separator: " AND ")
-            let isThere = try connection.rows(
-                "SELECT 1 FROM \(quoted(parent.name)) WHERE \(condition)", values: values
-            ).isEmpty == false
-            if !isThere { return false }
+            if let answer = known[table.id]?[place]?[values] {
+                if !answer { return false }
+                continue
+            }
+            let statement = try statement(table, place)
+            for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
+            let answer = try statement.step()
+            statement.reset()
+            known[table.id, default: [:]][place, default: [:]][values] = answer
+            if !answer { return false }
         }
         return true
+    }
+
+    private mutating func statement(_ table: TrackedTable, _ place: Int) throws -> SQLStatement {
+        if let known = statements[table.id]?[place] { return try known.prepared() }
+        let key = table.foreignKeys[place]
+        let parent = access.registry[key.parent]
+        let names: [String] =
+            switch key.target {
+            case .mapped: parent.keyColumns
+            case .key(let order):
+                // `order[i]` is the position in the foreign key of the parent's i-th key column.
+                order.indices.map { position in parent.keyColumns[order.firstIndex(of: position) ?? 0] }
+            case .unique(let columns): columns.map { parent.columns[$0].name }
+            }
+        let condition = zip(names, 1...).map { "\(quoted($0)) = ?\($1)" }.joined(separator: " AND ")
+        let made = LazyStatement("SELECT 1 FROM \(quoted(parent.name)) WHERE \(condition)", access.connection)
+        statements[table.id, default: [:]][place] = made
+        return try made.prepared()
     }
 }
 
@@ -187,17 +215,17 @@ struct ChildLookup {
 
     init(_ access: StoreAccess) { self.access = access }
 
-    mutating func hasChildren(_ table: TrackedTable, formerKey: [FieldValue]) throws -> Bool {
-        if table.incoming.isEmpty || formerKey.isEmpty { return false }
+    mutating func hasChildren(_ table: TrackedTable, key rowKey: [FieldValue]) throws -> Bool {
+        if table.incoming.isEmpty || rowKey.isEmpty { return false }
         for incoming in table.incoming {
             let child = access.registry[incoming.table]
             let key = child.foreignKeys[incoming.foreignKey]
             // Which values a deleted row offered under another UNIQUE key is not known here: the rules look.
             if case .unique = key.target { return true }
-            var parts = formerKey
+            var parts = rowKey
             if case .key(let order) = key.target {
                 parts = Array(repeating: .null, count: order.count)
-                for (part, position) in zip(formerKey, order) { parts[position] = part }
+                for (part, position) in zip(rowKey, order) { parts[position] = part }
             }
             if try refers(child, incoming.foreignKey, key, parts) { return true }
         }
@@ -214,7 +242,9 @@ struct ChildLookup {
         asked[child.id, default: [:]][place] = count + 1
         if try count >= Self.patience && !hasIndex(child, place, key) {
             var all: Set<[FieldValue]> = []
-            for row in try connection.rows("SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))") {
+            for row in try connection.rows(
+                "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))")
+            {
                 all.insert(row)
             }
             references[child.id, default: [:]][place] = all
@@ -229,11 +259,12 @@ struct ChildLookup {
     private mutating func hasIndex(_ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey) throws -> Bool {
         if let known = isIndexed[child.id]?[place] { return known }
         let first = child.columns[key.columns[0]].name
-        let found = try access.connection.count(
-            """
-            SELECT EXISTS(SELECT 1 FROM pragma_index_list(?1) AS list, pragma_index_xinfo(list.name) AS term
-            WHERE term.seqno = 0 AND term.name = ?2 COLLATE NOCASE AND NOT list.partial)
-            """, .text(child.name), .text(first)) != 0
+        let found =
+            try access.connection.count(
+                """
+                SELECT EXISTS(SELECT 1 FROM pragma_index_list(?1) AS list, pragma_index_xinfo(list.name) AS term
+                WHERE term.seqno = 0 AND term.name = ?2 COLLATE NOCASE AND NOT list.partial)
+                """, .text(child.name), .text(first)) != 0
         isIndexed[child.id, default: [:]][place] = found
         return found
     }

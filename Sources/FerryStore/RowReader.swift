@@ -1,24 +1,31 @@
 import FerryCore
 
-/// Reads rows of a tracked table as field values, references resolved to object IDs by the caller.
-struct RowReader {
+/// Reads rows of a tracked table as field values, references resolved to object IDs by the caller. Keeps its
+/// statements: get it from `StoreAccess.reader(of:)`.
+final class RowReader {
     let table: TrackedTable
-    let connection: SQLConnection
+    private let connection: SQLConnection
     /// The columns that are read, in the order of their numbers.
     let columns: [TrackedColumn]
-    private let sql: String
+    private lazy var select = LazyStatement(
+        "SELECT \(names { quoted($0.name) }) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))",
+        connection)
+    private lazy var selectOld = LazyStatement(
+        "SELECT \(names { "c\($0.id)" }) FROM \(table.oldRowsTable) WHERE sequence = ?", connection)
 
     init(_ table: TrackedTable, _ connection: SQLConnection) {
         self.table = table
         self.connection = connection
         columns = table.localColumns
-        let names = columns.map { quoted($0.name) }.joined(separator: ", ")
-        sql = "SELECT \(names.isEmpty ? "1" : names) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))"
+    }
+
+    private func names(_ name: (TrackedColumn) -> String) -> String {
+        columns.isEmpty ? "1" : columns.map(name).joined(separator: ", ")
     }
 
     /// The values of the row with a local key, by column number, as SQLite reads them; `nil` where there is no row.
-    func read(_ key: [FieldValue]) throws -> [Int: FieldValue]? {
-        let statement = try connection.prepare(sql)
+    func read(_ key: [FieldValue]) throws -> FieldValues? {
+        let statement = try select.prepared()
         defer { statement.reset() }
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
         guard try statement.step() else { return nil }
@@ -26,19 +33,16 @@ struct RowReader {
     }
 
     /// The values of a deleted or displaced row that a trigger kept under a pending event's sequence.
-    func readOld(_ sequence: Int64) throws -> [Int: FieldValue]? {
-        let names = columns.map { "c\($0.id)" }.joined(separator: ", ")
-        let statement = try connection.prepare(
-            "SELECT \(names.isEmpty ? "1" : names) FROM \(table.oldRowsTable) WHERE sequence = ?")
+    func readOld(_ sequence: Int64) throws -> FieldValues? {
+        let statement = try selectOld.prepared()
         defer { statement.reset() }
         statement.bind(sequence, 1)
         guard try statement.step() else { return nil }
         return values(statement, from: 0)
     }
 
-    private func values(_ statement: SQLStatement, from first: Int32) -> [Int: FieldValue] {
-        var values: [Int: FieldValue] = [:]
-        values.reserveCapacity(columns.count)
+    private func values(_ statement: SQLStatement, from first: Int32) -> FieldValues {
+        var values = FieldValues(width: table.columns.count)
         for (index, column) in columns.enumerated() { values[column.id] = statement.value(first + Int32(index)) }
         return values
     }

@@ -1,15 +1,26 @@
 import CFerrySQLite
 import FerryCore
 
-/// Writes rows of a tracked table: prepared one-row statements for the columns in use.
-struct RowWriter {
+/// Writes rows of a tracked table: prepared one-row statements for the columns in use. Get it from
+/// `StoreAccess.writer(of:)`, so that statements are prepared once.
+final class RowWriter {
     let table: TrackedTable
-    let access: StoreAccess
-    private var connection: SQLConnection { access.connection }
+    private unowned let access: StoreAccess
+    private let connection: SQLConnection
+    /// Which part of the key-value store the table is, if it is one.
+    private let keyValueKind: KeyValueKind?
+    private var inserts: [[Int]: SQLStatement] = [:]
+    private var updates: [[Int]: SQLStatement] = [:]
+    private lazy var deletion = LazyStatement(
+        "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
+    private lazy var probe = LazyStatement(
+        "SELECT 1 FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
 
     init(_ table: TrackedTable, _ access: StoreAccess) {
         self.table = table
         self.access = access
+        connection = access.connection
+        keyValueKind = KeyValueKind(table: table.name)
     }
 
     /// Why SQLite refused a row.
@@ -33,17 +44,13 @@ struct RowWriter {
     ///   - values: by column number, references resolved to local keys.
     /// - Returns: `nil`, or why SQLite refused the row.
     func insert(key: FieldValue?, _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
-        var names = values.map { quoted(table.columns[$0.column].name) }
-        if key != nil { names.append(table.keyList) }
-        let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
-        let sql =
-            names.isEmpty
-            ? "INSERT INTO \(quoted(table.name)) DEFAULT VALUES"
-            : "INSERT INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES (\(places))"
-        let statement = try connection.prepare(sql)
+        let statement = try insertion(of: values.map(\.column), hasKey: key != nil)
         for (index, entry) in values.enumerated() { statement.bind(entry.value, Int32(index + 1)) }
         if let key { statement.bind(key, Int32(values.count + 1)) }
         let result = refusal(try statement.runUnlessRefused())
+        if result == nil, let kind = keyValueKind, let column = table.keyColumnIDs.first {
+            access.keyValueChanges.note(kind, values.first { $0.column == column }?.value)
+        }
         if result == nil, access.intents != nil {
             let derived = table.keyColumnIDs.map { column in values.first { $0.column == column }?.value ?? .null }
             access.intents?.write(table.id, key.map { [$0] } ?? derived, values, isNew: true)
@@ -53,24 +60,51 @@ struct RowWriter {
 
     /// Updates columns of the row with a local key.
     func update(key: [FieldValue], _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
-        let assignments = values.enumerated().map { "\(quoted(table.columns[$1.column].name)) = ?\($0 + 1)" }
-        let statement = try connection.prepare(
-            "UPDATE \(quoted(table.name)) SET \(assignments.joined(separator: ", ")) "
-                + "WHERE \(table.keyCondition(first: values.count + 1))")
+        let statement = try self.statement(updating: values.map(\.column))
         for (index, entry) in values.enumerated() { statement.bind(entry.value, Int32(index + 1)) }
         for (index, value) in key.enumerated() { statement.bind(value, Int32(values.count + index + 1)) }
         let result = refusal(try statement.runUnlessRefused())
+        if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
         if result == nil { access.intents?.write(table.id, key, values, isNew: false) }
         return result
     }
 
     func delete(key: [FieldValue]) throws -> Refusal? {
-        let statement = try connection.prepare(
-            "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))")
+        let statement = try deletion.prepared()
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
         let result = refusal(try statement.runUnlessRefused())
+        if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
         if result == nil { access.intents?.delete(table.id, key) }
         return result
+    }
+
+    private func insertion(of columns: [Int], hasKey: Bool) throws -> SQLStatement {
+        if let known = inserts[columns] {
+            known.reset()
+            return known
+        }
+        var names = columns.map { quoted(table.columns[$0].name) }
+        if hasKey { names.append(table.keyList) }
+        let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
+        let statement = try connection.makeStatement(
+            names.isEmpty
+                ? "INSERT INTO \(quoted(table.name)) DEFAULT VALUES"
+                : "INSERT INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES (\(places))")
+        inserts[columns] = statement
+        return statement
+    }
+
+    private func statement(updating columns: [Int]) throws -> SQLStatement {
+        if let known = updates[columns] {
+            known.reset()
+            return known
+        }
+        let assignments = columns.enumerated().map { "\(quoted(table.columns[$1].name)) = ?\($0 + 1)" }
+        let statement = try connection.makeStatement(
+            "UPDATE \(quoted(table.name)) SET \(assignments.joined(separator: ", ")) "
+                + "WHERE \(table.keyCondition(first: columns.count + 1))")
+        updates[columns] = statement
+        return statement
     }
 
     private func refusal(_ code: Int32?) -> Refusal? {
@@ -96,9 +130,10 @@ struct RowWriter {
 
     private func isFree(_ key: FieldValue) throws -> Bool {
         if try access.objects(of: table.id).object(forKey: key) != nil { return false }
-        let taken = try connection.count(
-            "SELECT EXISTS(SELECT 1 FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1)))", key)
-        return taken == 0
+        let statement = try probe.prepared()
+        defer { statement.reset() }
+        statement.bind(key, 1)
+        return try !statement.step()
     }
 
     private func isIntegerKey(_ wish: FieldValue?) throws -> Bool {

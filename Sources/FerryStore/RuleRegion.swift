@@ -42,13 +42,14 @@ final class RuleRegion {
         let state = try access.objects(of: token.table).load(token.id)
         guard state.isStored else { return false }
         if objects.count >= Self.maximumObjects {
-            throw FerryError(.limitExceeded, "More than \(Self.maximumObjects) rows depend on each other in one change.")
+            throw FerryError(
+                .limitExceeded, "More than \(Self.maximumObjects) rows depend on each other in one change.")
         }
-        var row: [Int: FieldValue]?
-        if state.shown.hasRow, let read = try RowReader(table, connection).read(state.key) {
+        var row: FieldValues?
+        if state.shown.hasRow, let read = try access.reader(of: table.id).read(state.key) {
             row = try travelling(read, table)
         }
-        let values = (row ?? [:]).merging(state.kept.fields) { $1 }
+        let values = (row ?? [:]).overlaid(with: state.kept.fields)
         let references = meaning.targets(of: table, values)
         for (place, target) in references { noteSearch(table.foreignKeys[place], target, values) }
         let claims = try self.claims(table, values, references)
@@ -150,7 +151,9 @@ final class RuleRegion {
             let rows = try connection.rows(
                 "SELECT \(object.table.keyList) FROM \(quoted(object.table.name)) WHERE \(condition)", values: terms)
             for key in rows {
-                if let rival = try self.object(object.table, key) { try add(RowToken(table: object.table.id, id: rival)) }
+                if let rival = try self.object(object.table, key) {
+                    try add(RowToken(table: object.table.id, id: rival))
+                }
             }
         }
     }
@@ -206,11 +209,13 @@ final class RuleRegion {
     // MARK: Values
 
     /// Values as they travel, from values as they lie in the row.
-    private func travelling(_ row: [Int: FieldValue], _ table: TrackedTable) throws -> [Int: FieldValue] {
+    private func travelling(_ row: FieldValues, _ table: TrackedTable) throws -> FieldValues {
         var values = row
         for column in table.columns {
             guard let parent = column.reference, let value = values[column.id], value != .null else { continue }
-            if let object = try access.objects(of: parent).object(forKey: value) { values[column.id] = .reference(object) }
+            if let object = try access.objects(of: parent).object(forKey: value) {
+                values[column.id] = .reference(object)
+            }
         }
         return values
     }
@@ -238,7 +243,7 @@ final class RuleRegion {
     }
 
     private func claims(
-        _ table: TrackedTable, _ values: [Int: FieldValue], _ references: [(foreignKey: Int, token: RowToken)]
+        _ table: TrackedTable, _ values: FieldValues, _ references: [(foreignKey: Int, token: RowToken)]
     ) throws -> [(index: Int, claim: RuleClaim)] {
         var clearable: [Int: Int] = [:]
         for (place, reference) in references.enumerated() {
@@ -253,10 +258,10 @@ final class RuleRegion {
     /// The terms of a UNIQUE index as SQLite computes them for values that may have no row yet; `nil` where a partial
     /// index leaves them out, or where a reference has no local key.
     private func localTerms(
-        _ table: TrackedTable, _ index: TrackedUniqueIndex, _ values: [Int: FieldValue]
+        _ table: TrackedTable, _ index: TrackedUniqueIndex, _ values: FieldValues
     ) throws -> [FieldValue]? {
         if index.isOpaque { return nil }
-        var local: [Int: FieldValue] = [:]
+        var local: FieldValues = [:]
         for column in table.localColumns {
             guard let value = try localValue(values[column.id] ?? .null, column) else {
                 if index.terms.contains(where: { $0.column == column.id }) { return nil }
@@ -267,7 +272,9 @@ final class RuleRegion {
         if !index.needsEvaluation { return index.terms.map { $0.column.flatMap { local[$0] } ?? .null } }
         let columns = table.localColumns
         let source = columns.enumerated().map { "?\($0 + 1) AS \(quoted($1.name))" }.joined(separator: ", ")
-        let terms = index.terms.map { $0.column.map { quoted(table.columns[$0].name) } ?? "(\($0.expression ?? "NULL"))" }
+        let terms = index.terms.map {
+            $0.column.map { quoted(table.columns[$0].name) } ?? "(\($0.expression ?? "NULL"))"
+        }
         let rows = try connection.rows(
             "SELECT \(terms.joined(separator: ", ")) FROM (SELECT \(source))"
                 + (index.condition.map { " WHERE \($0)" } ?? ""),
@@ -275,7 +282,7 @@ final class RuleRegion {
         return rows.first
     }
 
-    private func noteSearch(_ key: TrackedForeignKey, _ token: RowToken, _ values: [Int: FieldValue]) {
+    private func noteSearch(_ key: TrackedForeignKey, _ token: RowToken, _ values: FieldValues) {
         guard case .unique(let columns) = key.target, searches[token] == nil else { return }
         searches[token] = (access.registry[key.parent], columns, key.columns.map { values[$0] ?? .null })
     }

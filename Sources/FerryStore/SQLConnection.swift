@@ -22,6 +22,10 @@ public final class SQLConnection {
         return statement
     }
 
+    /// A prepared statement that its owner keeps. It must be gone before the database is closed: owners live inside
+    /// one access.
+    func makeStatement(_ sql: String) throws -> SQLStatement { try SQLStatement(sql, on: self) }
+
     /// Finalizes all statements.
     func finalizeStatements() { statements.removeAll() }
 
@@ -145,5 +149,28 @@ extension SQLConnection {
         let code = sqlite3_table_column_metadata(handle, "main", table, column, nil, &collation, nil, nil, nil)
         if code != SQLITE_OK { throw error(code, while: "the collation of \(table).\(column)") }
         return collation.map { String(cString: $0).uppercased() } ?? "BINARY"
+    }
+}
+
+/// A statement that is prepared when it is first used, for a hot path that would otherwise look it up by its text.
+final class LazyStatement {
+    private let sql: String
+    private let connection: SQLConnection
+    private var statement: SQLStatement?
+
+    init(_ sql: String, _ connection: SQLConnection) {
+        self.sql = sql
+        self.connection = connection
+    }
+
+    /// The statement, reset, with nothing bound.
+    func prepared() throws -> SQLStatement {
+        if let statement {
+            statement.reset()
+            return statement
+        }
+        let made = try connection.makeStatement(sql)
+        statement = made
+        return made
     }
 }

@@ -48,7 +48,8 @@ struct SchemaReader {
             foreignKeys: [], uniqueIndexes: [], isAutoincrement: false)
         guard kind == .table else { return table }
         var key: [(position: Int, name: String, type: String)] = []
-        try connection.forEachRow("SELECT name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(?)", [.text(name)]) {
+        try connection.forEachRow("SELECT name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(?)", [.text(name)])
+        {
             row in
             let column = row.string(0)
             let type = row.string(1)

@@ -40,7 +40,9 @@ struct SchemaRecorder {
     /// - Returns: the names of the tables created.
     func create(_ record: SchemaRecord) throws -> [String] {
         var present: Set<String> = []
-        try connection.forEachRow("SELECT type || ' ' || name FROM sqlite_schema") { present.insert(foldedName($0.string(0))) }
+        try connection.forEachRow("SELECT type || ' ' || name FROM sqlite_schema") {
+            present.insert(foldedName($0.string(0)))
+        }
         var created: [String] = []
         for statement in record.statements {
             if present.contains(foldedName("\(statement.type) \(statement.name)")) { continue }
@@ -92,8 +94,10 @@ extension SQLConnection {
         defer { sqlite3_finalize(statement) }
         guard code == SQLITE_OK, isOne else {
             throw FerryError(
-                .damagedFile, "The container's schema holds a statement that cannot be run: "
-                    + String(cString: sqlite3_errmsg(handle)) + ". Update Ferry on this device, or create the tables yourself.")
+                .damagedFile,
+                "The container's schema holds a statement that cannot be run: "
+                    + String(cString: sqlite3_errmsg(handle))
+                    + ". Update Ferry on this device, or create the tables yourself.")
         }
         let result = sqlite3_step(statement)
         if result != SQLITE_DONE { throw error(result, while: sql) }
@@ -109,7 +113,9 @@ public enum DatabaseCreator {
         let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
         guard code == SQLITE_OK, let handle else {
             sqlite3_close(handle)
-            throw FerryError(.inputOutput, "The database \(path) cannot be opened or made. Check the folder and its permissions.", path: path)
+            throw FerryError(
+                .inputOutput, "The database \(path) cannot be opened or made. Check the folder and its permissions.",
+                path: path)
         }
         defer { sqlite3_close_v2(handle) }
         sqlite3_busy_timeout(handle, 10_000)

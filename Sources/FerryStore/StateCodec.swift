@@ -53,7 +53,7 @@ enum StateCodec {
             writer.writeVarint(0)
             writer.write(key)
         }
-        for (column, value) in values.fields.sorted(by: { $0.key < $1.key }) {
+        values.fields.forEachColumn { column, value in
             writer.writeVarint(UInt64(column + 1))
             writer.write(value)
         }
@@ -77,7 +77,7 @@ enum StateCodec {
 struct KeptValues: Equatable, Sendable {
     /// The local key that the object's author gave it; a wish.
     var key: FieldValue?
-    var fields: [Int: FieldValue] = [:]
+    var fields: FieldValues = [:]
 
     var isEmpty: Bool { key == nil && fields.isEmpty }
 }

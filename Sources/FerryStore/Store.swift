@@ -15,16 +15,31 @@ public final class Store: Sendable {
     let clock: any WallClock
     let random: any RandomSource
     private let writer: any DatabaseWriter
+    /// Statements kept between accesses, where the store owns its connection. On an app's connection they would keep the
+    /// app from closing it.
+    private let kept: KeptStatements?
     private let cache = Mutex<(version: RegistryVersion, registry: Registry)?>(nil)
 
     /// Uses an app's own connection. The store writes through it and never closes it.
-    public init(
+    public convenience init(
         _ writer: any DatabaseWriter, clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()
     ) {
+        self.init(writer, keepsStatements: false, clock: clock, random: random)
+    }
+
+    private init(
+        _ writer: any DatabaseWriter, keepsStatements: Bool, clock: any WallClock, random: any RandomSource
+    ) {
+        kept = keepsStatements ? KeptStatements() : nil
         self.writer = writer
         self.clock = clock
         self.random = random
-        path = writer.path
+        path = Self.isInMemory(writer.path) ? "" : writer.path
+    }
+
+    /// GRDB's paths of databases in memory: `:memory:`, and a URI for those that are shared under a name.
+    private static func isInMemory(_ path: String) -> Bool {
+        path.isEmpty || path == ":memory:" || path.hasPrefix("file:") && path.contains("mode=memory")
     }
 
     /// Opens a database file that exists.
@@ -41,12 +56,17 @@ public final class Store: Sendable {
         configuration.label = "Ferry"
         // The journal mode is the app's choice: a queue leaves it as it is.
         let queue = try Self.translating(path) { try DatabaseQueue(path: path, configuration: configuration) }
-        self.init(queue, clock: clock, random: random)
+        self.init(queue, keepsStatements: true, clock: clock, random: random)
         try read { connection in _ = try connection.count("SELECT count(*) FROM sqlite_schema") }
     }
 
     /// Closes the connection that `init(path:)` opened.
-    public func close() throws { try Self.translating(path) { try writer.close() } }
+    public func close() throws {
+        try Self.translating(path) {
+            writer.writeWithoutTransaction { _ in kept?.clear() }
+            try writer.close()
+        }
+    }
 
     // MARK: Access
 
@@ -55,8 +75,8 @@ public final class Store: Sendable {
         // On the writer's connection, which sees what was just committed and is never a snapshot.
         try Self.translating(path) {
             try writer.writeWithoutTransaction { database in
-                let connection = try Self.connection(database)
-                defer { connection.finalizeStatements() }
+                let connection = try connection(database)
+                defer { if kept == nil { connection.finalizeStatements() } }
                 var result: Result?
                 try database.inTransaction(.deferred) {
                     result = try body(connection)
@@ -72,8 +92,8 @@ public final class Store: Sendable {
     public func write<Result>(_ body: (SQLConnection) throws -> Result) throws -> Result {
         try Self.translating(path) {
             try writer.writeWithoutTransaction { database in
-                let connection = try Self.connection(database)
-                defer { connection.finalizeStatements() }
+                let connection = try connection(database)
+                defer { if kept == nil { connection.finalizeStatements() } }
                 var result: Result?
                 try database.inTransaction(.immediate) {
                     result = try body(connection)
@@ -93,8 +113,8 @@ public final class Store: Sendable {
     ) throws -> Result {
         try Self.translating(path) {
             try writer.writeWithoutTransaction { database in
-                let connection = try Self.connection(database)
-                defer { connection.finalizeStatements() }
+                let connection = try connection(database)
+                defer { if kept == nil { connection.finalizeStatements() } }
                 let foreignKeys = try connection.count("PRAGMA foreign_keys")
                 try connection.executeScript("PRAGMA foreign_keys = OFF")
                 try connection.setTriggersEnabled(false)
@@ -107,7 +127,6 @@ public final class Store: Sendable {
                             try database.notifyChanges(in: Table(table))
                         }
                         outcome = made
-                        connection.finalizeStatements()
                         return .commit
                     }
                 }
@@ -125,11 +144,14 @@ public final class Store: Sendable {
         try Self.translating(self.path) { try writer.vacuum(into: path) }
     }
 
-    private static func connection(_ database: Database) throws -> SQLConnection {
+    private func connection(_ database: Database) throws -> SQLConnection {
         guard let handle = database.sqliteConnection else {
             throw FerryError(.database, "The database is closed.")
         }
-        return SQLConnection(handle)
+        if let connection = kept?.connection { return connection }
+        let connection = SQLConnection(handle)
+        kept?.connection = connection
+        return connection
     }
 
     /// Runs `body` and turns GRDB's errors into Ferry's.
@@ -194,6 +216,7 @@ public final class Store: Sendable {
             return try body()
         } catch {
             cache.withLock { $0 = nil }
+            kept?.access = nil
             throw error
         }
     }
@@ -203,10 +226,21 @@ public final class Store: Sendable {
     ) throws -> (result: Result, changedTables: [String]) {
         guard try Self.identity(connection) != nil else { throw Self.notTracked }
         let registry = try currentRegistry(connection)
-        let access = try StoreAccess(connection, registry: registry, clock: clock, random: random)
+        let access = try makeAccess(connection, registry)
         let adopted = try showKeptValues(access)
         let outcome = try body(access)
         return (outcome.result, outcome.changedTables + adopted)
+    }
+
+    /// What works on the registry; the one of the last access where statements are kept and nothing has changed.
+    private func makeAccess(_ connection: SQLConnection, _ registry: Registry) throws -> StoreAccess {
+        guard let kept else { return try StoreAccess(connection, registry: registry, clock: clock, random: random) }
+        let version = try RegistryVersion(connection)
+        if let known = kept.access, kept.version == version { return known }
+        let access = try StoreAccess(connection, registry: registry, clock: clock, random: random)
+        kept.access = access
+        kept.version = version
+        return access
     }
 
     /// The registry for the present schema: the one made last where nothing has changed since.
@@ -248,7 +282,7 @@ public final class Store: Sendable {
             } else {
                 registry = try Registry(connection, SchemaReader(connection: connection).read())
             }
-            return try body(StoreAccess(connection, registry: registry, clock: clock, random: random))
+            return try body(makeAccess(connection, registry))
         }
     }
 
@@ -267,5 +301,19 @@ private struct RegistryVersion: Equatable {
         schema = try connection.count("PRAGMA schema_version")
         tables = try connection.count("SELECT count(*) FROM ferry_table")
         columns = try connection.count("SELECT count(*) FROM ferry_column")
+    }
+}
+
+/// What a store that owns its connection keeps from one access to the next. Unchecked, because it is touched only
+/// inside the writer's closures, which run one after another.
+private final class KeptStatements: @unchecked Sendable {
+    var connection: SQLConnection?
+    var access: StoreAccess?
+    var version: RegistryVersion?
+
+    func clear() {
+        access = nil
+        connection?.finalizeStatements()
+        connection = nil
     }
 }

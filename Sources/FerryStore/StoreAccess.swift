@@ -13,7 +13,11 @@ final class StoreAccess {
     let random: any RandomSource
     /// What Ferry writes, noted while the app's triggers run.
     var intents: RowIntents?
+    /// What Ferry changes in the key-value store.
+    let keyValueChanges = KeyValueChanges()
     private var objectTables: [Int: ObjectTable] = [:]
+    private var readers: [Int: RowReader] = [:]
+    private var writers: [Int: RowWriter] = [:]
 
     init(
         _ connection: SQLConnection, registry: Registry, clock: any WallClock, random: any RandomSource
@@ -38,6 +42,22 @@ final class StoreAccess {
         return made
     }
 
+    /// Reads a table's rows.
+    func reader(of table: Int) -> RowReader {
+        if let known = readers[table] { return known }
+        let made = RowReader(registry[table], connection)
+        readers[table] = made
+        return made
+    }
+
+    /// Writes a table's rows.
+    func writer(of table: Int) -> RowWriter {
+        if let known = writers[table] { return known }
+        let made = RowWriter(registry[table], self)
+        writers[table] = made
+        return made
+    }
+
     /// Reads the clock as the store has it.
     func hybridClock() throws -> HybridClock {
         HybridClock(now: HybridTime(rawValue: UInt64(bitPattern: try meta.integer(.clock) ?? 0)))
@@ -48,7 +68,9 @@ final class StoreAccess {
     }
 
     /// What is replayed of every device's log.
-    func versionVector() throws -> VersionVector {
+    func versionVector() throws -> VersionVector { try Self.versionVector(connection) }
+
+    static func versionVector(_ connection: SQLConnection) throws -> VersionVector {
         var vector = VersionVector()
         try connection.forEachRow("SELECT id, sequence, time FROM ferry_device WHERE sequence > 0") { row in
             if let id: DeviceID = row.id(0) {

@@ -84,9 +84,10 @@ struct OldRowRevival {
         var revived = 0
         for object in lost {
             let state = try access.objects(of: table.id).load(object)
-            let writer = RowWriter(table, access)
+            let writer = access.writer(of: table.id)
             var values: [(column: Int, value: FieldValue)] = []
-            for (column, value) in state.kept.fields.sorted(by: { $0.key < $1.key }) where table.columns[column].isLocal {
+            for (column, value) in state.kept.fields.sorted(by: { $0.key < $1.key }) where table.columns[column].isLocal
+            {
                 guard let local = try Travelling(access).local(value, table.columns[column]) else { continue }
                 values.append((column, local))
             }

@@ -51,6 +51,7 @@ extension Store {
                 }
             }
             try access.save(clock)
+            try access.keyValueChanges.save(access.connection)
             return (outcome, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
         }
     }
@@ -109,7 +110,8 @@ extension Store {
         let changeset = Changeset(
             device: access.device, sequence: sequence, time: time, context: VersionVector(context), schema: schema,
             tables: sortedTables)
-        let previous = try connection.firstValue("SELECT checksum FROM ferry_device WHERE id = ?", .blob(access.device.bytes[...]))
+        let previous = try connection.firstValue(
+            "SELECT checksum FROM ferry_device WHERE id = ?", .blob(access.device.bytes[...]))
         var checksum: Checksum?
         if case .blob(let bytes)? = previous { checksum = Checksum(bytes: bytes) }
         let entry = try seal(changeset, checksum)
@@ -117,7 +119,8 @@ extension Store {
         try ContextLog(access).record(changeset.context, of: access.device, after: own.time)
         try connection.execute(
             "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?", .integer(Int64(sequence)),
-            .integer(Int64(bitPattern: time.rawValue)), .blob(entry.checksum.bytes[...]), .blob(access.device.bytes[...]))
+            .integer(Int64(bitPattern: time.rawValue)), .blob(entry.checksum.bytes[...]),
+            .blob(access.device.bytes[...]))
         outcome.packed += changeset.operationCount
     }
 
@@ -195,6 +198,23 @@ extension Store {
     /// Whether anything waits to be packed. Cheap: asked whenever the database changes.
     public func hasPendingNotes() throws -> Bool {
         try read { try $0.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 }
+    }
+
+    /// Whether a pass without anything to replay would find something to do: notes, a schema that is new or that the
+    /// other devices have not been told of. Cheap, and writes nothing.
+    public func needsPass() throws -> Bool {
+        try read { connection in
+            if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return true }
+            let meta = StoreMeta(connection: connection)
+            if try meta.integer(.schemaUnsent) == 1 { return true }
+            return try SchemaReader(connection: connection).version() != meta.integer(.schemaVersion)
+        }
+    }
+
+    /// A number that changes when another connection, of this process or another, commits to the database; commits of
+    /// the store's own connection leave it: https://www.sqlite.org/pragma.html#pragma_data_version
+    public func dataVersion() throws -> Int {
+        try read { try $0.count("PRAGMA data_version") }
     }
 
     // MARK: Outbox

@@ -52,7 +52,8 @@ extension Store {
                 if SchemaReader.trackedOwnTables.contains(table.name) { continue }
                 let objects =
                     counting ? try connection.count("SELECT count(*) FROM \(table.objectTable) WHERE shown <> 0") : 0
-                tables.append(.init(name: table.name, identity: table.identity, objects: objects, isLocal: table.isLocal))
+                tables.append(
+                    .init(name: table.name, identity: table.identity, objects: objects, isLocal: table.isLocal))
             }
             var exceptional: [StoreStatus.Exceptional] = []
             try connection.forEachRow(
@@ -61,7 +62,8 @@ extension Store {
                 exceptional.append(
                     .init(
                         table: access.registry.tables[row.int(0)]?.name ?? "?",
-                        kind: ExceptionKind(rawValue: row.int(1)) ?? .refused, reason: row.string(2), count: row.int(3)))
+                        kind: ExceptionKind(rawValue: row.int(1)) ?? .refused, reason: row.string(2), count: row.int(3))
+                )
             }
             return StoreStatus(
                 tables: tables, leftOut: plan.leftOut, devices: try Self.devices(access),
@@ -91,9 +93,17 @@ extension Store {
         return nil
     }
 
+    /// Objects that are alive and have no row.
+    public func hiddenCount() throws -> Int {
+        try read { connection in
+            let kinds = ExceptionKind.allCases.filter(\.isHidden).map { "\($0.rawValue)" }.joined(separator: ", ")
+            return try connection.count("SELECT count(*) FROM ferry_exception WHERE kind IN (\(kinds))")
+        }
+    }
+
     /// What is replayed of every device's log, this device's own included: read on every pass, so nothing else is.
     public func versionVector() throws -> VersionVector {
-        try readAccess { try $0.versionVector() }
+        try read { try StoreAccess.versionVector($0) }
     }
 
     /// Notes the name under which a device presents itself.

@@ -52,6 +52,11 @@ enum StoreTables {
         CREATE TABLE ferry_kv_counter(
             counter TEXT NOT NULL, device BLOB NOT NULL, amount INTEGER NOT NULL,
             PRIMARY KEY(counter, device)) WITHOUT ROWID;
+        -- Which of their keys, sets and counters changed last, for telling those who watch: stays on this device.
+        CREATE TABLE ferry_kv_change(
+            kind INTEGER NOT NULL, name TEXT NOT NULL, revision INTEGER NOT NULL, writer BLOB,
+            PRIMARY KEY(kind, name)) WITHOUT ROWID;
+        CREATE INDEX ferry_kv_change_revision ON ferry_kv_change(revision);
         """
 
     /// The state of a table's objects, one row an object. Docs/Architecture.md describes the columns.

@@ -5,6 +5,8 @@ struct TableChangesBuilder {
     private(set) var changes: TableChanges
     private let table: TrackedTable
     private var shapes: [[Int]: Int] = [:]
+    private var lastShape: Int?
+    private var scratch: [Int] = []
     /// The place in `changes.columns` of each column number in use.
     private var places: [Int: Int] = [:]
 
@@ -19,23 +21,30 @@ struct TableChangesBuilder {
 
     var isEmpty: Bool { changes.operations.isEmpty }
 
-    /// Adds an operation. `values` are by column number, ascending.
+    /// Adds an operation with values by column number.
     mutating func append(
         _ object: ObjectID, _ kind: Operation.Kind, _ time: HybridTime, key: FieldValue? = nil,
-        values: [(column: Int, value: FieldValue)] = []
+        values: FieldValues = [:]
     ) {
-        let columns = values.compactMap { places[$0.column] }
-        let shape: Int
-        if let known = shapes[columns] {
-            shape = known
-        } else {
-            shape = changes.shapes.count
-            shapes[columns] = shape
-            changes.shapes.append(columns)
+        let firstValue = changes.values.count
+        scratch.removeAll(keepingCapacity: true)
+        values.forEachColumn { column, value in
+            guard let place = places[column] else { return }
+            scratch.append(place)
+            changes.values.append(value)
+        }
+        // Most operations carry the same columns as the one before.
+        if lastShape.map({ changes.shapes[$0] != scratch }) ?? true {
+            if let known = shapes[scratch] {
+                lastShape = known
+            } else {
+                lastShape = changes.shapes.count
+                shapes[scratch] = changes.shapes.count
+                changes.shapes.append(scratch)
+            }
         }
         changes.operations.append(
             Operation(
-                object: object, kind: kind, time: time, key: key, shape: shape, firstValue: changes.values.count))
-        changes.values.append(contentsOf: values.lazy.map(\.value))
+                object: object, kind: kind, time: time, key: key, shape: lastShape ?? 0, firstValue: firstValue))
     }
 }

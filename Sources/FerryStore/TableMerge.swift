@@ -15,6 +15,8 @@ final class TableMerge {
     private let contexts: ContextLog
     private let travelling: Travelling
     private let hasExceptions: Bool
+    /// Whether peers have columns that this database does not have.
+    private let hasForeignColumns: Bool
     /// Columns under a UNIQUE index or a foreign key, or that foreign keys refer to.
     private let sensitiveColumns: Set<Int>
     /// Columns that rows are found by: of the key, and those that foreign keys refer to.
@@ -40,13 +42,14 @@ final class TableMerge {
         self.table = table
         self.parts = parts
         objects = access.objects(of: table.id)
-        reader = RowReader(table, access.connection)
-        writer = RowWriter(table, access)
+        reader = access.reader(of: table.id)
+        writer = access.writer(of: table.id)
         meaning = References(registry: access.registry)
         conflicts = ConflictLog(access)
         contexts = ContextLog(access)
         travelling = Travelling(access)
         hasExceptions = try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_exception)") != 0
+        hasForeignColumns = table.columns.contains { !$0.isLocal }
         var columns: Set<Int> = []
         for key in table.foreignKeys { columns.formUnion(key.columns) }
         for index in table.uniqueIndexes {
@@ -93,9 +96,9 @@ final class TableMerge {
         var state: ObjectState
         let before: ObjectState
         /// Values won in this batch, by column.
-        var won: [Int: FieldValue] = [:]
+        var won: FieldValues = [:]
         /// The present row, read where a conflict or a deletion needs it.
-        var row: [Int: FieldValue]?
+        var row: FieldValues?
     }
 
     private func merge(_ entries: ArraySlice<Entry>) throws {
@@ -206,9 +209,11 @@ final class TableMerge {
             try objects.save(merge.state)
             return
         }
-        let hidden = merge.won.filter { !table.columns[$0.key].isLocal }
-        keepWon(&merge, hidden)
-        for column in hidden.keys { merge.won[column] = nil }
+        if hasForeignColumns {
+            let hidden = merge.won.filter { !table.columns[$0.key].isLocal }
+            keepWon(&merge, hidden)
+            for column in hidden.keys { merge.won[column] = nil }
+        }
         switch (merge.before.shown, isAlive) {
         case (.row, true):
             try update(&merge)
@@ -218,7 +223,7 @@ final class TableMerge {
             deletions.append(
                 TouchedObject(
                     table: table.id, object: merge.state.object, columns: table.columns.map(\.id), isDeleted: true,
-                    needsRules: false, formerKey: merge.before.key))
+                    needsRules: false, key: merge.before.key))
         case (.none, true):
             try insert(&merge)
         case (.none, false):
@@ -236,8 +241,8 @@ final class TableMerge {
         access.registry[incoming.table].foreignKeys[incoming.foreignKey].action == .restrict
     }
 
-    private func keepWon(_ merge: inout Merge, _ values: [Int: FieldValue]) {
-        for (column, value) in values { merge.state.kept.fields[column] = value }
+    private func keepWon(_ merge: inout Merge, _ values: FieldValues) {
+        merge.state.kept.fields = merge.state.kept.fields.overlaid(with: values)
     }
 
     /// Writes the state with all values won kept beside the row; the rules decide what the row becomes.
@@ -246,7 +251,7 @@ final class TableMerge {
         try objects.save(merge.state)
         touched.append(
             TouchedObject(
-                table: table.id, object: merge.state.object, columns: Array(merge.won.keys), isDeleted: false,
+                table: table.id, object: merge.state.object, columns: merge.won.keys, isDeleted: false,
                 needsRules: true))
     }
 
@@ -260,20 +265,21 @@ final class TableMerge {
         if merge.won.keys.contains(where: { offeredColumns.contains($0) }) { return try leaveToRules(&merge) }
         guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
         if try writer.update(key: merge.before.key, values) != nil { return try leaveToRules(&merge) }
-        for column in merge.won.keys { merge.state.kept.fields[column] = nil }
+        if !merge.state.kept.fields.isEmpty {
+            for column in merge.won.keys { merge.state.kept.fields[column] = nil }
+        }
         try objects.save(merge.state)
         if isSensitive {
             touched.append(
                 TouchedObject(
-                    table: table.id, object: merge.state.object, columns: Array(merge.won.keys), isDeleted: false,
-                    needsRules: false))
+                    table: table.id, object: merge.state.object, columns: merge.won.keys, isDeleted: false,
+                    needsRules: false, key: merge.before.key))
         }
     }
 
     private func insert(_ merge: inout Merge) throws {
-        var all = merge.state.kept.fields
-        for (column, value) in merge.won { all[column] = value }
-        let shown = all.filter { table.columns[$0.key].isLocal }
+        let all = merge.state.kept.fields.overlaid(with: merge.won)
+        let shown = hasForeignColumns ? all.filter { table.columns[$0.key].isLocal } : all
         guard let values = try localValues(shown), try canBeShown(merge.state.object, all) else {
             return try leaveToRules(&merge)
         }
@@ -285,10 +291,12 @@ final class TableMerge {
         if try writer.insert(key: key, values) != nil { return try leaveToRules(&merge) }
         merge.state.key =
             try key.map { [$0] }
-            ?? table.keyColumnIDs.map { column in try travelling.local(all[column] ?? .null, table.columns[column]) ?? .null }
+            ?? table.keyColumnIDs.map { column in
+                try travelling.local(all[column] ?? .null, table.columns[column]) ?? .null
+            }
         merge.state.shown = .row
         merge.state.kept.key = nil
-        merge.state.kept.fields = all.filter { !table.columns[$0.key].isLocal }
+        merge.state.kept.fields = hasForeignColumns ? all.filter { !table.columns[$0.key].isLocal } : [:]
         try objects.save(merge.state)
     }
 
@@ -306,18 +314,26 @@ final class TableMerge {
     }
 
     /// Values as they lie in rows, by ascending column; `nil` where a reference has no row to refer to.
-    private func localValues(_ values: [Int: FieldValue]) throws -> [(column: Int, value: FieldValue)]? {
+    private func localValues(_ values: FieldValues) throws -> [(column: Int, value: FieldValue)]? {
         var result: [(column: Int, value: FieldValue)] = []
         result.reserveCapacity(values.count)
-        for (column, value) in values.sorted(by: { $0.key < $1.key }) {
-            guard let local = try travelling.local(value, table.columns[column]) else { return nil }
-            result.append((column, local))
+        var isComplete = true
+        try values.forEachColumn { column, value in
+            if case .reference = value {
+                guard let local = try travelling.local(value, table.columns[column]) else {
+                    isComplete = false
+                    return
+                }
+                result.append((column, local))
+            } else {
+                result.append((column, value))
+            }
         }
-        return result
+        return isComplete ? result : nil
     }
 
     /// Whether every target has a row and no exceptional object waits for this one.
-    private func canBeShown(_ object: ObjectID, _ values: [Int: FieldValue]) throws -> Bool {
+    private func canBeShown(_ object: ObjectID, _ values: FieldValues) throws -> Bool {
         for key in table.foreignKeys {
             switch key.target {
             case .mapped: continue  // resolved with its value

@@ -4,11 +4,14 @@ import FerryCore
 ///
 /// Columns are known by their number in the registry, which never changes and is never used again, so that stamps and
 /// kept values outlive a change of the schema. Numbers differ from device to device; names travel.
-struct TrackedTable: Sendable {
+///
+/// A class, because it is handed around on the path of every row and copying it would count references of all its
+/// arrays. Unchecked, because it changes only while `Registry.init` makes it, before anybody else sees it.
+final class TrackedTable: @unchecked Sendable {
     /// Its number in the registry.
-    var id: Int
+    let id: Int
     var name: String
-    var identity: TableIdentity
+    let identity: TableIdentity
     /// Whether this database has the table; a peer's newer schema may name tables that it does not have yet.
     var isLocal: Bool
     /// Every column ever heard of, at the index that is its number.
@@ -24,6 +27,19 @@ struct TrackedTable: Sendable {
     /// Generated columns, which never travel.
     var generatedColumns: [String] = []
 
+    init(id: Int, name: String, identity: TableIdentity, isLocal: Bool, columns: [TrackedColumn], keyColumns: [String])
+    {
+        self.id = id
+        self.name = name
+        self.identity = identity
+        self.isLocal = isLocal
+        self.columns = columns
+        self.keyColumns = keyColumns
+        if case .key = identity { isMapped = false } else { isMapped = true }
+        objectTable = "ferry_object_\(id)"
+        oldRowsTable = "ferry_old_\(id)"
+    }
+
     struct IncomingKey: Sendable {
         var table: Int
         /// Index into that table's `foreignKeys`.
@@ -31,18 +47,21 @@ struct TrackedTable: Sendable {
     }
 
     /// Whether local keys are mapped to object IDs, because they differ from device to device.
-    var isMapped: Bool { if case .key = identity { false } else { true } }
+    let isMapped: Bool
 
     /// The numbers of the key's columns where the identity is derived from them; empty otherwise.
-    var keyColumnIDs: [Int] {
-        isMapped ? [] : keyColumns.compactMap { name in columnID(name) }
+    private(set) var keyColumnIDs: [Int] = []
+    /// The columns that the local table has, in the order of their numbers.
+    private(set) var localColumns: [TrackedColumn] = []
+
+    /// Computes what follows from the columns; the last step of making the registry.
+    func finish() {
+        keyColumnIDs = isMapped ? [] : keyColumns.compactMap { name in columnID(name) }
+        localColumns = columns.filter(\.isLocal)
     }
 
-    var objectTable: String { "ferry_object_\(id)" }
-    var oldRowsTable: String { "ferry_old_\(id)" }
-
-    /// The columns that the local table has, in the order of their numbers.
-    var localColumns: [TrackedColumn] { columns.filter(\.isLocal) }
+    let objectTable: String
+    let oldRowsTable: String
 
     func columnID(_ name: String) -> Int? {
         columns.first { equalNames($0.name, name) }?.id

@@ -1,5 +1,5 @@
-import Foundation
 import FerryCore
+import Foundation
 
 /// Begins, keeps up and ends the tracking of a database's tables: Ferry's tables, the registry and the triggers.
 struct Tracking {
@@ -55,7 +55,8 @@ struct Tracking {
         let triggered = try tablesWithTriggers()
         for record in plan.tracked {
             guard let table = schema.table(record.name) else { continue }
-            try Registry.register(record.name, record.identity, columns: travellingColumns(table, record), in: connection)
+            try Registry.register(
+                record.name, record.identity, columns: travellingColumns(table, record), in: connection)
         }
         var registry = try Registry(connection, schema)
         try widenPending(registry.keyWidth)
@@ -93,7 +94,9 @@ struct Tracking {
 
     private func tablesWithTriggers() throws -> Set<Int> {
         var tables: Set<Int> = []
-        for row in try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'ferry\\_%\\_insert' ESCAPE '\\'") {
+        for row in try connection.rows(
+            "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'ferry\\_%\\_insert' ESCAPE '\\'")
+        {
             guard case .text(let bytes) = row[0] else { continue }
             let parts = String(decoding: bytes, as: UTF8.self).split(separator: "_")
             if parts.count == 3, let number = Int(parts[1]) { tables.insert(number) }
@@ -103,7 +106,8 @@ struct Tracking {
 
     /// Gives the log of notes a place for each column of the widest key.
     private func widenPending(_ width: Int) throws {
-        let present = try connection.count("SELECT count(*) FROM pragma_table_info('ferry_pending') WHERE name LIKE 'k%'")
+        let present = try connection.count(
+            "SELECT count(*) FROM pragma_table_info('ferry_pending') WHERE name LIKE 'k%'")
         for slot in present..<max(present, width) {
             try connection.executeScript("ALTER TABLE ferry_pending ADD COLUMN k\(slot)")
         }
@@ -113,7 +117,8 @@ struct Tracking {
     /// - Returns: whether the database has columns that it did not have before; values of peers may wait for them.
     private func makeTriggers(_ table: TrackedTable) throws -> Bool {
         try dropTriggers(prefix: CaptureTriggers.prefix(of: table))
-        let present = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(table.oldRowsTable)).compactMap { row in
+        let present = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(table.oldRowsTable)).compactMap
+        { row in
             if case .text(let bytes) = row[0] { String(decoding: bytes, as: UTF8.self) } else { nil }
         }
         let added = table.localColumns.filter { !present.contains("c\($0.id)") }

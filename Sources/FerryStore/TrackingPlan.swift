@@ -62,12 +62,15 @@ struct TrackingPlan: Equatable {
             }
             for column in columns where equalNames(column, table.primaryKey[0]) {
                 throw FerryError(
-                    .invalidArgument, "The identity of “\(name)” is declared because its key does not say it; "
+                    .invalidArgument,
+                    "The identity of “\(name)” is declared because its key does not say it; "
                         + "name other columns than “\(column)”.")
             }
         }
         for name in selection.only ?? [] {
-            guard let table = schema.table(name), let reason = reasonToLeaveOut(table, TableSelection()) else { continue }
+            guard let table = schema.table(name), let reason = reasonToLeaveOut(table, TableSelection()) else {
+                continue
+            }
             throw FerryError(.unsupportedTable, "The table “\(name)” cannot travel: \(reason).")
         }
     }

@@ -57,6 +57,21 @@ final class ChangeWatcherTests: XCTestCase {
         XCTAssertEqual(watcher.wait(timeoutMilliseconds: 0), .timedOut)
     }
 
+    func testASingleFileIsWatchedWithoutItsNeighbours() throws {
+        let folder = try TemporaryFolder()
+        let watcher = ChangeWatcher()
+        watcher.setDirectories([], files: [folder.path("db"), folder.path("db-wal")])
+        try files.write([1], toNewFileAt: folder.path("db-lock"))
+        try files.write([1], toNewFileAt: folder.path("d"))
+        XCTAssertEqual(watcher.wait(timeoutMilliseconds: 0), .timedOut)
+        try files.write([1], toNewFileAt: folder.path("db-wal"))
+        XCTAssertEqual(watcher.wait(timeoutMilliseconds: long), .changed)
+        // As a directory, everything in it counts again.
+        watcher.setDirectories([folder.path], files: [folder.path("db")])
+        try files.write([1], toNewFileAt: folder.path("other"))
+        XCTAssertEqual(watcher.wait(timeoutMilliseconds: long), .changed)
+    }
+
     func testAWakeEndsThePresentWaitOrTheNextOne() throws {
         let watcher = ChangeWatcher()
         watcher.wake()

@@ -97,7 +97,7 @@ final class SegmentLimitTests: XCTestCase {
         let wrong: [TableChanges] = [
             table([operation(2), operation(1)]),
             table([operation(1, time: Samples.start), operation(1)]),
-            table([operation(time: Samples.start.next)]),
+            table([operation(time: HybridTime.latest.next)]),
             table([operation(shape: 2)]),
             table([operation(shape: -1)]),
             table([operation(shape: 1)]),

@@ -186,7 +186,7 @@ extension TestDevice {
                     var object = OracleObject(table: table.name, id: id)
                     object.inserted = state.registers.inserted
                     object.deleted = state.registers.deleted
-                    var shown: [Int: FieldValue] = [:]
+                    var shown: FieldValues = [:]
                     if state.shown.hasRow {
                         let row = try RowReader(tracked, access.connection).read(state.key) ?? [:]
                         shown = try Travelling(access).values(row, tracked)

@@ -1,0 +1,85 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+import Foundation
+
+/// Keeps an app's database in step while the app runs.
+///
+///     let engine = try SyncEngine(Store(pool))
+///     engine.start()
+///     for await event in engine.events { … }
+///
+/// The app goes on using its GRDB pool or queue as before: what it commits is published within milliseconds, and what
+/// other devices did appears in its tables, where GRDB's `ValueObservation` sees it, WITHOUT ROWID tables included. The
+/// database must belong to a container already (`Replica.create`, `Replica.join` or the command line).
+///
+/// Passes run on a thread of the engine's and take turns with those of other processes. A database in memory has no
+/// file to watch: call `sync` after writing. Safe to use from any thread; several engines may exist for one database.
+/// An engine that is let go stops by itself.
+public final class SyncEngine: Sendable {
+    /// What the engine does now.
+    public enum State: Sendable {
+        /// It does not watch. `sync` works all the same.
+        case stopped
+        case running
+        /// It watches, and the last pass failed; it is tried again.
+        case failing(FerryError)
+    }
+
+    public let replica: Replica
+    public var store: Store { replica.store }
+    private let configuration: WatchConfiguration
+    private let core: SyncEngineCore
+
+    /// - Throws: `notTracked` where the database belongs to no container.
+    public convenience init(
+        _ store: Store, configuration: WatchConfiguration = WatchConfiguration(), environment: Environment = .live
+    ) throws {
+        self.init(try Replica(store, environment: environment), configuration: configuration)
+    }
+
+    /// Uses a replica, as `Replica.create` and `Replica.join` return it.
+    public init(_ replica: Replica, configuration: WatchConfiguration = WatchConfiguration()) {
+        self.replica = replica
+        self.configuration = configuration
+        core = SyncEngineCore(replica)
+    }
+
+    deinit {
+        core.stopWatching()
+        core.finishStreams()
+    }
+
+    // MARK: Watching
+
+    /// Begins to watch, on a thread of its own; has no effect while it does.
+    public func start() { core.startWatching(configuration) }
+
+    /// Ends watching. A pass that is under way is finished first; when this returns, no further one begins.
+    public func stop() async {
+        guard let watch = core.stopWatching() else { return }
+        await watch.waitUntilEnded()
+    }
+
+    public var state: State { core.state }
+
+    /// Whether the engine watches, failing or not.
+    public var isRunning: Bool { if case .stopped = state { false } else { true } }
+
+    /// What happens from now on. Every call makes a stream of its own, which ends with the engine; who reads too slowly
+    /// misses the oldest of more than 256 events.
+    public var events: AsyncStream<SyncEvent> { core.makeStream() }
+
+    // MARK: On request
+
+    /// Makes a thorough pass both ways now, whether the engine watches or not. Calls that come while one is under way
+    /// share the next one, so that what was committed before a call is published when it returns.
+    /// - Throws: as `Replica.sync`; nothing is lost then, and a later pass does what is left.
+    @discardableResult
+    public func sync() async throws -> SyncReport { try await core.sync() }
+
+    /// What the store and the container's heads tell.
+    public func status() async throws -> StatusReport {
+        try await core.onQueue { try $0.status() }
+    }
+}

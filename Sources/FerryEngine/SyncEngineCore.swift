@@ -1,0 +1,180 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+import Foundation
+
+/// What a `SyncEngine` shares with its threads and tasks, so that the engine itself can be let go while they end.
+final class SyncEngineCore: Sendable {
+    private let replica: Replica
+    /// For passes on request: they block, and Swift's own threads must not.
+    private let queue = DispatchQueue(label: "Ferry.SyncEngine")
+    private let shared = Locked(Shared())
+
+    private struct Shared {
+        var watch: Watch?
+        var failure: FerryError?
+        var streams: [Int: AsyncStream<SyncEvent>.Continuation] = [:]
+        var streamCount = 0
+        var isFinished = false
+        /// The pass that is under way, and the one that waits for its end; those who come now share the latter.
+        var current: Task<SyncReport, any Error>?
+        var next: Task<SyncReport, any Error>?
+    }
+
+    init(_ replica: Replica) { self.replica = replica }
+
+    // MARK: Watching
+
+    /// One run of a `WatchLoop` on its thread.
+    final class Watch: Sendable {
+        let loop: WatchLoop
+        private let end = Locked(End())
+
+        private struct End {
+            var hasEnded = false
+            var waiting: [CheckedContinuation<Void, Never>] = []
+        }
+
+        init(_ loop: WatchLoop) { self.loop = loop }
+
+        func run() {
+            loop.run()
+            let waiting = end.withLock { end in
+                end.hasEnded = true
+                defer { end.waiting = [] }
+                return end.waiting
+            }
+            for continuation in waiting { continuation.resume() }
+        }
+
+        func waitUntilEnded() async {
+            await withCheckedContinuation { continuation in
+                let hasEnded = end.withLock { end in
+                    if !end.hasEnded { end.waiting.append(continuation) }
+                    return end.hasEnded
+                }
+                if hasEnded { continuation.resume() }
+            }
+        }
+    }
+
+    func startWatching(_ configuration: WatchConfiguration) {
+        let watch = shared.withLock { shared -> Watch? in
+            guard shared.watch == nil else { return nil }
+            let watch = Watch(WatchLoop(replica, configuration: configuration) { [weak self] in self?.note($0) })
+            shared.watch = watch
+            shared.failure = nil
+            return watch
+        }
+        guard let watch else { return }
+        let thread = Thread { [weak self] in
+            watch.run()
+            // The loop also ends by itself, where the database cannot be kept in step any more.
+            self?.forget(watch)
+        }
+        thread.name = "Ferry.WatchLoop"
+        thread.start()
+    }
+
+    private func forget(_ watch: Watch) {
+        shared.withLock { if $0.watch === watch { $0.watch = nil } }
+    }
+
+    /// Tells the loop to stop, and forgets it.
+    @discardableResult
+    func stopWatching() -> Watch? {
+        let watch = shared.withLock { shared in
+            defer { shared.watch = nil }
+            return shared.watch
+        }
+        watch?.loop.stop()
+        return watch
+    }
+
+    var state: SyncEngine.State {
+        shared.withLock { shared in
+            if shared.watch == nil { return .stopped }
+            return shared.failure.map { .failing($0) } ?? .running
+        }
+    }
+
+    // MARK: Events
+
+    private func note(_ event: SyncEvent) {
+        let streams = shared.withLock { shared in
+            switch event {
+            case .synced: shared.failure = nil
+            case .failed(let error): shared.failure = error
+            case .started, .databaseChanged, .stopped: break
+            }
+            return Array(shared.streams.values)
+        }
+        for stream in streams { stream.yield(event) }
+    }
+
+    func makeStream() -> AsyncStream<SyncEvent> {
+        let (stream, continuation) = AsyncStream.makeStream(of: SyncEvent.self, bufferingPolicy: .bufferingNewest(256))
+        let number = shared.withLock { shared -> Int? in
+            if shared.isFinished { return nil }
+            shared.streamCount += 1
+            shared.streams[shared.streamCount] = continuation
+            return shared.streamCount
+        }
+        guard let number else {
+            continuation.finish()
+            return stream
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.shared.withLock { _ = $0.streams.removeValue(forKey: number) }
+        }
+        return stream
+    }
+
+    func finishStreams() {
+        // Outside of the lock: ending a stream calls its `onTermination`.
+        let streams = shared.withLock { shared in
+            shared.isFinished = true
+            return Array(shared.streams.values)
+        }
+        for stream in streams { stream.finish() }
+    }
+
+    // MARK: Passes on request
+
+    func sync() async throws -> SyncReport {
+        let task = shared.withLock { shared in
+            if let next = shared.next { return next }
+            let current = shared.current
+            let task = Task.detached { [self] in
+                _ = await current?.result
+                self.shared.withLock { shared in
+                    shared.current = shared.next
+                    shared.next = nil
+                }
+                return try await pass()
+            }
+            shared.next = task
+            return task
+        }
+        return try await task.value
+    }
+
+    private func pass() async throws -> SyncReport {
+        defer { shared.withLock { $0.current = nil } }
+        do {
+            let report = try await onQueue { try $0.sync() }
+            note(.synced(report))
+            return report
+        } catch let error as FerryError {
+            note(.failed(error))
+            throw error
+        }
+    }
+
+    /// Runs `body` where it may block.
+    func onQueue<Result: Sendable>(_ body: @escaping @Sendable (Replica) throws -> Result) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { [replica] in continuation.resume(with: Swift.Result { try body(replica) }) }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+import Foundation
+
+/// Keeps a database in step for as long as it runs: packs and publishes what is committed to it, by any process, and
+/// replays what other devices publish, within milliseconds where the file system tells of changes.
+///
+/// What wakes it: changes of the database's files, of its journal and of the container's folders, and a poll, because
+/// events can be lost and network folders tell none. A wake-up is only a reason to look. A look that finds nothing
+/// writes nothing, so that two devices that are in step come to rest. Several processes may each run one for the same
+/// database: the device's lock makes their passes follow each other.
+///
+/// `run` works on the thread that calls it; `stop` may be called from any.
+public final class WatchLoop: Sendable {
+    private let replica: Replica
+    private let configuration: WatchConfiguration
+    private let onEvent: @Sendable (SyncEvent) -> Void
+    private let watcher: any ChangeWatching
+    private let isStopped = Locked(false)
+
+    /// - Parameter onEvent: called on the thread that runs the loop, which waits for it.
+    public convenience init(
+        _ replica: Replica, configuration: WatchConfiguration = WatchConfiguration(),
+        onEvent: @escaping @Sendable (SyncEvent) -> Void
+    ) {
+        self.init(replica, configuration: configuration, watcher: ChangeWatcher(), onEvent: onEvent)
+    }
+
+    init(
+        _ replica: Replica, configuration: WatchConfiguration, watcher: any ChangeWatching,
+        onEvent: @escaping @Sendable (SyncEvent) -> Void
+    ) {
+        self.replica = replica
+        self.configuration = configuration
+        self.watcher = watcher
+        self.onEvent = onEvent
+    }
+
+    /// Ends `run`, now or when it is called. From any thread, any number of times. A pass that is under way is
+    /// finished first; this does not wait for it.
+    public func stop() {
+        isStopped.withLock { $0 = true }
+        watcher.wake()
+    }
+
+    private var hasToStop: Bool { isStopped.withLock { $0 } }
+
+    /// Watches until `stop`, or until the database cannot be kept in step any more: it belongs to no container or to
+    /// another one than at the beginning, a newer Ferry keeps it, or it is damaged. For one thread, once.
+    public func run() {
+        if !hasToStop {
+            onEvent(.started)
+            var turns = WatchTurns(configuration)
+            pass(&turns)
+            while !hasToStop && !turns.isOver {
+                let reason = watcher.wait(timeoutMilliseconds: turns.timeoutMilliseconds())
+                if hasToStop { break }
+                turn(reason, &turns)
+            }
+        }
+        onEvent(.stopped)
+    }
+
+    // MARK: One turn
+
+    private func turn(_ reason: WakeReason, _ turns: inout WatchTurns) {
+        do {
+            let isPending = try look(&turns)
+            if reason == .timedOut {
+                // Only the poll looks at the container; in between it is about a commit that could not be seen yet.
+                if !isPending && !turns.isPollDue { return turns.glanceLater() }
+            } else {
+                turns.noteEvent(isPending: isPending)
+            }
+            if isPending || turns.isFruitless { gather() }
+        } catch {
+            return turns.noteFailure(error, replica.store, onEvent)
+        }
+        pass(&turns)
+    }
+
+    /// Asks the database whether anything is to be packed, and whether others wrote to it.
+    private func look(_ turns: inout WatchTurns) throws -> Bool {
+        let version = try replica.store.dataVersion()
+        if let known = turns.dataVersion, known != version { onEvent(.databaseChanged) }
+        turns.dataVersion = version
+        return try replica.store.needsPass()
+    }
+
+    /// Waits until nothing changes for a moment, so that a burst of commits becomes one segment.
+    private func gather() {
+        let start = ContinuousClock.now
+        while !hasToStop {
+            let passed = start.duration(to: .now).wholeMilliseconds
+            let remaining = configuration.gatherMilliseconds - passed
+            if remaining <= 0 { return }
+            if watcher.wait(timeoutMilliseconds: min(configuration.quietMilliseconds, remaining)) == .timedOut {
+                return
+            }
+        }
+    }
+
+    private func pass(_ turns: inout WatchTurns) {
+        do {
+            // First watched and then looked at, so that nothing falls between.
+            watchDirectories(&turns)
+            if turns.dataVersion == nil { turns.dataVersion = try replica.store.dataVersion() }
+            let isThorough = turns.isThoroughDue
+            let report = try replica.sync(isThorough: isThorough)
+            if turns.notePass(report, isThorough: isThorough, eventsAreDelivered: watcher.deliversEvents) {
+                onEvent(.synced(report))
+            }
+        } catch {
+            turns.noteFailure(error, replica.store, onEvent)
+        }
+    }
+
+    private func watchDirectories(_ turns: inout WatchTurns) {
+        // Where the container cannot be read its own folder is watched all the same; the pass that follows says why.
+        let places = try? WatchedPlaces(replica)
+        let watched = places ?? WatchedPlaces(unreachableContainerOf: replica)
+        if watched == turns.places { return }
+        turns.places = watched
+        watcher.setDirectories(watched.directories, files: watched.files)
+    }
+}

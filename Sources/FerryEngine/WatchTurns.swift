@@ -1,0 +1,133 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+
+/// What a `WatchLoop` remembers from turn to turn: when to look again, and what it has told.
+struct WatchTurns {
+    private let configuration: WatchConfiguration
+    /// What is watched now.
+    var places: WatchedPlaces?
+    /// `Store.dataVersion` at the last look.
+    var dataVersion: Int?
+    /// Whether trying again is useless.
+    private(set) var isOver = false
+
+    private var poll: PollSchedule
+    private var nextPoll = ContinuousClock.now
+    private var lastThorough: ContinuousClock.Instant?
+    /// The journal's change is told a moment before the commit can be seen, so the database is looked at again after
+    /// 1, 2, 4 … milliseconds.
+    private var glance: (at: ContinuousClock.Instant, delay: Int)?
+    private static let longestGlanceDelay = 256
+
+    private var hasPassed = false
+    private var waiting: [SyncReport.Waiting] = []
+    private var failure: FerryError?
+    private var failures = 0
+    private var busySince: ContinuousClock.Instant?
+    private var isAfterEvent = false
+    private var fruitlessEvents = 0
+    private static let patience = 3
+
+    init(_ configuration: WatchConfiguration) {
+        self.configuration = configuration
+        poll = configuration.poll
+    }
+
+    /// How long to wait for an event.
+    func timeoutMilliseconds() -> Int {
+        let next = min(nextPoll, glance?.at ?? nextPoll)
+        return max(ContinuousClock.now.duration(to: next).wholeMilliseconds + 1, 0)
+    }
+
+    var isPollDue: Bool { nextPoll <= .now }
+
+    var isThoroughDue: Bool {
+        guard let lastThorough else { return true }
+        return lastThorough.duration(to: .now).wholeMilliseconds >= configuration.thoroughMilliseconds
+    }
+
+    /// Whether the last events all were about nothing: somebody writes what does not travel, and the next event can wait
+    /// for others to come.
+    var isFruitless: Bool { fruitlessEvents >= Self.patience }
+
+    /// - Parameter isPending: whether what it was about is found already.
+    mutating func noteEvent(isPending: Bool) {
+        isAfterEvent = true
+        glance = isPending ? nil : (.now + .milliseconds(1), 1)
+    }
+
+    /// There was nothing yet.
+    mutating func glanceLater() {
+        guard let delay = glance?.delay, delay < Self.longestGlanceDelay else {
+            glance = nil
+            return
+        }
+        glance = (.now + .milliseconds(delay * 2), delay * 2)
+    }
+
+    /// - Returns: whether the pass is worth telling.
+    mutating func notePass(_ report: SyncReport, isThorough: Bool, eventsAreDelivered: Bool) -> Bool {
+        let isNews = !hasPassed || report.hasNews || failure != nil || report.waiting != waiting
+        fruitlessEvents = report.hasNews || !isAfterEvent ? 0 : fruitlessEvents + 1
+        let interval = poll.next(foundNews: report.hasNews || isAfterEvent, eventsAreDelivered: eventsAreDelivered)
+        nextPoll = .now + .milliseconds(interval)
+        if isThorough { lastThorough = .now }
+        hasPassed = true
+        isAfterEvent = false
+        waiting = report.waiting
+        (failure, failures, busySince) = (nil, 0, nil)
+        return isNews
+    }
+
+    // MARK: Failures
+
+    /// Tells a failure that is new, and decides when to try again.
+    mutating func noteFailure(_ error: any Error, _ store: Store, _ tell: (SyncEvent) -> Void) {
+        let error = Self.understood(error, store)
+        glance = nil
+        isAfterEvent = false
+        if error.code == .busy {
+            let since = busySince ?? .now
+            busySince = since
+            retry(firstMilliseconds: 5)
+            // Others may hold the database for a moment: nothing is lost, and nobody need know.
+            if since.duration(to: .now).wholeMilliseconds < configuration.busyMilliseconds { return }
+        } else {
+            busySince = nil
+            retry(firstMilliseconds: configuration.retryMinimumMilliseconds)
+        }
+        isOver = [.notTracked, .storeTooNew, .databaseCorrupt, .notADatabase].contains(error.code)
+        let isKnown = failure.map { $0.code == error.code && $0.message == error.message && $0.path == error.path }
+        failure = error
+        if isKnown != true { tell(.failed(error)) }
+    }
+
+    private mutating func retry(firstMilliseconds: Int) {
+        let doublings = min(failures, 20)
+        failures += 1
+        nextPoll = .now + .milliseconds(min(firstMilliseconds << doublings, configuration.retryMaximumMilliseconds))
+    }
+
+    private static func understood(_ error: any Error, _ store: Store) -> FerryError {
+        guard let error = error as? FerryError else {
+            return FerryError(.internalInconsistency, "A pass failed: \(error).", cause: error)
+        }
+        // Without Ferry's tables SQLite refuses the first statement: somebody made the database leave.
+        guard error.code == .database, !isTracked(store) else { return error }
+        return FerryError(
+            .notTracked, "The database left its container. Nothing is kept in step any more.", cause: error)
+    }
+
+    private static func isTracked(_ store: Store) -> Bool {
+        do { return try store.identity() != nil } catch { return true }  // not to be known now: it is tried again
+    }
+}
+
+extension Duration {
+    /// Milliseconds, rounded towards zero.
+    var wholeMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        return Int(clamping: seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
+    }
+}

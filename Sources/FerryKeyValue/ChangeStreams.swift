@@ -1,0 +1,47 @@
+import FerryStore
+
+/// Following changes. Streams end with the store.
+extension KeyValueStore {
+    /// What others change from now on; not what this store's own calls change. Every call makes a stream of its own.
+    /// Nothing is missed while nobody reads it, so read it or let it go.
+    public var externalChanges: AsyncStream<KeyValueChange> { broadcast.changes() }
+
+    /// The value of a key now and after every change of it, whoever makes it; `nil` while it has none. Who reads slowly
+    /// gets the newest only.
+    public func values(forKey key: String) -> AsyncStream<KeyValue?> {
+        let name = KeyValueName(.value, Self.composed(key))
+        return stream(of: name) { try $0.value(forKey: name.name) }
+    }
+
+    /// A counter now and after every change of it.
+    public func values(ofCounter counter: String) -> AsyncStream<Int64> {
+        let name = KeyValueName(.counter, Self.composed(counter))
+        return stream(of: name) { try $0.counter(name.name) }
+    }
+
+    /// The members of a set now and after every change of it. For a very large set that changes often prefer
+    /// `externalChanges` and `contains`.
+    public func members(followingSet set: String) -> AsyncStream<Set<String>> {
+        let name = KeyValueName(.set, Self.composed(set))
+        return stream(of: name) { try $0.members(ofSet: name.name) }
+    }
+
+    private func stream<Value: Equatable & Sendable>(
+        of name: KeyValueName, _ read: @escaping @Sendable (KeyValueStore) throws -> Value
+    ) -> AsyncStream<Value> {
+        let signals = broadcast.signals(of: name)
+        let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
+        let task = Task.detached { [weak self] in
+            var last: Value?
+            for await _ in signals {
+                // A value that cannot be read now is read at the next change.
+                guard let self, let value = try? read(self), value != last else { continue }
+                last = value
+                continuation.yield(value)
+            }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
+    }
+}

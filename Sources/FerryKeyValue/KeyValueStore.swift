@@ -1,0 +1,123 @@
+import FerryCore
+import FerryEngine
+import FerryStore
+import Foundation
+
+/// Values by key, sets and counters that all devices share, in the habits of `NSUbiquitousKeyValueStore`.
+///
+///     let settings = try KeyValueStore(engine)
+///     try settings.set("dark", forKey: "theme")
+///     try settings.add("article-17", toSet: "read")
+///     try settings.increment("launches")
+///
+/// Everything lies in tables of the app's database that travel like the app's own, so a write is durable when the call
+/// returns, whether the container is there or not, and other processes see it at once. How concurrent writes merge:
+/// Docs/KeyValue.md. Names and members are compared as Swift compares strings, so they are kept in Unicode's composed
+/// form.
+///
+/// Safe to use from any thread. Every call is one short transaction: do not call it from within an access to the same
+/// GRDB connection.
+public final class KeyValueStore: Sendable {
+    public let limits: KeyValueLimits
+    let engine: SyncEngine
+    var store: Store { engine.store }
+    /// By which this store tells its own changes from others'.
+    let writer: UniqueID<KeyValueWriter> = SystemRandom().makeID()
+    let broadcast: ChangeBroadcast
+    private let sizes = SizeCache()
+    private let follower: Task<Void, Never>
+
+    /// Uses an engine, whose events bring news of external changes.
+    /// - Throws: `notTracked` where the database left its container.
+    public init(_ engine: SyncEngine, limits: KeyValueLimits = KeyValueLimits()) throws {
+        self.engine = engine
+        self.limits = limits
+        let broadcast = try ChangeBroadcast(engine.store, writer: writer, limits: limits)
+        self.broadcast = broadcast
+        let events = engine.events
+        follower = Task.detached {
+            for await event in events {
+                switch event {
+                // A failure to read now is made good at the next event, which finds the same news.
+                case .synced, .databaseChanged: try? broadcast.check()
+                case .started, .failed, .stopped: break
+                }
+            }
+        }
+    }
+
+    /// Uses a database without keeping it in step: `synchronize` does so on request.
+    public convenience init(_ store: Store, limits: KeyValueLimits = KeyValueLimits()) throws {
+        try self.init(SyncEngine(store), limits: limits)
+    }
+
+    deinit {
+        follower.cancel()
+        broadcast.finish()
+    }
+
+    // MARK: Syncing
+
+    /// Syncs with the container now, and tells external changes. Not needed for durability, nor where the engine
+    /// watches.
+    /// - Throws: as `SyncEngine.sync`. Everything written is safe, and goes out later.
+    @discardableResult
+    public func synchronize() async throws -> SyncReport {
+        let report = try await engine.sync()
+        try broadcast.check()
+        return report
+    }
+
+    /// Tells external changes that are in the database already: for processes in which no engine watches.
+    public func checkForChanges() throws { try broadcast.check() }
+
+    // MARK: Access
+
+    /// Writes in one transaction and notes what changed.
+    /// - Parameters:
+    ///   - counted: what `body` counts, if it counts.
+    ///   - body: returns its result, whether it changed anything, and how many of `counted` there are then.
+    func write<Result>(
+        _ name: KeyValueName, counting counted: KeyValueName? = nil,
+        _ body: (SQLConnection) throws -> (result: Result, hasChanged: Bool, size: Int?)
+    ) throws -> Result {
+        var size: (value: Int, version: SizeCache.Version)?
+        let outcome = try store.write { connection in
+            let outcome = try body(connection)
+            if outcome.hasChanged { try connection.noteKeyValueChanges([name], by: writer) }
+            if let value = outcome.size { size = (value, try SizeCache.Version(connection)) }
+            return outcome
+        }
+        if let size, let counted { sizes.save(size.value, counted, size.version) }
+        if outcome.hasChanged { broadcast.tellOwn(name) }
+        return outcome.result
+    }
+
+    /// The number of rows that `sql` counts, without counting where nothing changed since this store counted last.
+    func size(of name: KeyValueName, _ connection: SQLConnection, _ sql: String, _ values: FieldValue...) throws -> Int
+    {
+        if let known = sizes.load(name, try SizeCache.Version(connection)) { return known }
+        let rows = try connection.rows(sql, values: values)
+        guard case .integer(let count)? = rows.first?.first else { return 0 }
+        return Int(count)
+    }
+
+    /// The composed form of a name or member.
+    static func composed(_ string: String) -> String {
+        string.utf8.allSatisfy { $0 < 0x80 } ? string : string.precomposedStringWithCanonicalMapping
+    }
+
+    /// - Throws: `invalidArgument` for an empty name, `limitExceeded` for a long one.
+    func checked(_ name: String) throws -> String {
+        let composed = Self.composed(name)
+        try limits.check(name: composed)
+        return composed
+    }
+}
+
+extension FieldValue {
+    /// A text's characters.
+    var string: String? {
+        if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
+    }
+}

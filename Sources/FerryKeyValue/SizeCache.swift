@@ -1,0 +1,33 @@
+import FerryContainer
+import FerryStore
+
+/// Remembers how many keys there are and how many members sets have, so that adding one need not count a million.
+final class SizeCache: Sendable {
+    /// While this stays the same, nobody has changed the key-value store.
+    struct Version: Equatable, Sendable {
+        /// Changes with other connections' commits.
+        private let data: Int
+        /// Changes with what this connection replays and what key-value stores write.
+        private let revision: Int64
+
+        init(_ connection: SQLConnection) throws {
+            data = try connection.count("PRAGMA data_version")
+            revision = try connection.keyValueRevision()
+        }
+    }
+
+    private let shared = Locked<(version: Version?, sizes: [KeyValueName: Int])>((nil, [:]))
+
+    func load(_ name: KeyValueName, _ version: Version) -> Int? {
+        shared.withLock { $0.version == version ? $0.sizes[name] : nil }
+    }
+
+    /// Remembers a size as of a version, which this store's own transaction made; what others have is as before.
+    func save(_ size: Int, _ name: KeyValueName, _ version: Version) {
+        shared.withLock { shared in
+            if shared.version != version { shared.sizes = [:] }
+            shared.version = version
+            shared.sizes[name] = size
+        }
+    }
+}

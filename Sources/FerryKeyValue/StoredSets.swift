@@ -1,0 +1,100 @@
+import FerryCore
+import FerryStore
+
+/// Sets of strings whose members merge one by one: different members never meet, and of an addition and a discard of
+/// one member the later counts.
+extension KeyValueStore {
+    /// Adds a member; one that is there already is no change.
+    /// - Returns: whether it is new.
+    /// - Throws: as `add(contentsOf:toSet:)`.
+    @discardableResult
+    public func add(_ member: String, toSet set: String) throws -> Bool {
+        try add(contentsOf: [member], toSet: set) > 0
+    }
+
+    /// Adds members in one transaction; those that are there already are no change.
+    /// - Returns: how many are new.
+    /// - Throws: `invalidArgument` for an empty name of the set; `limitExceeded`: `keyBytes`, `memberBytes` or
+    ///   `members`. None is added then.
+    @discardableResult
+    public func add(contentsOf members: some Sequence<String>, toSet set: String) throws -> Int {
+        let set = try checked(set)
+        var additions: [String] = []
+        for member in members {
+            let composed = Self.composed(member)
+            try limits.check(member: composed)
+            additions.append(composed)
+        }
+        let name = KeyValueName(.set, set)
+        return try write(name, counting: name) { connection in
+            let before = try size(
+                of: name, connection, "SELECT count(*) FROM ferry_kv_member WHERE \"set\" = ?", .text(set))
+            var added = 0
+            for member in additions {
+                try connection.execute(
+                    "INSERT INTO ferry_kv_member(\"set\", member) VALUES (?, ?) ON CONFLICT DO NOTHING", .text(set),
+                    .text(member))
+                if connection.changedRowCount > 0 { added += 1 }
+            }
+            try limits.check(memberCount: before + added)
+            return (added, added > 0, before + added)
+        }
+    }
+
+    /// Removes a member; has no effect where it is not there.
+    /// - Returns: whether it was there.
+    @discardableResult
+    public func discard(_ member: String, fromSet set: String) throws -> Bool {
+        try discard(contentsOf: [member], fromSet: set) > 0
+    }
+
+    /// Removes members in one transaction.
+    /// - Returns: how many were there.
+    @discardableResult
+    public func discard(contentsOf members: some Sequence<String>, fromSet set: String) throws -> Int {
+        let set = Self.composed(set)
+        return try write(KeyValueName(.set, set)) { connection in
+            var discarded = 0
+            for member in members {
+                try connection.execute(
+                    "DELETE FROM ferry_kv_member WHERE \"set\" = ? AND member = ?", .text(set),
+                    .text(Self.composed(member)))
+                discarded += connection.changedRowCount
+            }
+            return (discarded, discarded > 0, nil)
+        }
+    }
+
+    public func contains(_ member: String, inSet set: String) throws -> Bool {
+        let (set, member) = (Self.composed(set), Self.composed(member))
+        return try store.read { connection in
+            try connection.count(
+                "SELECT EXISTS(SELECT 1 FROM ferry_kv_member WHERE \"set\" = ? AND member = ?)", .text(set),
+                .text(member)) != 0
+        }
+    }
+
+    /// All members of a set, which is empty where it was never heard of.
+    public func members(ofSet set: String) throws -> Set<String> {
+        let set = Self.composed(set)
+        return try store.read { connection in
+            let rows = try connection.rows("SELECT member FROM ferry_kv_member WHERE \"set\" = ?", .text(set))
+            return Set(rows.compactMap { $0[0].string })
+        }
+    }
+
+    /// The number of members of a set; counts them.
+    public func count(ofSet set: String) throws -> Int {
+        let set = Self.composed(set)
+        return try store.read { connection in
+            try connection.count("SELECT count(*) FROM ferry_kv_member WHERE \"set\" = ?", .text(set))
+        }
+    }
+
+    /// The names of the sets that have members.
+    public func setNames() throws -> Set<String> {
+        try store.read { connection in
+            Set(try connection.rows("SELECT DISTINCT \"set\" FROM ferry_kv_member").compactMap { $0[0].string })
+        }
+    }
+}

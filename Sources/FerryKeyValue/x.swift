@@ -1,1 +1,0 @@
-// Placeholder removed when the target gets its first file.
