@@ -433,10 +433,17 @@ struct CaptureHistory {
     private mutating func followKeys(_ clock: inout HybridClock) throws {
         var lookup = ChildLookup(access)
         for table in registry.parentsFirst where table.isMapped && !table.incoming.isEmpty {
+            // Columns that refer to it through another table's: no foreign key of the table's own tells of them.
+            let isInherited = registry.tables.values.contains { child in
+                child.localColumns.contains { column in
+                    column.reference == table.id
+                        && !child.foreignKeys.contains { $0.parent == table.id && $0.columns.contains(column.id) }
+                }
+            }
             for track in (tracks[table.id] ?? [:]).values.sorted(by: { $0.object < $1.object }) where !track.isFresh {
                 let state = try access.objects(of: table.id).load(track.object)
                 guard state.isStored, let key = state.key.first, track.isDeleted || track.key[0] != key,
-                    try lookup.hasChildren(table, key: [key])
+                    try isInherited || lookup.hasChildren(table, key: [key])
                 else { continue }
                 let owner = keys[table.id]?[key].flatMap { $0.isGone || $0.object == track.object ? nil : $0.object }
                 for child in registry.parentsFirst where child.isLocal {
