@@ -18,6 +18,8 @@ struct CaptureHistory {
         var insertedAt: HybridTime?
         /// The time of the last change of each column.
         var changed: [Int: HybridTime] = [:]
+        /// Keys that it had in this flush before the present one.
+        var formerKeys: [FieldValue] = []
         /// The time of the change before the last one.
         var changedBefore: [Int: HybridTime] = [:]
         var references: [ReferenceNote] = []
@@ -177,7 +179,9 @@ struct CaptureHistory {
             keys[table.id, default: [:]][note.key[0]] = (object, false)
             freedKeys[table.id]?.remove(note.key[0])
             upcomingKeys[table.id]?[note.key[0]] = nil
-            try self.track(object, table, key: note.key, isFresh: false).key = note.key
+            let track = try self.track(object, table, key: note.key, isFresh: false)
+            track.key = note.key
+            track.formerKeys.append(note.value)
         }
     }
 
@@ -440,15 +444,17 @@ struct CaptureHistory {
                         && !child.foreignKeys.contains { $0.parent == table.id && $0.columns.contains(column.id) }
                 }
             }
-            for track in (tracks[table.id] ?? [:]).values.sorted(by: { $0.object < $1.object }) where !track.isFresh {
-                let state = try access.objects(of: table.id).load(track.object)
-                guard state.isStored, let key = state.key.first, track.isDeleted || track.key[0] != key,
-                    try isInherited || lookup.hasChildren(table, key: [key])
-                else { continue }
-                let owner = keys[table.id]?[key].flatMap { $0.isGone || $0.object == track.object ? nil : $0.object }
-                for child in registry.parentsFirst where child.isLocal {
-                    for column in child.localColumns where column.reference == table.id {
-                        try follow(key, of: track, to: owner, in: child, column, &clock)
+            for track in (tracks[table.id] ?? [:]).values.sorted(by: { $0.object < $1.object }) {
+                let stored = track.isFresh ? nil : try access.objects(of: table.id).load(track.object).key.first
+                for key in Set(track.formerKeys + (stored.map { [$0] } ?? [])).sorted() {
+                    guard track.isDeleted || track.key[0] != key,
+                        try isInherited || lookup.hasChildren(table, key: [key])
+                    else { continue }
+                    let owner = keys[table.id]?[key].flatMap { $0.isGone || $0.object == track.object ? nil : $0.object }
+                    for child in registry.parentsFirst where child.isLocal {
+                        for column in child.localColumns where column.reference == table.id {
+                            try follow(key, of: track, to: owner, in: child, column, &clock)
+                        }
                     }
                 }
             }

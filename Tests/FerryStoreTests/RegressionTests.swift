@@ -103,7 +103,7 @@ final class RegressionTests: XCTestCase {
 
     func testAValueThatAForeignKeyRefersToIsTakenAwayWithForeignKeysOff() throws {
         let device = try TestDevice(1, .catalogue)
-        try device.run("INSERT INTO maker(id, code) VALUES (1, 'd'); INSERT INTO product(id, maker) VALUES (1, 'd'); INSERT INTO stock VALUES (1, 1, 'd')")
+        try device.run("INSERT INTO maker(id, code) VALUES (1, 'd'); INSERT INTO product(id, maker, status) VALUES (1, 'd', NULL); INSERT INTO stock VALUES (1, 1, 'd')")
         try device.flush()
         try device.run("UPDATE maker SET code = NULL", foreignKeys: false)
         try device.flush()
