@@ -122,4 +122,16 @@ final class RegressionTests: XCTestCase {
         try device.flush()
         XCTAssertEqual(try Oracle(.tags).complaints(about: device), [])
     }
+
+    func testTwoRowsThatBecomeOneObjectWithForeignKeysOff() throws {
+        for isKnown in [true, false] {
+            let device = try TestDevice(1, .tags)
+            try device.run("INSERT INTO tag(name) VALUES ('c'); INSERT INTO item(id) VALUES (1)")
+            if isKnown { try device.flush() }
+            try device.run("INSERT INTO item_tag(item, tag) VALUES (1, 'c'); UPDATE item SET id = 5", foreignKeys: false)
+            try device.run("INSERT INTO item_tag(item, tag) VALUES (5, 'c')")
+            try device.flush()
+            XCTAssertEqual(try Oracle(.tags).complaints(about: device), [], "\(isKnown)")
+        }
+    }
 }
