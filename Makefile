@@ -6,10 +6,13 @@ SWIFT ?= swift
 export SWIFT_BACKTRACE = enable=no
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench format lint docs build release install clean
+# Modules whose public interface an app sees through Ferry.
+INTERFACE = Ferry FerryCore FerryStore FerryEngine FerryKeyValue
+
+.PHONY: help setup demo test bench format lint docs reference build release install clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup:
 	@Scripts/setup
@@ -20,7 +23,9 @@ demo: build ## Two devices, one shared folder: see it work
 test: setup ## Run all tests
 	@Scripts/test
 
+# SwiftPM does not notice new files of a package that it finds by its path; without this plan it looks again.
 bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short run)
+	@rm -f Benchmarks/.build/release.yaml
 	cd Benchmarks && $(SWIFT) run -c release FerryBenchmark $(BENCH)
 
 format: ## Format the sources
@@ -29,8 +34,13 @@ format: ## Format the sources
 lint: ## Check the format of the sources
 	$(SWIFT) format lint --strict --recursive --parallel Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples Package.swift
 
-docs: setup ## Build the reference documentation into site/
+docs: setup ## Build the guide to the Swift package into site/
 	$(SWIFT) package --allow-writing-to-directory site generate-documentation --target Ferry \
+		--disable-indexing --transform-for-static-hosting --output-path site
+
+reference: setup ## Build the guide and the interfaces of all modules into site/
+	$(SWIFT) package --allow-writing-to-directory site generate-documentation \
+		--enable-experimental-combined-documentation $(addprefix --target ,$(INTERFACE)) \
 		--disable-indexing --transform-for-static-hosting --output-path site
 
 build: setup ## Build the ferry command for debugging

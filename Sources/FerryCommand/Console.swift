@@ -1,10 +1,11 @@
+import Ferry
+import Foundation
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Darwin)
 import Darwin
 #endif
-import Ferry
-import Foundation
 
 /// Where a command speaks: its result on standard output, everything else on standard error.
 struct Console: Sendable {
@@ -53,8 +54,11 @@ struct Console: Sendable {
 
     // MARK: Standard error
 
-    func warn(_ text: String) {
-        if !isQuiet { writeError(errorStyle.yellow("Warning: ") + text) }
+    /// - Parameter time: tells when, in milliseconds since the Unix epoch.
+    func warn(_ text: String, at time: Int64? = nil) {
+        if isQuiet { return }
+        let when = time.map { errorStyle.dim(Wording.time($0)) + " " } ?? ""
+        writeError(when + errorStyle.yellow("Warning: ") + text)
     }
 
     /// Something that helps only people.

@@ -32,6 +32,7 @@ enum ExitStatus: Int32 {
         .foreignFile: .badData,
         .deviceForked: .badData,
         .limitExceeded: .badData,
+        .clockAhead: .badData,
 
         .databaseMissing: .noInput,
 
@@ -44,6 +45,7 @@ enum ExitStatus: Int32 {
 
         .inputOutput: .inputOutput,
         .busy: .tryAgain,
+        .fileNotThereYet: .tryAgain,
         .internalInconsistency: .bug,
 
         .nothingFound: .nothingFound,

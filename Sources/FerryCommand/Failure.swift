@@ -26,7 +26,8 @@ extension FerryError {
             self.init(.inputOutput, error.localizedDescription, path: error.filePath, cause: error)
         case let error as POSIXError: self.init(.inputOutput, error.localizedDescription, cause: error)
         default:
-            self.init(.internalInconsistency, "Something unforeseen happened: \(error). Please report it.", cause: error)
+            self.init(
+                .internalInconsistency, "Something unforeseen happened: \(error). Please report it.", cause: error)
         }
     }
 }

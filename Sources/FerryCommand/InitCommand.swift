@@ -7,15 +7,15 @@ struct InitCommand: DatabaseCommand {
         commandName: "init",
         abstract: "Make a container for a database and publish what is there.",
         discussion: """
-            The container is a folder that the other devices get through your file syncer. It is made where it is
-            missing; its parent must exist. Every table with a primary key travels, unless you choose otherwise; the
-            app's schema and rows are not changed. Tables and triggers of Ferry's own, named ferry_…, are added to the
+            The container is a folder that the other devices get through your file syncer. It is made where it is \
+            missing; its parent must exist. Every table with a primary key travels, unless you choose otherwise; the \
+            app's schema and rows are not changed. Tables and triggers of Ferry's own, named ferry_…, are added to the \
             database; `ferry leave` removes them.
 
             Examples:
               ferry init music.sqlite ~/Sync/music
               ferry init music.sqlite ~/Sync/music --name laptop --except cache,session
-              ferry init music.sqlite ~/Sync/music --identity genre=name --identity tag=name,color
+              ferry init music.sqlite ~/Sync/music --identity tag=name,color
 
             Exit status 73 where the folder holds a container already, 69 where its parent is not there.
             """)

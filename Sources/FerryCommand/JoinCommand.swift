@@ -7,8 +7,8 @@ struct JoinCommand: DatabaseCommand {
         commandName: "join",
         abstract: "Join a container that another device made.",
         discussion: """
-            The database and the tables it lacks are made from the container. Where both have rows they merge: a row
-            that only one of them has comes to both; where both have a row and differ, the container's values are
+            The database and the tables it lacks are made from the container. Where both have rows they merge: a row \
+            that only one of them has comes to both; where both have a row and differ, the container's values are \
             shown and this database's are kept as conflicts. --dry-run tries it on a copy and counts what would happen.
 
             Examples:
@@ -16,7 +16,7 @@ struct JoinCommand: DatabaseCommand {
               ferry join music.sqlite ~/Sync/music --name phone
               ferry join music.sqlite ~/Sync/music --dry-run
 
-            Exit status 73 where the database belongs to a container already, 69 where the folder is not there or holds
+            Exit status 73 where the database belongs to a container already, 69 where the folder is not there or holds \
             no container yet.
             """)
 
@@ -58,7 +58,8 @@ struct JoinCommand: DatabaseCommand {
                     + "and hide \(Wording.count(report.hidden, "row")).")
         } else {
             try console.say(
-                style.green("Joined the container \(report.container.name)") + " in \(report.path): received \(received), "
+                style.green("Joined the container \(report.container.name)")
+                    + " in \(report.path): received \(received), "
                     + "brought along \(sent). (\(Wording.duration(report.seconds)))")
             try console.say("This device is called \(style.bold(report.device.name)).")
             if !report.createdTables.isEmpty { try console.say("Made \(Self.tables(report.createdTables)).") }

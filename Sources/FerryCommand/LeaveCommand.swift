@@ -7,8 +7,8 @@ struct LeaveCommand: DatabaseCommand {
         commandName: "leave",
         abstract: "Stop, and remove every trace of Ferry's from the database.",
         discussion: """
-            The app's rows stay as they are; so does, for the others, what this device published. Ferry's tables, its
-            triggers and the key-value store go, and with them the conflicts and whatever was hidden. Changes that are
+            The app's rows stay as they are; so does, for the others, what this device published. Ferry's tables, its \
+            triggers and the key-value store go, and with them the conflicts and whatever was hidden. Changes that are \
             not published yet reach nobody any more: run `ferry sync` first if they should.
 
             Example:

@@ -7,7 +7,7 @@ struct LogCommand: DatabaseCommand {
         commandName: "log",
         abstract: "Show the newest changes of all devices.",
         discussion: """
-            Newest first: when, which device, which table, which row, and what was done to it. What waits to be
+            Newest first: when, which device, which table, which row, and what was done to it. What waits to be \
             published is not in the log yet.
 
             JSON: {"changes": [{"timeMilliseconds", "device", "sequence", "table", "key", "operation", "columns"}]}
@@ -59,7 +59,8 @@ struct LogCommand: DatabaseCommand {
         for change in changes {
             let columns = change.operation == "update" ? change.columns.joined(separator: ", ") : ""
             listing.add(
-                Wording.dateAndTime(change.timeMilliseconds), Wording.oneLine(change.device, limit: 24), change.operation,
+                Wording.dateAndTime(change.timeMilliseconds), Wording.oneLine(change.device, limit: 24),
+                change.operation,
                 change.table, Wording.oneLine(change.key, limit: 36), Wording.oneLine(columns))
         }
         for line in listing.lines(console.style) { try console.answer(line) }

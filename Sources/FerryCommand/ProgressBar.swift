@@ -1,61 +1,77 @@
+import Dispatch
+import Ferry
+import Foundation
+import Synchronization
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Darwin)
 import Darwin
 #endif
-import Ferry
-import Foundation
-import Synchronization
 
 /// Shows where long work stands, on one line of standard error, when that is a terminal.
 ///
-/// Appears after half a second, is drawn at most ten times a second, and is wiped when the work is done. Callable from
-/// any thread: the state is behind a lock.
+/// Appears after half a second, is drawn five times a second, whether there is news or not, and is wiped when the work
+/// is done. Callable from any thread: the state is behind a lock, and so is the line.
 final class ProgressBar: Sendable {
     /// Before this many milliseconds the work is not long.
     private static let patienceMilliseconds: Int64 = 500
-    private static let intervalMilliseconds: Int64 = 100
+    private static let intervalMilliseconds = 200
 
     private struct State {
-        var estimate: ProgressEstimate
-        var lastDrawn: Int64 = 0
+        var estimate = ProgressEstimate()
         var isDrawn = false
+        var isDone = false
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
     private let started: Int64
     private let style: Style
 
     private init(_ console: Console) {
         started = Self.now()
         style = console.errorStyle
-        state = Mutex(State(estimate: ProgressEstimate()))
     }
 
     /// Runs `body` with a handler that shows its progress, or none where nobody looks.
     static func during<Result>(_ console: Console, _ body: (ProgressHandler?) throws -> Result) rethrows -> Result {
         guard !console.isQuiet, !console.isJSON, Terminal.isPresent(STDERR_FILENO) else { return try body(nil) }
         let bar = ProgressBar(console)
-        defer { bar.wipe() }
-        return try body { bar.show($0) }
+        let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "ferry.progress"))
+        timer.schedule(deadline: .now(), repeating: .milliseconds(Self.intervalMilliseconds))
+        timer.setEventHandler { bar.draw() }
+        timer.resume()
+        defer {
+            timer.cancel()
+            bar.wipe()
+        }
+        return try body { bar.note($0) }
     }
 
-    private func show(_ progress: FerryProgress) {
+    private func note(_ progress: FerryProgress) {
         let now = Self.now()
-        let text: String? = state.withLock { state in
-            state.estimate.note(progress, atMilliseconds: now)
-            guard now - started >= Self.patienceMilliseconds, now - state.lastDrawn >= Self.intervalMilliseconds else {
-                return nil
-            }
-            state.lastDrawn = now
-            state.isDrawn = true
-            return state.estimate.line(width: Terminal.width(STDERR_FILENO), atMilliseconds: now)
+        state.withLock {
+            $0.estimate.note(progress.phase, progress.completed, of: progress.total, atMilliseconds: now)
         }
-        if let text { write("\r\u{1B}[K" + text) }
+    }
+
+    private func draw() {
+        let now = Self.now()
+        if now - started < Self.patienceMilliseconds { return }
+        state.withLock { state in
+            if state.isDone { return }
+            let line = state.estimate.line(width: Terminal.width(STDERR_FILENO), atMilliseconds: now)
+            if line.isEmpty { return }
+            state.isDrawn = true
+            write("\r\u{1B}[K" + style.dim(line))
+        }
     }
 
     private func wipe() {
-        if state.withLock({ $0.isDrawn }) { write("\r\u{1B}[K") }
+        state.withLock { state in
+            state.isDone = true
+            if state.isDrawn { write("\r\u{1B}[K") }
+        }
     }
 
     private func write(_ text: String) {
@@ -71,37 +87,46 @@ struct ProgressEstimate {
     private var phase: FerryProgress.Phase?
     private var phaseStarted: Int64 = 0
     private var firstCompleted = 0
+    private var noted: Int64 = 0
     private var completed = 0
     private var total: Int?
 
-    mutating func note(_ progress: FerryProgress, atMilliseconds now: Int64) {
-        if phase != progress.phase {
-            phase = progress.phase
+    mutating func note(_ phase: FerryProgress.Phase, _ completed: Int, of total: Int?, atMilliseconds now: Int64) {
+        if self.phase != phase {
+            self.phase = phase
             phaseStarted = now
-            firstCompleted = progress.completed
+            firstCompleted = completed
         }
-        completed = progress.completed
-        total = progress.total
+        self.completed = completed
+        self.total = total
+        noted = now
     }
 
-    /// Seconds until the phase is done; `nil` while too little is known.
+    /// Seconds until the phase is done, by its pace up to the last report; `nil` while too little is known, and where
+    /// it takes longer than that.
     func secondsLeft(atMilliseconds now: Int64) -> Double? {
-        guard let total, completed > firstCompleted, completed < total, now > phaseStarted else { return nil }
-        let rate = Double(completed - firstCompleted) / Double(now - phaseStarted)
-        return Double(total - completed) / rate / 1000
+        guard let total, completed > firstCompleted, completed < total, noted > phaseStarted else { return nil }
+        let rate = Double(completed - firstCompleted) / Double(noted - phaseStarted)
+        let milliseconds = Double(total - completed) / rate - Double(now - noted)
+        return milliseconds >= 500 ? milliseconds / 1000 : nil
     }
 
-    /// `Publishing  ████████░░░░░░░░  52 %   8,200 of 15,607 changes   4 s left`
+    /// `Publishing  ████████░░░░░░░░  52 %   8,200 of 15,607 changes   4 s left`, and how long it has taken so far while
+    /// nothing tells how long it will take.
     func line(width: Int, atMilliseconds now: Int64) -> String {
         guard let phase else { return "" }
         let unit = phase == .reading ? "changeset" : "change"
-        guard let total, total > 0 else {
-            let amount = completed > 0 ? Wording.count(completed, unit) : "…"
-            return Self.fitted("\(phase.title)  \(amount)", width)
+        let soFar = "\((now - phaseStarted) / 1000) s"
+        guard let total, total > 0, completed > 0 else {
+            let amount = max(completed, total ?? 0)
+            let text = amount > 0 ? "\(phase.title) \(Wording.count(amount, unit))" : phase.title
+            return Self.fitted("\(text) …  \(soFar)", width)
         }
         let share = min(Double(completed) / Double(total), 1)
         var tail = "\(Int(share * 100)) %   \(Wording.grouped(completed)) of \(Wording.count(total, unit))"
-        if let seconds = secondsLeft(atMilliseconds: now) { tail += "   \(Wording.duration(seconds)) left" }
+        if let seconds = secondsLeft(atMilliseconds: now) {
+            tail += "   \(Wording.duration(max(seconds.rounded(), 1))) left"
+        }
         let length = min(24, width - phase.title.count - tail.count - 5)
         guard length >= 6 else { return Self.fitted("\(phase.title)  \(tail)", width) }
         let filled = Int(share * Double(length))

@@ -7,30 +7,30 @@ struct RootCommand: ParsableCommand {
         commandName: "ferry",
         abstract: "Keep one SQLite database in step on several devices, through any folder they share.",
         discussion: """
-            The app's database stays as it is: any program may go on writing to it. Ferry notes every committed change
+            The app's database stays as it is: any program may go on writing to it. Ferry notes every committed change \
             and carries it through a shared folder (Syncthing, Dropbox, iCloud Drive, NFS, a USB stick) to the others.
 
             On the first device:
-              ferry init music.sqlite ~/Sync/music      make the container, publish what is there
-              ferry watch music.sqlite                  keep in step until Ctrl-C
+              ferry init music.sqlite ~/Sync/music    make the container, publish
+              ferry watch music.sqlite                keep in step until Ctrl-C
 
             On every other device, once the folder has arrived there:
-              ferry join music.sqlite ~/Sync/music      make or merge the database
+              ferry join music.sqlite ~/Sync/music    make or merge the database
               ferry watch music.sqlite
 
             Look around with `ferry status music.sqlite` and `ferry log music.sqlite`.
 
-            Exit status: 0 done; 1 nothing under that key; 64 wrong usage; 65 bad data; 66 no database there;
-            69 container not reachable; 70 a bug in Ferry; 73 exists already; 74 reading or writing failed;
+            Exit status: 0 done; 1 nothing under that key; 64 wrong usage; 65 bad data; 66 no database there; \
+            69 container not reachable; 70 a bug in Ferry; 73 exists already; 74 reading or writing failed; \
             75 busy, try again. With --json, errors are {"error": {"code", "message"}} on standard output.
 
             Shell completions: ferry --generate-completion-script bash|zsh|fish
             """,
         version: FerryVersion.current,
         groupedSubcommands: [
-            CommandGroup(name: "Begin and end:", subcommands: [InitCommand.self, JoinCommand.self, LeaveCommand.self]),
-            CommandGroup(name: "Keep in step:", subcommands: [SyncCommand.self, WatchCommand.self]),
-            CommandGroup(name: "Look around:", subcommands: [StatusCommand.self, LogCommand.self]),
-            CommandGroup(name: "Small things beside the tables:", subcommands: [KeyValueCommand.self]),
+            CommandGroup(name: "Begin and end", subcommands: [InitCommand.self, JoinCommand.self, LeaveCommand.self]),
+            CommandGroup(name: "Keep in step", subcommands: [SyncCommand.self, WatchCommand.self]),
+            CommandGroup(name: "Look around", subcommands: [StatusCommand.self, LogCommand.self]),
+            CommandGroup(name: "Beside the tables", subcommands: [KeyValueCommand.self]),
         ])
 }

@@ -9,10 +9,10 @@ struct StatusCommand: DatabaseCommand {
         discussion: """
             Changes nothing, and needs no lock.
 
-            JSON: {"device": {"id", "name"}, "container": {"id", "name", "path", "reachable", "problem"},
-            "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name",
-            "behind", "unacknowledged", "lastSeenMilliseconds", "problem"}], "unpublished", "hidden",
-            "exceptions": [{"table", "kind", "reason", "count"}], "conflicts"}. "problem" and "lastSeenMilliseconds"
+            JSON: {"device": {"id", "name"}, "container": {"id", "name", "path", "reachable", "problem"}, \
+            "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name", \
+            "behind", "unacknowledged", "lastSeenMilliseconds", "problem"}], "unpublished", "hidden", \
+            "exceptions": [{"table", "kind", "reason", "count"}], "conflicts"}. "problem" and "lastSeenMilliseconds" \
             are left out where there is nothing to say.
 
             Examples:

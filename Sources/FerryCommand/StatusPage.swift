@@ -14,16 +14,20 @@ struct StatusPage {
 
     func lines(_ console: Console) -> [String] {
         let style = console.style
-        return summary(style) + place(console) + devices(style) + TableListing(report.tables, report.leftOut).lines(console)
+        return summary(style) + place(console) + devices(style)
+            + TableListing(report.tables, report.leftOut).lines(console)
             + exceptions(style)
     }
 
     private func summary(_ style: Style) -> [String] {
         var news: [String] = []
-        if let problem = report.container.problem { news.append(style.red("The container is not reachable. ") + problem) }
+        if let problem = report.container.problem {
+            news.append(style.red("The container is not reachable. ") + problem)
+        }
         let behind = report.devices.reduce(0) { $0 + $1.behind }
         if report.unpublished > 0 {
-            news.append(style.yellow(Wording.count(report.unpublished, "change waits", "changes wait")) + " to be published.")
+            news.append(
+                style.yellow(Wording.count(report.unpublished, "change waits", "changes wait")) + " to be published.")
         }
         if behind > 0 {
             news.append(style.yellow(Wording.count(behind, "changeset is", "changesets are")) + " still to come.")
@@ -33,7 +37,9 @@ struct StatusPage {
         }
         if news.isEmpty {
             news.append(
-                style.green(report.devices.isEmpty ? "Everything is published; no other device has joined yet." : "Everything is in step."))
+                style.green(
+                    report.devices.isEmpty
+                        ? "Everything is published; no other device has joined yet." : "Everything is in step."))
         } else if report.container.problem == nil, report.unpublished > 0 || behind > 0 {
             news.append("Run " + style.bold("ferry sync \(Wording.shellWord(database))") + " to send and receive.")
         }
@@ -77,6 +83,7 @@ struct StatusPage {
     }
 
     private static let words = [
-        "waiting": "hidden", "outranked": "hidden", "refused": "hidden", "heldBack": "kept", "clearedReference": "shown as NULL",
+        "waiting": "hidden", "outranked": "hidden", "refused": "hidden", "heldBack": "kept",
+        "clearedReference": "shown as NULL",
     ]
 }

@@ -7,12 +7,12 @@ struct SyncCommand: DatabaseCommand {
         commandName: "sync",
         abstract: "Send and receive what is new, once.",
         discussion: """
-            Local changes are packed and published, those of other devices are merged, in one pass both ways. A device
-            whose files have not all arrived yet waits, and is named as a warning; nobody else waits for it, and the
-            exit status is 0. Where a file of a device is damaged, foreign or of a newer format, everything else is
+            Local changes are packed and published, those of other devices are merged, in one pass both ways. A device \
+            whose files have not all arrived yet waits, and is named as a warning; nobody else waits for it, and the \
+            exit status is 0. Where a file of a device is damaged, foreign or of a newer format, everything else is \
             synced, that device waits, and the exit status is 65.
 
-            JSON: {"published": {"segments", "changes"}, "replayed": {"segments", "changes"}, "hidden", "conflicts",
+            JSON: {"published": {"segments", "changes"}, "replayed": {"segments", "changes"}, "hidden", "conflicts", \
             "waiting": [{"device", "reason"}], "seconds"}
 
             Examples:

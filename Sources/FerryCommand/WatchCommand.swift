@@ -3,8 +3,35 @@ import Ferry
 
 /// `ferry watch`.
 struct WatchCommand: DatabaseCommand {
-    static let configuration = CommandConfiguration(commandName: "watch", abstract: "Stay and keep in step.")
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Stay, and keep in step.",
+        discussion: """
+            Sends what any process commits to the database and merges what arrives in the container, within \
+            milliseconds where the file system tells of changes, and by looking now and then where it does not. Ends \
+            cleanly with Ctrl-C or a SIGTERM; what was committed by then and not sent yet goes with the next sync. \
+            Where the container is away it waits, and goes on when it is back.
+
+            With --json, one object per line: {"event": "started"}, {"event": "synced", …what sync gives…}, \
+            {"event": "databaseChanged"}, {"event": "failed", "error": {…}}, {"event": "stopped"}.
+
+            Examples:
+              ferry watch music.sqlite
+              ferry watch music.sqlite --json | while read -r event; do …; done
+            """)
+
     @OptionGroup var argument: DatabaseArgument
     @OptionGroup var output: OutputOptions
-    func perform(_ console: Console) throws {}
+
+    func perform(_ console: Console) throws {
+        let replica = try Replica(path: argument.database)
+        let teller = WatchTeller(console, database: argument.database, container: replica.identity.containerPath)
+        let loop = WatchLoop(replica) { event in teller.tell(event) }
+        let signals = TerminationSignals { loop.stop() }
+        teller.stopWhenNobodyListens { loop.stop() }
+        loop.run()
+        signals.cancel()
+        // Asked to end, it ends well, also while the container is away.
+        if let failure = teller.failure, failure.isOfOutput || !signals.haveCome { throw failure.error }
+    }
 }

@@ -24,9 +24,10 @@ enum Wording {
         return words.dropLast().joined(separator: ", ") + " and " + last
     }
 
-    /// `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+    /// `40 ms`, `1.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`.
     static func duration(_ seconds: Double) -> String {
-        if seconds < 10 { return "\((max(seconds, 0) * 10).rounded() / 10) s" }
+        if seconds < 1 { return "\(Int(max(seconds, 0) * 1000)) ms" }
+        if seconds < 10, seconds != seconds.rounded() { return "\((seconds * 10).rounded() / 10) s" }
         let whole = Int(seconds.rounded())
         switch whole {
         case ..<60: return "\(whole) s"

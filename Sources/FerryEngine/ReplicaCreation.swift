@@ -131,9 +131,17 @@ extension Replica {
     private func firstPublication(
         _ container: Container, _ progress: ProgressHandler?
     ) throws -> (SyncReport, Int) {
-        progress?(Progress(phase: .packing, completed: 0, total: try store.status(counting: false).pendingNotes))
-        let outcome = try lock.withLock { try store.pass(replaying: [], seal: sealer(for: identity)) }
-        progress?(Progress(phase: .packing, completed: outcome.packed, total: outcome.packed))
+        let total = try store.status(counting: false).pendingNotes
+        progress?(Progress(phase: .packing, completed: 0, total: total))
+        let seal = sealer(for: identity)
+        var packed = 0
+        let outcome = try lock.withLock {
+            try store.pass(replaying: []) { changeset, previous in
+                packed += changeset.operationCount
+                defer { progress?(Progress(phase: .packing, completed: packed, total: total)) }
+                return try seal(changeset, previous)
+            }
+        }
         return (try sync(progress: progress), outcome.rowsWithoutKey)
     }
 
@@ -191,8 +199,11 @@ extension Replica {
         let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0))
         var positions = VersionVector()
         var newest: (time: HybridTime, record: SchemaRecord)?
+        var damage: FerryError?
         while true {
             let batch = try reader.read(after: positions, isThorough: true)
+            let problems = batch.problems.sorted { $0.key < $1.key }.map(\.value)
+            damage = problems.first { $0.code != .fileNotThereYet }
             for changeset in batch.changesets {
                 positions.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
                 if let record = changeset.schema, newest.map({ $0.time < changeset.time }) ?? true {
@@ -202,6 +213,8 @@ extension Replica {
             if !batch.isFull { break }
         }
         guard let newest else {
+            // Waiting does not help where what is there is damaged.
+            if let damage { throw damage }
             throw FerryError(
                 .containerEmpty,
                 "The container holds no device's log yet: nothing says what tables it has. Wait until the folder's "

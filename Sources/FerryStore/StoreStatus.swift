@@ -93,14 +93,6 @@ extension Store {
         return nil
     }
 
-    /// Objects that are alive and have no row.
-    public func hiddenCount() throws -> Int {
-        try read { connection in
-            let kinds = ExceptionKind.allCases.filter(\.isHidden).map { "\($0.rawValue)" }.joined(separator: ", ")
-            return try connection.count("SELECT count(*) FROM ferry_exception WHERE kind IN (\(kinds))")
-        }
-    }
-
     /// What is replayed of every device's log, this device's own included: read on every pass, so nothing else is.
     public func versionVector() throws -> VersionVector {
         try read { try StoreAccess.versionVector($0) }
@@ -119,6 +111,14 @@ extension Store {
 }
 
 extension Store {
+    /// The number of objects that are hidden, without counting anything else.
+    public func hiddenCount() throws -> Int {
+        try read { connection in
+            let kinds = ExceptionKind.allCases.filter(\.isHidden).map { "\($0.rawValue)" }.joined(separator: ", ")
+            return try connection.count("SELECT count(*) FROM ferry_exception WHERE kind IN (\(kinds))")
+        }
+    }
+
     /// The names of all devices.
     public func deviceNames() throws -> [(id: DeviceID, name: String)] {
         try read { connection in

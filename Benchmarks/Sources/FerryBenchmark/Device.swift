@@ -24,7 +24,8 @@ final class Place {
         var sum = 0
         while let path = files?.nextObject() as? String {
             if !path.hasSuffix(".segment") { continue }
-            let attributes = try? FileManager.default.attributesOfItem(atPath: container + "/" + path)  // 0 if it vanished
+            // One that vanished meanwhile counts as empty.
+            let attributes = try? FileManager.default.attributesOfItem(atPath: container + "/" + path)
             sum += (attributes?[.size] as? NSNumber)?.intValue ?? 0
         }
         return sum

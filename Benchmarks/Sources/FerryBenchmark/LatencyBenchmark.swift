@@ -14,7 +14,7 @@ struct LatencyBenchmark {
         try first.sync()
         var times: [Double] = []
         for index in 0..<count {
-            try workload.update(first.app, count: 1, transactionSize: 1, seed: UInt64(index))
+            try workload.update(first.app, first: index, count: 1, transactionSize: 1)
             times.append(
                 try seconds {
                     _ = try first.replica.sync(isThorough: false)
@@ -23,6 +23,7 @@ struct LatencyBenchmark {
         }
         try Device.compare(first, second, workload)
         results.add("latency, memory", "a row, by a sync on each side, median", "ms", "ferry", median(times) ?? 0)
-        results.add("latency, memory", "a row, by a sync on each side, p99", "ms", "ferry", percentile(times, 0.99) ?? 0)
+        results.add(
+            "latency, memory", "a row, by a sync on each side, p99", "ms", "ferry", percentile(times, 0.99) ?? 0)
     }
 }

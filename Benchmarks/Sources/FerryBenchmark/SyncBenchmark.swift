@@ -42,7 +42,7 @@ struct SyncBenchmark {
         let what = "\(grouped(changesets)) changesets of one row"
         var time = try seconds {
             for index in 0..<changesets {
-                try workload.update(first.app, count: 1, transactionSize: 1, seed: UInt64(index))
+                try workload.update(first.app, first: index, count: 1, transactionSize: 1)
                 try first.pack()
             }
         }

@@ -9,8 +9,11 @@ protocol Workload {
     /// Inserts all rows in transactions of 1,000.
     /// - Returns: the number of rows.
     func insert(_ database: Database) throws -> Int
-    /// Updates one column of random rows, `count` times, in transactions of `size`.
-    func update(_ database: Database, count: Int, transactionSize size: Int, seed: UInt64) throws
+    /// The number of rows that `update` can reach.
+    var updatableRows: Int { get }
+    /// Updates one column of `count` rows, none of them twice, in random order from the `first` on, in transactions of
+    /// `size`.
+    func update(_ database: Database, first: Int, count: Int, transactionSize size: Int) throws
     /// Deletes half of the rows that nothing else is about.
     /// - Returns: the number of rows.
     func delete(_ database: Database) throws -> Int
@@ -37,6 +40,8 @@ struct Songs: Workload {
     /// As random as UUIDs.
     private let keys: [[UInt8]]
     private let songs: [Song]
+    /// The rows in random order.
+    private let order: [Int]
 
     init(rows: Int) {
         self.rows = rows
@@ -52,6 +57,7 @@ struct Songs: Workload {
                 note: "\(random.word()) \(random.word()) \(random.word())", category: random.below(20),
                 rank: random.below(rows), price: Double(random.below(2000)) / 100)
         }
+        order = random.shuffled(rows)
     }
 
     func insert(_ database: Database) throws -> Int {
@@ -64,12 +70,13 @@ struct Songs: Workload {
         return rows
     }
 
-    func update(_ database: Database, count: Int, transactionSize: Int, seed: UInt64) throws {
+    var updatableRows: Int { rows }
+
+    func update(_ database: Database, first: Int, count: Int, transactionSize: Int) throws {
         let statement = try database.prepare("UPDATE songs SET rank = ? WHERE id = ?")
-        var random = Random(seed: seed)
-        try database.inTransactions(of: transactionSize, count: count) { _ in
-            let value = random.below(1_000_000)
-            try statement.bind(value).bind(keys[random.below(rows)]).run()
+        try database.inTransactions(of: transactionSize, count: count) { index in
+            let place = first + index
+            try statement.bind(1_000_000 + place).bind(keys[order[place % rows]]).run()
         }
     }
 
@@ -91,12 +98,15 @@ struct RecordShop: Workload {
 
     private let names: [String]
     private let numbers: [Int]
+    /// The tracks in random order.
+    private let order: [Int]
 
     init(rows: Int) {
         tracks = max(rows * 2 / 3, 24)
         var random = Random(seed: 2)
         names = (0..<tracks).map { "\(random.word()) \(random.word()) \(random.word()) \($0)" }
         numbers = (0..<tracks).map { _ in 1 + random.below(9_000_000) }
+        order = random.shuffled(tracks)
     }
 
     let schema = """
@@ -124,7 +134,9 @@ struct RecordShop: Workload {
 
     func insert(_ database: Database) throws -> Int {
         try fill(database, "INSERT INTO artist VALUES (?, ?)", artists) { $0.bind($1 + 1).bind(names[$1]) }
-        try fill(database, "INSERT INTO genre VALUES (?, ?)", genres) { $0.bind($1 + 1).bind(names[$1 % tracks] + " \($1)") }
+        try fill(database, "INSERT INTO genre VALUES (?, ?)", genres) {
+            $0.bind($1 + 1).bind(names[$1 % tracks] + " \($1)")
+        }
         try fill(database, "INSERT INTO album VALUES (?, ?, ?)", albums) {
             $0.bind($1 + 1).bind(names[$1 * 7 % tracks]).bind(1 + numbers[$1] % artists)
         }
@@ -146,12 +158,13 @@ struct RecordShop: Workload {
         try database.inTransactions(of: 1000, count: count) { try bind(statement, $0).run() }
     }
 
-    func update(_ database: Database, count: Int, transactionSize: Int, seed: UInt64) throws {
+    var updatableRows: Int { tracks }
+
+    func update(_ database: Database, first: Int, count: Int, transactionSize: Int) throws {
         let statement = try database.prepare("UPDATE track SET milliseconds = ? WHERE id = ?")
-        var random = Random(seed: seed)
-        try database.inTransactions(of: transactionSize, count: count) { _ in
-            let value = random.below(1_000_000)
-            try statement.bind(value).bind(1 + random.below(tracks)).run()
+        try database.inTransactions(of: transactionSize, count: count) { index in
+            let place = first + index
+            try statement.bind(1_000_000 + place).bind(1 + order[place % tracks]).run()
         }
     }
 
@@ -165,7 +178,8 @@ struct RecordShop: Workload {
 
     private func count(_ database: Database) throws -> Int {
         try database.integer(
-            "SELECT (SELECT count(*) FROM album) + (SELECT count(*) FROM track) + (SELECT count(*) FROM playlist_track)")
+            "SELECT (SELECT count(*) FROM album) + (SELECT count(*) FROM track) + (SELECT count(*) FROM playlist_track)"
+        )
     }
 }
 
@@ -180,6 +194,13 @@ struct Random {
         value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
         value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
         return value ^ value >> 31
+    }
+
+    /// The numbers below `count` in random order.
+    mutating func shuffled(_ count: Int) -> [Int] {
+        var numbers = Array(0..<count)
+        for index in numbers.indices.reversed() { numbers.swapAt(index, below(index + 1)) }
+        return numbers
     }
 
     mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(max(limit, 1))) }

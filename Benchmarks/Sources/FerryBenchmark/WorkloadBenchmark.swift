@@ -26,10 +26,10 @@ struct WorkloadBenchmark {
         results.add(section, "insert, 1,000 a transaction", "rows/s", variant, Double(rows) / time)
         let size = try Double(database.usedBytes())
         let bytes = Double(database.sessionBytes)
-        time = try seconds { try workload.update(database, count: updates, transactionSize: 1000, seed: 3) }
+        time = try seconds { try workload.update(database, first: 0, count: updates, transactionSize: 1000) }
         results.add(section, "update one column, 1,000 a transaction", "rows/s", variant, Double(updates) / time)
         let updateBytes = Double(database.sessionBytes) - bytes
-        time = try seconds { try workload.update(database, count: singles, transactionSize: 1, seed: 4) }
+        time = try seconds { try workload.update(database, first: updates, count: singles, transactionSize: 1) }
         results.add(section, "update one row a transaction", "rows/s", variant, Double(singles) / time)
         var deleted = 0
         time = try seconds { deleted = try workload.delete(database) }
@@ -55,12 +55,13 @@ struct WorkloadBenchmark {
         results.add(section, "publish them", "rows/s", "ferry", Double(rows) / time)
         results.add(section, "database after the insertions", "MB", "ferry", Double(try first.app.usedBytes()) / 1e6)
         let insertedBytes = place.segmentBytes()
-        results.add(section, "bytes in the container, a row inserted", "bytes", "ferry", Double(insertedBytes) / Double(rows))
+        results.add(
+            section, "bytes in the container, a row inserted", "bytes", "ferry", Double(insertedBytes) / Double(rows))
         var second = first
         time = try seconds { second = try Device.joining(place) }
         results.add(section, "join with an empty database", "rows/s", "ferry", Double(rows) / time)
 
-        time = try seconds { try workload.update(first.app, count: updates, transactionSize: 1000, seed: 3) }
+        time = try seconds { try workload.update(first.app, first: 0, count: updates, transactionSize: 1000) }
         results.add(section, "update one column, 1,000 a transaction", "rows/s", "ferry", Double(updates) / time)
         time = try seconds { try first.pack() }
         results.add(section, "pack and encode updates", "rows/s", "ferry", Double(updates) / time)
@@ -71,7 +72,7 @@ struct WorkloadBenchmark {
         time = try seconds { try second.sync() }
         results.add(section, "replay updates", "rows/s", "ferry", Double(updates) / time)
 
-        time = try seconds { try workload.update(first.app, count: singles, transactionSize: 1, seed: 4) }
+        time = try seconds { try workload.update(first.app, first: updates, count: singles, transactionSize: 1) }
         results.add(section, "update one row a transaction", "rows/s", "ferry", Double(singles) / time)
         try first.sync()
         try second.sync()

@@ -9,14 +9,17 @@ struct Options {
     var rounds = 5
     var isQuick = false
     var isJSON = false
+    /// Only sections whose name contains this.
+    var only = ""
     var disk = FileManager.default.currentDirectoryPath + "/.build"
 
     static let usage = """
-        usage: FerryBenchmark [--quick] [--rows N] [--rounds N] [--disk FOLDER] [--json]
+        usage: FerryBenchmark [--quick] [--rows N] [--rounds N] [--disk FOLDER] [--only PART] [--json]
           --quick    10,000 rows, one round
           --rows     rows of each workload (100,000)
           --rounds   rounds of which medians are taken (5)
           --disk     a folder on the disk to measure (the build folder)
+          --only     a part: songs, shop, sync, latency
           --json     the figures as JSON
         """
 
@@ -35,6 +38,9 @@ struct Options {
                     fail("\(argument) needs a number above 0")
                 }
                 if argument == "--rows" { rows = max(number, 100) } else { rounds = number }
+            case "--only":
+                guard let part = rest.popFirst() else { fail("--only needs the name of a part") }
+                only = part
             case "--disk":
                 guard let folder = rest.popFirst() else { fail("--disk needs a folder") }
                 disk = folder
@@ -51,21 +57,28 @@ func measure(_ options: Options) throws -> Measurements {
     var results = Measurements()
     let shared = "/dev/shm"
     let memory = FileManager.default.isWritableFile(atPath: shared) ? shared : NSTemporaryDirectory()
-    let workloads: [any Workload] = [Songs(rows: options.rows), RecordShop(rows: options.rows)]
+    func progress(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+    func isWanted(_ part: String) -> Bool { options.only.isEmpty || part.contains(options.only) }
     for (medium, folder) in [("memory", memory), ("disk", options.disk)] {
-        for workload in workloads {
+        for workload in [Songs(rows: options.rows), RecordShop(rows: options.rows)] as [any Workload] {
+            guard isWanted(workload.name) else { continue }
+            let updates = min(options.rows, workload.updatableRows)
             let benchmark = WorkloadBenchmark(
-                workload: workload, medium: medium, folder: folder, updates: options.rows, singles: options.rows / 5)
+                workload: workload, medium: medium, folder: folder, updates: updates, singles: updates / 5)
             for round in 1...options.rounds {
-                FileHandle.standardError.write(Data("\(workload.name), \(medium), round \(round)\n".utf8))
+                progress("\(workload.name), \(medium), round \(round)")
                 try benchmark.round(&results)
             }
         }
     }
-    FileHandle.standardError.write(Data("sync\n".utf8))
-    try SyncBenchmark(folder: memory, changesets: options.rows / 5, history: options.rows).run(&results)
-    FileHandle.standardError.write(Data("latency\n".utf8))
-    try LatencyBenchmark(folder: memory, count: options.isQuick ? 100 : 1000).run(&results)
+    if isWanted("sync") {
+        progress("sync")
+        try SyncBenchmark(folder: memory, changesets: options.rows / 5, history: options.rows).run(&results)
+    }
+    if isWanted("latency") {
+        progress("latency")
+        try LatencyBenchmark(folder: memory, count: options.isQuick ? 100 : 1000).run(&results)
+    }
     return results
 }
 

@@ -1,0 +1,131 @@
+import XCTest
+
+/// What is wrong is told in one sentence, with the right status, and no row changes.
+final class BadInputTests: XCTestCase {
+    func testATextFileIsNoDatabase() throws {
+        let workshop = try Workshop()
+        let text = String(repeating: "This is a letter, not a database.\n", count: 100)
+        try text.write(toFile: workshop.path("letter.txt"), atomically: false, encoding: .utf8)
+        try workshop.begin()
+        try workshop.fail("init", "letter.txt", "other", status: 65, code: "notADatabase")
+        try workshop.fail("join", "letter.txt", "shared", status: 65, code: "notADatabase")
+        try workshop.fail("sync", "letter.txt", status: 65, code: "notADatabase")
+        try workshop.fail("status", "letter.txt", status: 65, code: "notADatabase")
+        XCTAssertEqual(try String(contentsOfFile: workshop.path("letter.txt"), encoding: .utf8), text)
+    }
+
+    func testAMissingDatabaseIsTold() throws {
+        let workshop = try Workshop()
+        for command in ["sync", "status", "log", "leave"] {
+            try workshop.fail(command, "none.sqlite", status: 66, code: "databaseMissing")
+        }
+        try workshop.fail("init", "none.sqlite", "shared", status: 66, code: "databaseMissing")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("none.sqlite")))
+    }
+
+    func testADatabaseOfNoContainerIsTold() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        for command in ["sync", "status", "log", "leave"] {
+            try workshop.fail(command, "a.sqlite", status: 65, code: "notTracked", mentioning: "ferry init")
+        }
+    }
+
+    func testAContainerOfANewerFormatIsRefused() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        let before = try workshop.rows("b.sqlite")
+        try workshop.change(workshop.folder.appendingPathComponent("shared/container.json")) { data in
+            data = Data(
+                String(decoding: data, as: UTF8.self).replacingOccurrences(of: "\"format\" : 1", with: "\"format\" : 9")
+                    .utf8)
+        }
+        try workshop.fail("sync", "b.sqlite", status: 65, code: "containerTooNew", mentioning: "Update Ferry")
+        try workshop.fail("join", "c.sqlite", "shared", status: 65, code: "containerTooNew")
+        XCTAssertEqual(try workshop.rows("b.sqlite"), before)
+    }
+
+    func testAGarbledContainerFileIsRefused() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.change(workshop.folder.appendingPathComponent("shared/container.json")) { $0 = Data("{}".utf8) }
+        try workshop.fail("sync", "b.sqlite", status: 65, code: "damagedFile")
+    }
+
+    func testACutOffSegmentStopsItsDeviceOnly() throws {
+        try withDamagedNews(code: "damagedFile") { $0.removeLast($0.count / 2) }
+    }
+
+    func testAnEmptySegmentStopsItsDeviceOnly() throws {
+        try withDamagedNews(code: "damagedFile") { $0 = Data() }
+    }
+
+    func testFlippedBitsStopTheirDeviceOnly() throws {
+        for place in [5, 40, 90, 120] {
+            try withDamagedNews(code: nil) { $0[$0.startIndex + min(place, $0.count - 1)] ^= 0x10 }
+        }
+    }
+
+    func testASegmentOfANewerFormatStopsItsDeviceOnly() throws {
+        try withDamagedNews(code: "formatTooNew") { $0[$0.startIndex + 4] = 200 }
+    }
+
+    func testASegmentOfAnotherContainerStopsItsDeviceOnly() throws {
+        let other = try Workshop()
+        try other.begin()
+        let foreign = try Data(contentsOf: other.files(suffix: ".segment")[0])
+        try withDamagedNews(code: "foreignFile") { $0 = foreign }
+    }
+
+    func testADamagedDatabaseIsTold() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.change(workshop.folder.appendingPathComponent("a.sqlite")) { data in
+            // Everything behind the first page, which holds the schema.
+            for index in data.startIndex + 4096..<data.endIndex { data[index] = 0xA5 }
+        }
+        let outcome = try workshop.ferry("sync", "a.sqlite", "--json")
+        XCTAssertEqual(outcome.status, 65, outcome.output)
+        XCTAssertEqual((try outcome.json()["error"] as? [String: String])?["code"], "databaseCorrupt")
+    }
+
+    func testAStoreOfANewerFerryIsRefused() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.sql("a.sqlite", "UPDATE ferry_meta SET value = 99 WHERE name = 'version'")
+        try workshop.fail("sync", "a.sqlite", status: 65, code: "storeTooNew", mentioning: "Update Ferry")
+    }
+
+    /// The laptop's news are damaged: the phone is told, keeps its rows, sends its own, and mends with the file.
+    private func withDamagedNews(
+        code: String?, _ damage: (inout Data) -> Void, file: StaticString = #filePath, line: UInt = #line
+    ) throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'news' WHERE id = 1")
+        let before = Set(try workshop.files(suffix: ".segment"))
+        try workshop.succeed("sync", "a.sqlite")
+        let news = try XCTUnwrap(workshop.files(suffix: ".segment").first { !before.contains($0) })
+        let whole = try Data(contentsOf: news)
+        try workshop.change(news, damage)
+        try workshop.sql("b.sqlite", "INSERT INTO genre VALUES (7, 'Tango')")
+        let rows = try workshop.rows("b.sqlite")
+
+        let plain = try workshop.ferry("sync", "b.sqlite")
+        XCTAssertEqual(plain.status, 65, plain.errors, file: file, line: line)
+        XCTAssertTrue(plain.errors.contains("laptop: "), plain.errors, file: file, line: line)
+        XCTAssertTrue(plain.output.contains("Sent 1 change."), plain.output, file: file, line: line)
+        let scripted = try workshop.ferry("sync", "b.sqlite", "--json")
+        XCTAssertEqual(scripted.status, 65, scripted.output, file: file, line: line)
+        let report = try scripted.json()
+        XCTAssertEqual((report["waiting"] as? [[String: String]])?.count, 1, file: file, line: line)
+        let error = try XCTUnwrap(report["error"] as? [String: String], file: file, line: line)
+        if let code { XCTAssertEqual(error["code"], code, file: file, line: line) }
+        XCTAssertEqual(try workshop.rows("b.sqlite"), rows, file: file, line: line)
+
+        try whole.write(to: news)
+        try workshop.succeed("sync", "b.sqlite", file: file, line: line)
+        XCTAssertEqual(
+            try workshop.sql("b.sqlite", "SELECT name FROM artist WHERE id = 1"), "news\n", file: file, line: line)
+    }
+}

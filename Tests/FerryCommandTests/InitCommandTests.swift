@@ -1,0 +1,100 @@
+import XCTest
+
+final class InitCommandTests: XCTestCase {
+    func testInitPublishesAndTellsWhatTravelsWhatStaysAndTheNextStep() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        let outcome = try workshop.succeed("init", "a.sqlite", "shared", "--name", "laptop")
+        XCTAssertTrue(outcome.output.contains("published 9 changes"), outcome.output)
+        XCTAssertTrue(outcome.output.contains("song_genre      2   key (song_id, genre_id)"), outcome.output)
+        XCTAssertTrue(outcome.output.contains("note         has no primary key"), outcome.output)
+        XCTAssertTrue(outcome.output.contains("ferry join a.sqlite"), outcome.output)
+        XCTAssertTrue(outcome.output.contains("ferry watch a.sqlite"), outcome.output)
+        XCTAssertEqual(try workshop.files(suffix: ".segment").count, 1)
+    }
+
+    func testInitAsJSONHasFixedKeys() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        let outcome = try workshop.succeed("init", "a.sqlite", "shared", "--name", "laptop", "--json")
+        XCTAssertEqual(outcome.output.split(separator: "\n").count, 1)
+        XCTAssertFalse(outcome.output.contains("\\/"))
+        let report = try outcome.json()
+        XCTAssertEqual(
+            Set(report.keys),
+            ["device", "container", "path", "tables", "leftOut", "published", "rowsWithoutKey", "seconds"])
+        XCTAssertEqual((report["published"] as? [String: Int])?["changes"], 9)
+        XCTAssertEqual((report["leftOut"] as? [[String: String]])?.map { $0["name"] }, ["note"])
+    }
+
+    func testInitRefusesAFolderThatHoldsAContainer() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.sql("c.sqlite", Workshop.music)
+        let before = try workshop.rows("c.sqlite")
+        try workshop.fail("init", "c.sqlite", "shared", status: 73, code: "containerExists")
+        XCTAssertEqual(try workshop.rows("c.sqlite"), before)
+        XCTAssertEqual(
+            try workshop.sql("c.sqlite", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'ferry%'"), "0\n")
+    }
+
+    func testInitRefusesADatabaseThatBelongsToAContainer() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.fail("init", "a.sqlite", "other", status: 73, code: "alreadyTracked")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("other")))
+    }
+
+    func testInitRefusesAFolderWithoutAParent() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        try workshop.fail("init", "a.sqlite", "nowhere/shared", status: 69, code: "containerMissing")
+    }
+
+    func testInitRefusesADatabaseInsideTheContainer() throws {
+        let workshop = try Workshop()
+        try FileManager.default.createDirectory(atPath: workshop.path("shared"), withIntermediateDirectories: false)
+        try workshop.sql("shared/a.sqlite", Workshop.music)
+        try workshop.fail("init", "shared/a.sqlite", "shared", status: 64, code: "invalidArgument")
+    }
+
+    func testOnlySelectedTablesTravel() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        let report = try workshop.succeed(
+            "init", "a.sqlite", "shared", "--tables", "artist, genre", "--identity", "genre=name", "--json"
+        ).json()
+        let tables = try XCTUnwrap(report["tables"] as? [[String: Any]])
+        XCTAssertEqual(tables.map { $0["name"] as? String }, ["artist", "genre"])
+        XCTAssertEqual(tables.map { $0["identity"] as? String }, ["integer key", "declared (name)"])
+    }
+
+    func testExceptedTablesStay() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        let report = try workshop.succeed("init", "a.sqlite", "shared", "--except", "song", "--json").json()
+        let leftOut = try XCTUnwrap(report["leftOut"] as? [[String: String]])
+        XCTAssertEqual(
+            Dictionary(uniqueKeysWithValues: leftOut.map { ($0["name"] ?? "", $0["reason"] ?? "") }),
+            [
+                "song": "excepted", "song_genre": "refers to song, which does not travel",
+                "note": "has no primary key, so its rows cannot be told apart",
+            ])
+    }
+
+    func testAMisspeltTableIsTold() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        try workshop.fail(
+            "init", "a.sqlite", "shared", "--tables", "sonk", status: 64, code: "invalidArgument", mentioning: "sonk")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("shared")))
+    }
+
+    func testAnIdentityWithoutColumnsIsWrongUsage() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        let outcome = try workshop.ferry("init", "a.sqlite", "shared", "--identity", "genre")
+        XCTAssertEqual(outcome.status, 64)
+        XCTAssertTrue(outcome.errors.contains("table=col,col"), outcome.errors)
+    }
+}

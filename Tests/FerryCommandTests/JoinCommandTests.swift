@@ -1,0 +1,80 @@
+import XCTest
+
+final class JoinCommandTests: XCTestCase {
+    func testJoinMakesTheDatabase() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        let outcome = try workshop.succeed("join", "b.sqlite", "shared", "--name", "phone")
+        XCTAssertTrue(
+            outcome.output.contains("Made the tables artist, genre, song, song_genre and note."), outcome.output)
+        let query = "SELECT * FROM song ORDER BY id; SELECT * FROM song_genre; PRAGMA foreign_key_check;"
+        XCTAssertEqual(try workshop.sql("b.sqlite", query), try workshop.sql("a.sqlite", query))
+    }
+
+    func testJoinMergesWhereBothHaveRows() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.sql(
+            "b.sqlite",
+            Workshop.music + "DELETE FROM song_genre; DELETE FROM song; DELETE FROM genre;"
+                + "DELETE FROM artist; INSERT INTO artist VALUES (1, 'Cy');")
+        let report = try workshop.succeed("join", "b.sqlite", "shared", "--json").json()
+        XCTAssertEqual((report["published"] as? [String: Int])?["changes"], 1)
+        XCTAssertEqual((report["replayed"] as? [String: Int])?["changes"], 9)
+        try workshop.succeed("sync", "a.sqlite")
+        let query = "SELECT name FROM artist ORDER BY name"
+        XCTAssertEqual(try workshop.sql("a.sqlite", query), "Ada\nBo\nCy\n")
+        XCTAssertEqual(try workshop.sql("b.sqlite", query), "Ada\nBo\nCy\n")
+    }
+
+    func testADryRunCountsAndChangesNothing() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.sql("b.sqlite", Workshop.music)
+        let database = try Data(contentsOf: workshop.folder.appendingPathComponent("b.sqlite"))
+        let files = try workshop.files(suffix: "")
+        let outcome = try workshop.succeed("join", "b.sqlite", "shared", "--dry-run")
+        XCTAssertTrue(outcome.output.hasPrefix("Nothing was changed."), outcome.output)
+        let report = try workshop.succeed("join", "b.sqlite", "shared", "--dry-run", "--json").json()
+        XCTAssertEqual(report["dryRun"] as? Bool, true)
+        XCTAssertEqual((report["replayed"] as? [String: Int])?["changes"], 9)
+        XCTAssertEqual(try Data(contentsOf: workshop.folder.appendingPathComponent("b.sqlite")), database)
+        XCTAssertEqual(try workshop.files(suffix: ""), files)
+    }
+
+    func testADryRunMakesNoDatabase() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.succeed("join", "b.sqlite", "shared", "--dry-run")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("b.sqlite")))
+    }
+
+    func testJoinRefusesWhatIsNoContainer() throws {
+        let workshop = try Workshop()
+        try workshop.fail("join", "b.sqlite", "nowhere", status: 69, code: "containerMissing")
+        try FileManager.default.createDirectory(atPath: workshop.path("empty"), withIntermediateDirectories: false)
+        try workshop.fail("join", "b.sqlite", "empty", status: 69, code: "containerEmpty")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("b.sqlite")))
+    }
+
+    func testJoinRefusesADatabaseThatBelongsToAContainer() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.fail("join", "b.sqlite", "shared", status: 73, code: "alreadyTracked")
+    }
+
+    func testJoinRefusesADatabaseInsideTheContainerAndMakesNone() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.fail("join", "shared/b.sqlite", "shared", status: 64, code: "invalidArgument")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("shared/b.sqlite")))
+    }
+
+    func testJoiningAContainerWhoseOnlyLogIsDamagedSaysSo() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.change(workshop.files(suffix: ".segment")[0]) { $0.removeLast(7) }
+        try workshop.fail("join", "b.sqlite", "shared", status: 65, code: "damagedFile")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("b.sqlite")))
+    }
+}

@@ -1,0 +1,47 @@
+import XCTest
+
+final class LeaveCommandTests: XCTestCase {
+    func testLeavingLeavesNoTraceAndKeepsTheRows() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        let schema = "SELECT type, name, sql FROM sqlite_schema ORDER BY name"
+        let before = try workshop.sql("a.sqlite", schema)
+        let rows = try workshop.rows("a.sqlite")
+        try workshop.succeed("init", "a.sqlite", "shared")
+        let outcome = try workshop.succeed("leave", "a.sqlite")
+        XCTAssertTrue(outcome.output.contains("its rows stay"), outcome.output)
+        XCTAssertEqual(outcome.errors, "")
+        XCTAssertEqual(try workshop.sql("a.sqlite", schema), before)
+        XCTAssertEqual(
+            try workshop.sql("a.sqlite", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'ferry%'"), "0\n")
+        XCTAssertEqual(try workshop.rows("a.sqlite"), rows)
+        XCTAssertEqual(try workshop.sql("a.sqlite", "PRAGMA integrity_check"), "ok\n")
+        let names = try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path)
+        XCTAssertEqual(names.sorted(), ["a.sqlite", "shared"])
+    }
+
+    func testLeavingWarnsOfWhatWasNotPublished() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x'")
+        XCTAssertTrue(try workshop.succeed("leave", "a.sqlite").errors.contains("2 changes were not published"))
+    }
+
+    func testLeavingAsJSON() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        let report = try workshop.succeed("leave", "a.sqlite", "--json").json()
+        XCTAssertEqual(report["unpublished"] as? Int, 0)
+        XCTAssertTrue((report["container"] as? String)?.hasSuffix("/shared") ?? false)
+    }
+
+    func testAPathThatWasLeftCanBeJoinedAnew() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.succeed("leave", "b.sqlite")
+        try FileManager.default.removeItem(atPath: workshop.path("b.sqlite"))
+        try workshop.succeed("join", "b.sqlite", "shared", "--name", "phone again")
+        let query = "SELECT * FROM song ORDER BY id"
+        XCTAssertEqual(try workshop.sql("b.sqlite", query), try workshop.sql("a.sqlite", query))
+    }
+}

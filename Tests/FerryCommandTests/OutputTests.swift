@@ -1,0 +1,89 @@
+import XCTest
+
+/// Help, usage, colours, and saying more or less.
+final class OutputTests: XCTestCase {
+    func testHelpTeaches() throws {
+        let workshop = try Workshop()
+        let outcome = try workshop.succeed("--help")
+        for word in ["ferry init", "ferry join", "ferry watch", "Exit status", "init ", "leave ", "kv "] {
+            XCTAssertTrue(outcome.output.contains(word), word)
+        }
+        for command in ["init", "join", "sync", "watch", "status", "log", "leave", "kv"] {
+            let help = try workshop.succeed(command, "--help").output
+            XCTAssertTrue(help.contains("ferry \(command)"), help)
+            XCTAssertTrue(command == "kv" || help.contains("Example"), help)
+            XCTAssertTrue(help.split(separator: "\n").allSatisfy { $0.count <= 80 || $0.hasPrefix("USAGE") }, help)
+        }
+    }
+
+    func testCompletionsAreMadeForEveryShell() throws {
+        let workshop = try Workshop()
+        for shell in ["bash", "zsh", "fish"] {
+            let script = try workshop.succeed("--generate-completion-script", shell).output
+            XCTAssertTrue(script.contains("dry-run"), shell)
+        }
+    }
+
+    func testWrongUsageIs64AndAnObjectWithJSON() throws {
+        let workshop = try Workshop()
+        XCTAssertEqual(try workshop.ferry("dance").status, 64)
+        XCTAssertEqual(try workshop.ferry("sync").status, 64)
+        XCTAssertEqual(try workshop.ferry("sync", "a", "--loud").status, 64)
+        XCTAssertEqual(try workshop.ferry("sync", "a", "--quiet", "--verbose").status, 64)
+        let outcome = try workshop.ferry("sync", "--json")
+        XCTAssertEqual(outcome.status, 64)
+        XCTAssertEqual((try outcome.json()["error"] as? [String: String])?["code"], "invalidArgument")
+        XCTAssertEqual(outcome.errors, "")
+    }
+
+    func testQuietSaysNothing() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Workshop.music)
+        for arguments in [["init", "a.sqlite", "shared"], ["join", "b.sqlite", "shared"], ["sync", "a.sqlite"]] {
+            let outcome = try workshop.run([Workshop.binary] + arguments + ["--quiet"])
+            XCTAssertEqual(outcome.status, 0)
+            XCTAssertEqual(outcome.output + outcome.errors, "")
+        }
+    }
+
+    func testVerboseTellsIdentifiers() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        let id = try XCTUnwrap(
+            (workshop.succeed("status", "a.sqlite", "--json").json()["device"] as? [String: String])?["id"])
+        XCTAssertFalse(try workshop.succeed("status", "a.sqlite").output.contains(id))
+        XCTAssertTrue(try workshop.succeed("status", "a.sqlite", "--verbose").output.contains(id))
+    }
+
+    func testAPipeGetsNoColours() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        XCTAssertFalse(
+            try workshop.ferry("status", "a.sqlite", environment: ["TERM": "xterm"]).output.contains("\u{1B}"))
+    }
+
+    func testATerminalGetsColoursUnlessSpared() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        XCTAssertTrue(try onTerminal(workshop, ["TERM": "xterm", "NO_COLOR": ""]).contains("\u{1B}["))
+        XCTAssertFalse(try onTerminal(workshop, ["TERM": "xterm", "NO_COLOR": "1"]).contains("\u{1B}["))
+        XCTAssertFalse(try onTerminal(workshop, ["TERM": "dumb", "NO_COLOR": ""]).contains("\u{1B}["))
+    }
+
+    func testAnOutputThatIsFullIsTold() throws {
+        guard FileManager.default.fileExists(atPath: "/dev/full") else { throw XCTSkip("no /dev/full here") }
+        let workshop = try Workshop()
+        try workshop.begin()
+        let outcome = try workshop.run(["sh", "-c", "\"$0\" status a.sqlite >/dev/full", Workshop.binary])
+        XCTAssertEqual(outcome.status, 74)
+        XCTAssertTrue(outcome.errors.contains("cannot be written"), outcome.errors)
+    }
+
+    /// What `ferry status` writes to a terminal.
+    private func onTerminal(_ workshop: Workshop, _ environment: [String: String]) throws -> String {
+        try workshop.run(
+            ["python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])", Workshop.binary, "status", "a.sqlite"],
+            environment: environment
+        ).output
+    }
+}

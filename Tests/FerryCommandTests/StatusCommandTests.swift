@@ -1,0 +1,72 @@
+import XCTest
+
+final class StatusCommandTests: XCTestCase {
+    func testStatusAsJSONHasFixedKeys() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x'")
+        try workshop.sql("b.sqlite", "UPDATE genre SET name = 'y' WHERE id = 1")
+        try workshop.succeed("sync", "b.sqlite")
+        let report = try workshop.succeed("status", "a.sqlite", "--json").json()
+        XCTAssertEqual((report["device"] as? [String: String])?["name"], "laptop")
+        let container = try XCTUnwrap(report["container"] as? [String: Any])
+        XCTAssertTrue((container["path"] as? String)?.hasSuffix("/shared") ?? false)
+        XCTAssertEqual(container["reachable"] as? Bool, true)
+        XCTAssertNotNil(container["id"] as? String)
+        let tables = try XCTUnwrap(report["tables"] as? [[String: Any]])
+        XCTAssertEqual(tables.map { $0["name"] as? String }, ["artist", "genre", "song", "song_genre"])
+        XCTAssertEqual(tables.map { $0["objects"] as? Int }, [2, 2, 3, 2])
+        XCTAssertEqual(tables.last?["identity"] as? String, "key (song_id, genre_id)")
+        XCTAssertEqual((report["leftOut"] as? [[String: String]])?.map { $0["name"] }, ["note"])
+        let devices = try XCTUnwrap(report["devices"] as? [[String: Any]])
+        XCTAssertEqual(devices.map { $0["name"] as? String }, ["phone"])
+        XCTAssertEqual(devices.map { $0["behind"] as? Int }, [1])
+        XCTAssertEqual(report["unpublished"] as? Int, 2)
+        XCTAssertEqual(report["hidden"] as? Int, 0)
+        XCTAssertEqual(report["conflicts"] as? Int, 0)
+    }
+
+    func testStatusChangesNothing() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x'")
+        let database = try Data(contentsOf: workshop.folder.appendingPathComponent("a.sqlite"))
+        try workshop.succeed("status", "a.sqlite")
+        XCTAssertEqual(try Data(contentsOf: workshop.folder.appendingPathComponent("a.sqlite")), database)
+    }
+
+    func testStatusTellsWhatWaitsAndWhatStays() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        XCTAssertTrue(try workshop.succeed("status", "a.sqlite").output.hasPrefix("Everything is in step."))
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x' WHERE id = 1")
+        let output = try workshop.succeed("status", "a.sqlite").output
+        XCTAssertTrue(output.hasPrefix("1 change waits to be published.\n"), output)
+        XCTAssertTrue(output.contains("note         has no primary key"), output)
+        XCTAssertTrue(output.contains("phone "), output)
+    }
+
+    func testStatusTellsWhatIsHiddenAndWhy() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "INSERT INTO genre VALUES (8, 'Folk')")
+        try workshop.sql("b.sqlite", "INSERT INTO genre VALUES (9, 'Folk')")
+        for database in ["a.sqlite", "b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT count(*) FROM genre WHERE name = 'Folk'"), "1\n")
+        let report = try workshop.succeed("status", "a.sqlite", "--json").json()
+        let exceptions = try XCTUnwrap(report["exceptions"] as? [[String: Any]])
+        XCTAssertEqual(exceptions.count, report["hidden"] as? Int)
+        XCTAssertTrue(exceptions.allSatisfy { $0["reason"] is String })
+    }
+
+    func testStatusWorksWhileTheContainerIsAway() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try FileManager.default.removeItem(atPath: workshop.path("shared"))
+        let outcome = try workshop.succeed("status", "a.sqlite")
+        XCTAssertTrue(outcome.output.hasPrefix("The container is not reachable."), outcome.output)
+        let container = try workshop.succeed("status", "a.sqlite", "--json").json()["container"] as? [String: Any]
+        XCTAssertEqual(container?["reachable"] as? Bool, false)
+        XCTAssertNotNil(container?["problem"] as? String)
+    }
+}

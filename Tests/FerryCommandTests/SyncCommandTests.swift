@@ -1,0 +1,96 @@
+import XCTest
+
+final class SyncCommandTests: XCTestCase {
+    func testASyncSendsAndReceives() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'Ada M.' WHERE id = 1")
+        try workshop.sql("b.sqlite", "INSERT INTO genre VALUES (3, 'Folk'); DELETE FROM song WHERE id = 3;")
+        XCTAssertTrue(try workshop.succeed("sync", "a.sqlite").output.hasPrefix("Sent 1 change."))
+        XCTAssertTrue(
+            try workshop.succeed("sync", "b.sqlite").output.hasPrefix("Sent 2 changes and received 1 change."))
+        XCTAssertTrue(try workshop.succeed("sync", "a.sqlite").output.hasPrefix("Received 2 changes."))
+        XCTAssertTrue(try workshop.succeed("sync", "b.sqlite").output.hasPrefix("Everything is in step."))
+        let query = "SELECT * FROM artist; SELECT * FROM genre; SELECT * FROM song;"
+        XCTAssertEqual(try workshop.sql("a.sqlite", query), try workshop.sql("b.sqlite", query))
+    }
+
+    func testSyncAsJSONHasFixedKeys() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'Here' WHERE id = 1")
+        try workshop.sql("b.sqlite", "UPDATE artist SET name = 'There' WHERE id = 1")
+        try workshop.succeed("sync", "a.sqlite")
+        let report = try workshop.succeed("sync", "b.sqlite", "--json").json()
+        XCTAssertEqual(
+            Set(report.keys), ["published", "replayed", "hidden", "conflicts", "waiting", "seconds"])
+        XCTAssertEqual(report["published"] as? [String: Int], ["segments": 1, "changes": 1])
+        XCTAssertEqual(report["replayed"] as? [String: Int], ["segments": 1, "changes": 1])
+        XCTAssertEqual(report["conflicts"] as? Int, 1)
+        XCTAssertEqual(report["hidden"] as? Int, 0)
+    }
+
+    func testADeviceWhoseFilesAreLateIsAWarning() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x' WHERE id = 1")
+        let before = Set(try workshop.files(suffix: ".segment"))
+        try workshop.succeed("sync", "a.sqlite")
+        let late = try XCTUnwrap(workshop.files(suffix: ".segment").first { !before.contains($0) })
+        try FileManager.default.removeItem(at: late)
+        let outcome = try workshop.succeed("sync", "b.sqlite")
+        XCTAssertTrue(outcome.errors.hasPrefix("Warning: laptop: "), outcome.errors)
+        XCTAssertEqual(try workshop.succeed("sync", "b.sqlite", "--quiet").errors, "")
+        let report = try workshop.succeed("sync", "b.sqlite", "--json").json()
+        let waiting = try XCTUnwrap(report["waiting"] as? [[String: String]])
+        XCTAssertEqual(waiting.map { $0["device"] }, ["laptop"])
+        XCTAssertNotNil(waiting[0]["reason"])
+    }
+
+    func testAFolderThatIsAwayIsToldAndNothingIsLost() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try FileManager.default.moveItem(atPath: workshop.path("shared"), toPath: workshop.path("away"))
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x' WHERE id = 1")
+        try workshop.fail("sync", "a.sqlite", status: 69, code: "containerMissing")
+        try FileManager.default.createDirectory(atPath: workshop.path("shared"), withIntermediateDirectories: false)
+        try workshop.fail("sync", "a.sqlite", status: 69, code: "containerEmpty")
+        try FileManager.default.removeItem(atPath: workshop.path("shared"))
+        try FileManager.default.moveItem(atPath: workshop.path("away"), toPath: workshop.path("shared"))
+        XCTAssertTrue(try workshop.succeed("sync", "a.sqlite").output.hasPrefix("Sent 1 change."))
+    }
+
+    func testAnotherContainerInItsPlaceIsRefused() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("c.sqlite", Workshop.music)
+        try workshop.succeed("init", "c.sqlite", "other")
+        try FileManager.default.removeItem(atPath: workshop.path("shared"))
+        try FileManager.default.moveItem(atPath: workshop.path("other"), toPath: workshop.path("shared"))
+        try workshop.fail("sync", "a.sqlite", status: 69, code: "containerMismatch")
+    }
+
+    func testALockedDatabaseIsBusy() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        // A process that holds the write lock until its input ends, and says when it has it.
+        let holder = workshop.process([
+            "python3", "-c",
+            "import sqlite3, sys; c = sqlite3.connect('a.sqlite', isolation_level=None); "
+                + "c.execute('BEGIN EXCLUSIVE'); print('held', flush=True); sys.stdin.read()",
+        ])
+        let input = Pipe()
+        let output = Pipe()
+        holder.standardInput = input
+        holder.standardOutput = output
+        try holder.run()
+        defer {
+            try? input.fileHandleForWriting.close()
+            holder.waitUntilExit()
+        }
+        XCTAssertEqual(String(decoding: output.fileHandleForReading.availableData.prefix(4), as: UTF8.self), "held")
+        let outcome = try workshop.ferry("sync", "a.sqlite", "--json")
+        XCTAssertEqual(outcome.status, 75)
+        XCTAssertEqual((try outcome.json()["error"] as? [String: String])?["code"], "busy")
+    }
+}

@@ -1,0 +1,118 @@
+import XCTest
+
+final class WatchCommandTests: XCTestCase {
+    func testWatchSendsReceivesAndEndsCleanlyOnEitherSignal() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        let laptop = try Watch(workshop, "a.sqlite")
+        let phone = try Watch(workshop, "b.sqlite")
+        XCTAssertNotNil(laptop.event { $0["event"] as? String == "started" })
+        XCTAssertNotNil(laptop.event { $0["event"] as? String == "synced" })
+        XCTAssertNotNil(phone.event { $0["event"] as? String == "synced" })
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'heard' WHERE id = 1")
+        XCTAssertNotNil(laptop.event { ($0["published"] as? [String: Int])?["changes"] == 1 })
+        let received = phone.event { ($0["replayed"] as? [String: Int])?["changes"] == 1 }
+        XCTAssertEqual(received?["conflicts"] as? Int, 0)
+        XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT name FROM artist WHERE id = 1"), "heard\n")
+        laptop.send(SIGINT)
+        phone.send(SIGTERM)
+        XCTAssertNotNil(laptop.event { $0["event"] as? String == "stopped" })
+        XCTAssertNotNil(phone.event { $0["event"] as? String == "stopped" })
+        XCTAssertEqual(laptop.wait(), 0)
+        XCTAssertEqual(phone.wait(), 0)
+    }
+
+    func testWatchGoesOnWhenTheFolderIsBack() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        let watch = try Watch(workshop, "a.sqlite")
+        XCTAssertNotNil(watch.event { $0["event"] as? String == "synced" })
+        try FileManager.default.moveItem(atPath: workshop.path("shared"), toPath: workshop.path("away"))
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x' WHERE id = 1")
+        let failed = watch.event { $0["event"] as? String == "failed" }
+        XCTAssertEqual((failed?["error"] as? [String: String])?["code"], "containerMissing")
+        try FileManager.default.moveItem(atPath: workshop.path("away"), toPath: workshop.path("shared"))
+        XCTAssertNotNil(watch.event { ($0["published"] as? [String: Int])?["changes"] == 1 })
+        watch.send(SIGTERM)
+        XCTAssertEqual(watch.wait(), 0)
+    }
+
+    func testWatchSpeaksToPeopleToo() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        let watch = try Watch(workshop, "a.sqlite", isJSON: false)
+        XCTAssertTrue(watch.line()?.hasPrefix("Keeping a.sqlite in step with ") ?? false)
+        XCTAssertTrue(watch.line()?.hasSuffix("Everything is in step.") ?? false)
+        watch.send(SIGINT)
+        XCTAssertTrue(watch.line()?.hasSuffix("Ended.") ?? false)
+        XCTAssertEqual(watch.wait(), 0)
+    }
+
+    func testWatchRefusesWhatSyncRefuses() throws {
+        let workshop = try Workshop()
+        try workshop.fail("watch", "none.sqlite", status: 66, code: "databaseMissing")
+        try workshop.sql("a.sqlite", Workshop.music)
+        try workshop.fail("watch", "a.sqlite", status: 65, code: "notTracked")
+    }
+}
+
+/// A watching process whose lines are read as they come. Ended by force after a minute, so that a test fails rather
+/// than hangs.
+private final class Watch {
+    private let process: Process
+    private let output = Pipe()
+    private var buffer = Data()
+
+    init(_ workshop: Workshop, _ database: String, isJSON: Bool = true) throws {
+        // Not through `env`, so that the signals reach the command itself.
+        process = workshop.process([])
+        process.executableURL = URL(fileURLWithPath: Workshop.binary)
+        process.arguments = ["watch", database] + (isJSON ? ["--json"] : [])
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let identifier = process.processIdentifier
+        let timer = DispatchWorkItem { kill(identifier, SIGKILL) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 60, execute: timer)
+        self.timer = timer
+    }
+
+    private let timer: DispatchWorkItem
+
+    deinit {
+        timer.cancel()
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+
+    /// The next line; `nil` at the end.
+    func line() -> String? {
+        while true {
+            if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = String(decoding: buffer[..<end], as: UTF8.self)
+                buffer = Data(buffer[(end + 1)...])
+                return line
+            }
+            let more = output.fileHandleForReading.availableData
+            if more.isEmpty { return nil }
+            buffer.append(more)
+        }
+    }
+
+    /// The next event that fulfils a condition; `nil` where none comes.
+    func event(_ condition: ([String: Any]) -> Bool) -> [String: Any]? {
+        while let line = line() {
+            let object = try? JSONSerialization.jsonObject(with: Data(line.utf8))
+            if let event = object as? [String: Any], condition(event) { return event }
+        }
+        return nil
+    }
+
+    func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
+
+    /// Waits for the end.
+    /// - Returns: the exit status; `nil` where a signal ended it.
+    func wait() -> Int32? {
+        process.waitUntilExit()
+        return process.terminationReason == .exit ? process.terminationStatus : nil
+    }
+}

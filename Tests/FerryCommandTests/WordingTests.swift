@@ -1,0 +1,100 @@
+import Ferry
+import XCTest
+
+@testable import FerryCommand
+
+final class WordingTests: XCTestCase {
+    func testCountsAgreeWithTheirNouns() {
+        XCTAssertEqual(Wording.count(0, "change"), "0 changes")
+        XCTAssertEqual(Wording.count(1, "change"), "1 change")
+        XCTAssertEqual(Wording.count(15_607, "change"), "15,607 changes")
+        XCTAssertEqual(Wording.count(1, "row is", "rows are"), "1 row is")
+        XCTAssertEqual(Wording.grouped(-1_234_567), "-1,234,567")
+    }
+
+    func testListsReadAsSentences() {
+        XCTAssertEqual(Wording.list([]), "")
+        XCTAssertEqual(Wording.list(["a"]), "a")
+        XCTAssertEqual(Wording.list(["a", "b"]), "a and b")
+        XCTAssertEqual(Wording.list(["a", "b", "c"]), "a, b and c")
+    }
+
+    func testDurationsAndAgesAreRelative() {
+        XCTAssertEqual(Wording.duration(0.0401), "40 ms")
+        XCTAssertEqual(Wording.duration(1.44), "1.4 s")
+        XCTAssertEqual(Wording.duration(200), "3 min 20 s")
+        XCTAssertEqual(Wording.duration(7500), "2 h 5 min")
+        XCTAssertEqual(Wording.age(sinceMilliseconds: 0, now: 3_000), "just now")
+        XCTAssertEqual(Wording.age(sinceMilliseconds: 0, now: 61_000), "1 minute ago")
+        XCTAssertEqual(Wording.age(sinceMilliseconds: 0, now: 3 * 86_400_000), "3 days ago")
+        XCTAssertEqual(Wording.age(sinceMilliseconds: 120_000, now: 0), "in the future")
+    }
+
+    func testShellWordsAreQuotedWhereTheyHaveTo() {
+        XCTAssertEqual(Wording.shellWord("~/Sync/music.sqlite"), "~/Sync/music.sqlite")
+        XCTAssertEqual(Wording.shellWord("my music"), "'my music'")
+        XCTAssertEqual(Wording.shellWord("it's"), #"'it'\''s'"#)
+        XCTAssertEqual(Wording.shellWord(""), "''")
+    }
+
+    func testControlCharactersNeverReachTheTerminal() {
+        XCTAssertEqual(Wording.oneLine("a\u{1B}[31m\nb"), "a�[31m�b")
+        XCTAssertEqual(Wording.oneLine("abcdef", limit: 4), "abc…")
+    }
+
+    func testTablesAreAligned() {
+        var table = TextTable("Name", "Rows#", "Why")
+        table.add("a", "5", "")
+        table.add("longer", "1,000", "because")
+        XCTAssertEqual(
+            table.lines(Style(isOn: false)),
+            ["  Name      Rows   Why", "  a            5", "  longer   1,000   because"])
+    }
+
+    func testIdentitiesAreRead() {
+        XCTAssertEqual(DeclaredIdentity(argument: "tag=name, color")?.columns, ["name", "color"])
+        XCTAssertEqual(DeclaredIdentity(argument: "tag=name")?.table, "tag")
+        XCTAssertNil(DeclaredIdentity(argument: "tag"))
+        XCTAssertNil(DeclaredIdentity(argument: "=name"))
+        XCTAssertNil(DeclaredIdentity(argument: "tag=,"))
+    }
+}
+
+final class ProgressEstimateTests: XCTestCase {
+    func testTheBarTellsShareAndTimeLeft() {
+        var estimate = ProgressEstimate()
+        estimate.note(.publishing, 0, of: 1000, atMilliseconds: 0)
+        XCTAssertNil(estimate.secondsLeft(atMilliseconds: 0))
+        estimate.note(.publishing, 250, of: 1000, atMilliseconds: 2000)
+        XCTAssertEqual(estimate.secondsLeft(atMilliseconds: 2000), 6)
+        XCTAssertEqual(
+            estimate.line(width: 100, atMilliseconds: 2000),
+            "Publishing  ██████░░░░░░░░░░░░░░░░░░  25 %   250 of 1,000 changes   6 s left")
+        XCTAssertEqual(estimate.secondsLeft(atMilliseconds: 5000), 3)
+        XCTAssertNil(estimate.secondsLeft(atMilliseconds: 9000))
+        XCTAssertLessThan(estimate.line(width: 40, atMilliseconds: 2000).count, 40)
+    }
+
+    func testWithoutATotalItCounts() {
+        var estimate = ProgressEstimate()
+        estimate.note(.replaying, 12, of: nil, atMilliseconds: 0)
+        XCTAssertEqual(estimate.line(width: 80, atMilliseconds: 3000), "Merging 12 changes …  3 s")
+        XCTAssertEqual(estimate.line(width: 10, atMilliseconds: 3000), "Merging 1")
+    }
+}
+
+final class ExitStatusTests: XCTestCase {
+    func testFailuresEndAsSysexitsSays() {
+        let expected: [FerryError.Code: Int32] = [
+            .invalidArgument: 64, .notADatabase: 65, .databaseCorrupt: 65, .damagedFile: 65, .formatTooNew: 65,
+            .containerTooNew: 65, .storeTooNew: 65, .foreignFile: 65, .incompatibleSchema: 65, .databaseMissing: 66,
+            .containerMissing: 69, .containerEmpty: 69, .containerMismatch: 69, .internalInconsistency: 70,
+            .containerExists: 73, .alreadyTracked: 73, .inputOutput: 74, .busy: 75,
+        ]
+        for (code, status) in expected { XCTAssertEqual(ExitStatus(code).rawValue, status, code.rawValue) }
+    }
+
+    func testACodeOfALaterEngineIsABugHere() {
+        XCTAssertEqual(ExitStatus(FerryError.Code(rawValue: "later")), .bug)
+    }
+}
