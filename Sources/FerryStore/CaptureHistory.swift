@@ -286,7 +286,9 @@ struct CaptureHistory {
         var former: [FieldValue] = key
         for (place, column) in table.keyColumnIDs.enumerated() {
             guard let parent = table.columns[column].reference else { continue }
-            if let known = try access.objects(of: parent).object(forKey: key[place]) { former[place] = .reference(known) }
+            if let known = try access.objects(of: parent).object(forKey: key[place]) {
+                former[place] = .reference(known)
+            }
         }
         let before = table.derivedID(former)
         let states = access.objects(of: table.id)
@@ -313,7 +315,9 @@ struct CaptureHistory {
     private mutating func travelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard let parent = column.reference else { return value }
         if case .null = value { return value }
-        if let object = try referredObject(registry[parent], value), !unmade.contains(object) { return .reference(object) }
+        if let object = try referredObject(registry[parent], value), !unmade.contains(object) {
+            return .reference(object)
+        }
         // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
         let reserved: ObjectID = access.random.makeID()
         keys[parent, default: [:]][value] = (reserved, false)
@@ -450,7 +454,9 @@ struct CaptureHistory {
                     guard track.isDeleted || track.key[0] != key,
                         try isInherited || lookup.hasChildren(table, key: [key])
                     else { continue }
-                    let owner = keys[table.id]?[key].flatMap { $0.isGone || $0.object == track.object ? nil : $0.object }
+                    let owner = keys[table.id]?[key].flatMap {
+                        $0.isGone || $0.object == track.object ? nil : $0.object
+                    }
                     for child in registry.parentsFirst where child.isLocal {
                         for column in child.localColumns where column.reference == table.id {
                             try follow(key, of: track, to: owner, in: child, column, &clock)

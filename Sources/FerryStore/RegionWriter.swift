@@ -210,7 +210,8 @@ struct ExceptionList {
         let (kind, reason) = describe(object)
         try connection.execute(
             "INSERT INTO ferry_exception VALUES (?, ?, ?, ?)", table, id, .integer(Int64(kind.rawValue)), .text(reason))
-        let tokens = Set(object.references.map(\.token) + object.claims.map(\.claim.token) + object.offers + defaultTargets)
+        let tokens = Set(
+            object.references.map(\.token) + object.claims.map(\.claim.token) + object.offers + defaultTargets)
         for token in tokens {
             try connection.execute(
                 "INSERT INTO ferry_exception_token VALUES (?, ?, ?, ?)", .integer(Int64(token.table)),

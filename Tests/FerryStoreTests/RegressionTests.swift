@@ -11,7 +11,9 @@ final class RegressionTests: XCTestCase {
         try device.flush()
         try device.run("INSERT INTO person(name, email, boss) VALUES ('d', 'b', 0)")
         try device.run("UPDATE person SET boss = 0, age = 4")
-        for sql in ["INSERT INTO person(id, name, email) VALUES (2, 'c', 'b')"] { XCTAssertThrowsError(try device.run(sql)) }
+        for sql in ["INSERT INTO person(id, name, email) VALUES (2, 'c', 'b')"] {
+            XCTAssertThrowsError(try device.run(sql))
+        }
         try device.flush()
         XCTAssertEqual(try Oracle(.library).complaints(about: device), [])
     }
@@ -27,7 +29,8 @@ final class RegressionTests: XCTestCase {
 
     func testAKeyThatChangesHandsWhileForeignKeysAreOffTakesItsChildrenAlong() throws {
         let (device, other) = (try TestDevice(1, .library), try TestDevice(2, .library))
-        try device.run("INSERT INTO person(id, name) VALUES (1, 'old'); INSERT INTO album(title, owner) VALUES ('x', 1)")
+        try device.run(
+            "INSERT INTO person(id, name) VALUES (1, 'old'); INSERT INTO album(title, owner) VALUES ('x', 1)")
         try device.flush()
         try device.run("DELETE FROM person; INSERT INTO person(id, name) VALUES (1, 'new')", foreignKeys: false)
         try device.flush()
@@ -94,7 +97,8 @@ final class RegressionTests: XCTestCase {
         try devices[2].receive(devices[0])
         try devices[1].run("DELETE FROM person")
         try devices[1].flush()
-        try devices[2].run("INSERT INTO album(id, title) VALUES (1, 'a'); INSERT INTO song(album, writer) VALUES (1, 1)")
+        try devices[2].run(
+            "INSERT INTO album(id, title) VALUES (1, 'a'); INSERT INTO song(album, writer) VALUES (1, 1)")
         try devices[2].flush()
         for index in [2, 1, 0] { try devices[3].receive(devices[index]) }
         XCTAssertEqual(try devices[3].query("SELECT name FROM person JOIN song ON writer = person.id"), ["p"])
@@ -103,7 +107,9 @@ final class RegressionTests: XCTestCase {
 
     func testAValueThatAForeignKeyRefersToIsTakenAwayWithForeignKeysOff() throws {
         let device = try TestDevice(1, .catalogue)
-        try device.run("INSERT INTO maker(id, code) VALUES (1, 'd'); INSERT INTO product(id, maker, status) VALUES (1, 'd', NULL); INSERT INTO stock VALUES (1, 1, 'd')")
+        try device.run(
+            "INSERT INTO maker(id, code) VALUES (1, 'd'); INSERT INTO product(id, maker, status) VALUES (1, 'd', NULL); INSERT INTO stock VALUES (1, 1, 'd')"
+        )
         try device.flush()
         try device.run("UPDATE maker SET code = NULL", foreignKeys: false)
         try device.flush()
@@ -127,7 +133,9 @@ final class RegressionTests: XCTestCase {
         let orphan = try TestDevice(1, .tags)
         try orphan.run("INSERT INTO tag(name) VALUES ('c'); ")
         try orphan.flush()
-        try orphan.run("INSERT INTO item_tag(item, tag) VALUES (1, 'c'); INSERT INTO item(id) VALUES (1); UPDATE item SET id = 5", foreignKeys: false)
+        try orphan.run(
+            "INSERT INTO item_tag(item, tag) VALUES (1, 'c'); INSERT INTO item(id) VALUES (1); UPDATE item SET id = 5",
+            foreignKeys: false)
         try orphan.run("INSERT INTO item_tag(item, tag) VALUES (5, 'c')")
         try orphan.flush()
         XCTAssertEqual(try Oracle(.tags).complaints(about: orphan), [])
@@ -135,7 +143,8 @@ final class RegressionTests: XCTestCase {
             let device = try TestDevice(1, .tags)
             try device.run("INSERT INTO tag(name) VALUES ('c'); INSERT INTO item(id) VALUES (1)")
             if isKnown { try device.flush() }
-            try device.run("INSERT INTO item_tag(item, tag) VALUES (1, 'c'); UPDATE item SET id = 5", foreignKeys: false)
+            try device.run(
+                "INSERT INTO item_tag(item, tag) VALUES (1, 'c'); UPDATE item SET id = 5", foreignKeys: false)
             try device.run("INSERT INTO item_tag(item, tag) VALUES (5, 'c')")
             try device.flush()
             XCTAssertEqual(try Oracle(.tags).complaints(about: device), [], "\(isKnown)")
