@@ -18,6 +18,8 @@ struct CaptureHistory {
         var insertedAt: HybridTime?
         /// The time of the last change of each column.
         var changed: [Int: HybridTime] = [:]
+        /// Keys that it had in this flush before the present one.
+        var formerKeys: [FieldValue] = []
         /// The time of the change before the last one.
         var changedBefore: [Int: HybridTime] = [:]
         var references: [ReferenceNote] = []
@@ -173,7 +175,9 @@ struct CaptureHistory {
             keys[table.id, default: [:]][note.key[0]] = (object, false)
             freedKeys[table.id]?.remove(note.key[0])
             upcomingKeys[table.id]?[note.key[0]] = nil
-            try self.track(object, table, key: note.key, isFresh: false).key = note.key
+            let track = try self.track(object, table, key: note.key, isFresh: false)
+            track.key = note.key
+            track.formerKeys.append(note.value)
         }
     }
 
@@ -278,7 +282,9 @@ struct CaptureHistory {
         var former: [FieldValue] = key
         for (place, column) in table.keyColumnIDs.enumerated() {
             guard let parent = table.columns[column].reference else { continue }
-            if let known = try access.objects(of: parent).object(forKey: key[place]) { former[place] = .reference(known) }
+            if let known = try access.objects(of: parent).object(forKey: key[place]) {
+                former[place] = .reference(known)
+            }
         }
         let before = table.derivedID(former)
         let states = access.objects(of: table.id)
@@ -305,7 +311,9 @@ struct CaptureHistory {
     private mutating func travelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard let parent = column.reference else { return value }
         if case .null = value { return value }
-        if let object = try referredObject(registry[parent], value), !unmade.contains(object) { return .reference(object) }
+        if let object = try referredObject(registry[parent], value), !unmade.contains(object) {
+            return .reference(object)
+        }
         // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
         let reserved: ObjectID = access.random.makeID()
         keys[parent, default: [:]][value] = (reserved, false)
@@ -429,15 +437,26 @@ struct CaptureHistory {
     private mutating func followKeys(_ clock: inout HybridClock) throws {
         var lookup = ChildLookup(access)
         for table in registry.parentsFirst where table.isMapped && !table.incoming.isEmpty {
-            for track in (tracks[table.id] ?? [:]).values.sorted(by: { $0.object < $1.object }) where !track.isFresh {
-                let state = try access.objects(of: table.id).load(track.object)
-                guard state.isStored, let key = state.key.first, track.isDeleted || track.key[0] != key,
-                    try lookup.hasChildren(table, key: [key])
-                else { continue }
-                let owner = keys[table.id]?[key].flatMap { $0.isGone || $0.object == track.object ? nil : $0.object }
-                for child in registry.parentsFirst where child.isLocal {
-                    for column in child.localColumns where column.reference == table.id {
-                        try follow(key, of: track, to: owner, in: child, column, &clock)
+            // Columns that refer to it through another table's: no foreign key of the table's own tells of them.
+            let isInherited = registry.tables.values.contains { child in
+                child.localColumns.contains { column in
+                    column.reference == table.id
+                        && !child.foreignKeys.contains { $0.parent == table.id && $0.columns.contains(column.id) }
+                }
+            }
+            for track in (tracks[table.id] ?? [:]).values.sorted(by: { $0.object < $1.object }) {
+                let stored = track.isFresh ? nil : try access.objects(of: table.id).load(track.object).key.first
+                for key in Set(track.formerKeys + (stored.map { [$0] } ?? [])).sorted() {
+                    guard track.isDeleted || track.key[0] != key,
+                        try isInherited || lookup.hasChildren(table, key: [key])
+                    else { continue }
+                    let owner = keys[table.id]?[key].flatMap {
+                        $0.isGone || $0.object == track.object ? nil : $0.object
+                    }
+                    for child in registry.parentsFirst where child.isLocal {
+                        for column in child.localColumns where column.reference == table.id {
+                            try follow(key, of: track, to: owner, in: child, column, &clock)
+                        }
                     }
                 }
             }

@@ -50,7 +50,8 @@ struct CaptureTriggers {
     private var keySlots: String { table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ") }
 
     private func note(
-        _ event: PendingEvent, _ row: String, mask: String = "NULL", value: String = "NULL", where condition: String? = nil
+        _ event: PendingEvent, _ row: String, mask: String = "NULL", value: String = "NULL",
+        where condition: String? = nil
     ) -> String {
         "INSERT INTO ferry_pending(\"table\", event, mask, at, value, \(keySlots)) "
             + "SELECT \(table.id), \(event.rawValue), \(mask), \(Self.now), \(value), \(key(row))"
@@ -191,7 +192,8 @@ struct CaptureTriggers {
 
     private func noteHolder(_ index: TrackedUniqueIndex, isUpdate: Bool) -> [String] {
         // The new row's columns under their own names, in which the texts of expressions and conditions are written.
-        let names = table.localColumns.map(\.name) + (table.isMapped ? table.keyColumns : [])
+        let names =
+            table.localColumns.map(\.name) + (table.isMapped ? table.keyColumns : [])
             + table.generatedColumns
         let newRow = "(SELECT " + names.map { "NEW.\(quoted($0)) AS \(quoted($0))" }.joined(separator: ", ") + ")"
         let terms = index.terms.map { term -> String in

@@ -107,14 +107,37 @@ struct RegionWriter {
 
     /// What SET NULL or SET DEFAULT shows. A default that refers to a row that is not there shows NULL.
     private func cleared(_ action: ForeignKeyAction, _ column: Int, _ table: TrackedTable) throws -> FieldValue {
-        guard action == .setDefault, let sql = table.columns[column].defaultSQL,
-            let value = try connection.firstValue("SELECT \(sql)"), value != .null,
+        guard action == .setDefault, let value = try defaultValue(column, table),
             let key = table.foreignKeys.first(where: { $0.columns == [column] })
         else { return .null }
         let parent = access.registry[key.parent]
+        // Of the region's rows some are not written yet.
+        if let token = defaultTarget(value, key), let member = region[token] { return member.isShown ? value : .null }
         let isThere = try connection.count(
             "SELECT EXISTS(SELECT 1 FROM \(quoted(parent.name)) WHERE \(parent.keyCondition(first: 1)))", value)
         return isThere != 0 ? value : .null
+    }
+
+    private func defaultValue(_ column: Int, _ table: TrackedTable) throws -> FieldValue? {
+        guard let sql = table.columns[column].defaultSQL else { return nil }
+        let value = try connection.firstValue("SELECT \(sql)")
+        return value == .null ? nil : value
+    }
+
+    /// The object that a default refers to; `nil` where its key is an integer of this device's.
+    private func defaultTarget(_ value: FieldValue, _ key: TrackedForeignKey) -> RowToken? {
+        guard case .key = key.target else { return nil }
+        return RowToken(table: key.parent, id: access.registry[key.parent].derivedID([value]))
+    }
+
+    /// What an object's row shows or would show as defaults: when such a target comes, the row changes.
+    private func defaultTargets(_ object: RegionObject) throws -> [RowToken] {
+        try object.clearedColumns.compactMap { column, action in
+            guard action == .setDefault, let value = try defaultValue(column, object.table),
+                let key = object.table.foreignKeys.first(where: { $0.columns == [column] })
+            else { return nil }
+            return defaultTarget(value, key)
+        }
     }
 
     private func rowValues(_ object: RegionObject) throws -> [(column: Int, value: FieldValue)] {
@@ -166,7 +189,8 @@ struct RegionWriter {
             state.shown = isExceptional ? .hidden : .none
         }
         try access.objects(of: object.table.id).save(state)
-        try ExceptionList(connection).record(object, isExceptional: isExceptional)
+        try ExceptionList(connection).record(
+            object, isExceptional: isExceptional, defaultTargets: defaultTargets(object))
         if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }
     }
 }
@@ -177,7 +201,7 @@ struct ExceptionList {
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
-    func record(_ object: RegionObject, isExceptional: Bool) throws {
+    func record(_ object: RegionObject, isExceptional: Bool, defaultTargets: [RowToken] = []) throws {
         let table = FieldValue.integer(Int64(object.token.table))
         let id = FieldValue.blob(object.token.id.bytes[...])
         try connection.execute("DELETE FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
@@ -186,7 +210,8 @@ struct ExceptionList {
         let (kind, reason) = describe(object)
         try connection.execute(
             "INSERT INTO ferry_exception VALUES (?, ?, ?, ?)", table, id, .integer(Int64(kind.rawValue)), .text(reason))
-        let tokens = Set(object.references.map(\.token) + object.claims.map(\.claim.token) + object.offers)
+        let tokens = Set(
+            object.references.map(\.token) + object.claims.map(\.claim.token) + object.offers + defaultTargets)
         for token in tokens {
             try connection.execute(
                 "INSERT INTO ferry_exception_token VALUES (?, ?, ?, ?)", .integer(Int64(token.table)),

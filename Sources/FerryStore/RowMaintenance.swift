@@ -64,6 +64,7 @@ struct SeedFinder {
         var related: Set<Int> = []
         var lookup = ChildLookup(access)
         var targets = TargetLookup(access)
+        var searched: Set<[Int]> = []
         var table: TrackedTable?
         func add(_ token: RowToken) {
             if isSeed.insert(token).inserted { seeds.append(token) }
@@ -86,7 +87,10 @@ struct SeedFinder {
                 for incoming in table.incoming {
                     let child = access.registry[incoming.table]
                     let key = child.foreignKeys[incoming.foreignKey]
-                    guard case .unique(let offered) = key.target, offered.contains(where: object.columns.contains)
+                    // An insertion leaves nobody behind.
+                    guard case .unique(let offered) = key.target, object.columns.contains(where: offered.contains),
+                        object.columns.count < table.columns.count || table.columns.count == offered.count,
+                        searched.insert([incoming.table, incoming.foreignKey]).inserted
                     else { continue }
                     for orphan in try orphans(child, key, table, offered) { add(orphan) }
                 }

@@ -113,7 +113,8 @@ final class RuleRegion {
         }
         // Exceptional objects that wait for, or claim, what this one offers or used to offer, and deleted ones that
         // offer the values that it refers to.
-        let tokens = [object.token] + object.offers + object.claims.map(\.claim.token) + object.formerTokens
+        let tokens =
+            [object.token] + object.offers + object.claims.map(\.claim.token) + object.formerTokens
             + object.references.map(\.token).filter { searches[$0] != nil }
         for token in tokens {
             for member in try exceptions(about: token) { try add(member) }

@@ -70,12 +70,15 @@ final class CaptureTests: XCTestCase {
     /// Every value of every row with its type, so that nothing that differs looks equal.
     private static func content(_ path: String) throws -> String {
         let tables = try shell(
-            path, "SELECT name FROM sqlite_schema WHERE type='table' AND name NOT LIKE 'ferry\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite%' ORDER BY name;"
+            path,
+            "SELECT name FROM sqlite_schema WHERE type='table' AND name NOT LIKE 'ferry\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite%' ORDER BY name;"
         ).split(separator: "\n").map(String.init)
         var text = ""
         for table in tables {
-            let columns = try shell(path, "SELECT name FROM pragma_table_info('\(table.replacing("'", with: "''"))') ORDER BY cid;")
-                .split(separator: "\n").map { quoted(String($0)) }
+            let columns = try shell(
+                path, "SELECT name FROM pragma_table_info('\(table.replacing("'", with: "''"))') ORDER BY cid;"
+            )
+            .split(separator: "\n").map { quoted(String($0)) }
             // A row's values one after another, as rows of their own, so that no number of columns is too many.
             let rows = columns.map { column in
                 "SELECT '\(table.replacing("'", with: "''"))', \(quotedText(column)), typeof(\(column)), quote(CASE WHEN typeof(\(column))='text' "
@@ -109,10 +112,12 @@ final class CaptureTests: XCTestCase {
             XCTAssertEqual(try Self.content(reader.path), before, script, file: file, line: line)
         }
         try late.pass(author.log)
-        XCTAssertEqual(try Self.content(late.path), try Self.content(author.path), "all at once", file: file, line: line)
+        XCTAssertEqual(
+            try Self.content(late.path), try Self.content(author.path), "all at once", file: file, line: line)
         for device in [author, reader, late] {
             XCTAssertEqual(
-                try Self.shell(device.path, "PRAGMA integrity_check; PRAGMA foreign_key_check;"), "ok\n", file: file, line: line)
+                try Self.shell(device.path, "PRAGMA integrity_check; PRAGMA foreign_key_check;"), "ok\n", file: file,
+                line: line)
         }
     }
 
@@ -221,12 +226,22 @@ final class CaptureTests: XCTestCase {
         let values = [
             "9223372036854775807", "-9223372036854775808", "0", "-0.0", "0.0", "1e999", "-1e999", "1.5", "1.0", "1e300",
             "5e-324", "9007199254740993", "'1'", "'1.0'", "' 1 '", "'abc'", "''", "x''", "x'00'", "x'31'", "NULL",
-            "CAST(x'610062' AS TEXT)", "CAST(x'ff00fe' AS TEXT)", "CAST(x'c328' AS TEXT)", "'é🎈'", "'0x10'", "zeroblob(17)",
+            "CAST(x'610062' AS TEXT)", "CAST(x'ff00fe' AS TEXT)", "CAST(x'c328' AS TEXT)", "'é🎈'", "'0x10'",
+            "zeroblob(17)",
         ]
-        let inserts = values.map { "INSERT INTO t(i, r, t, b, n, u) VALUES (\($0), \($0), \($0), \($0), \($0), \($0));" }
+        let inserts = values.map {
+            "INSERT INTO t(i, r, t, b, n, u) VALUES (\($0), \($0), \($0), \($0), \($0), \($0));"
+        }
         // An update that changes nothing but the representation.
-        let updates = values.enumerated().map { "UPDATE t SET u = \($1), n = \($1), t = \($1) WHERE id = \(values.count - $0);" }
-        try assertTravels("CREATE TABLE t(\(columns));", [inserts.joined(), updates.joined(), "UPDATE t SET u = 1; ", "UPDATE t SET u = 1.0;", "UPDATE t SET u = '1';", "UPDATE t SET u = x'31';"])
+        let updates = values.enumerated().map {
+            "UPDATE t SET u = \($1), n = \($1), t = \($1) WHERE id = \(values.count - $0);"
+        }
+        try assertTravels(
+            "CREATE TABLE t(\(columns));",
+            [
+                inserts.joined(), updates.joined(), "UPDATE t SET u = 1; ", "UPDATE t SET u = 1.0;",
+                "UPDATE t SET u = '1';", "UPDATE t SET u = x'31';",
+            ])
     }
 
     func testKeysOfEveryKind() throws {
@@ -267,7 +282,9 @@ final class CaptureTests: XCTestCase {
     func testWideTables() throws {
         let wide = (0..<70).map { "c\($0)" }
         let wider = (0..<330).map { "c\($0)" }
-        let fill = { (columns: [String], offset: Int) in columns.indices.map { "\($0 + offset)" }.joined(separator: ", ") }
+        let fill = { (columns: [String], offset: Int) in
+            columns.indices.map { "\($0 + offset)" }.joined(separator: ", ")
+        }
         try assertTravels(
             "CREATE TABLE w(id INTEGER PRIMARY KEY, \(wide.joined(separator: ", "))); CREATE TABLE x(\(wider.joined(separator: ", ")), PRIMARY KEY (c329, c1));",
             [

@@ -12,7 +12,8 @@ final class ConflictStoryTests: XCTestCase {
     ///   - query: shows `expected` on every device.
     ///   - conflicts: the kinds of conflict that each of the two records, or nil where that is not looked at.
     private func story(
-        _ schema: TestSchema, together: String = "", one: String, other: String, query: String, shows expected: [String],
+        _ schema: TestSchema, together: String = "", one: String, other: String, query: String,
+        shows expected: [String],
         conflicts: [String]? = nil, file: StaticString = #filePath, line: UInt = #line
     ) throws {
         let oracle = try Oracle(schema)
@@ -45,7 +46,8 @@ final class ConflictStoryTests: XCTestCase {
                 XCTAssertEqual(try oracle.complaints(about: device), [], name, file: file, line: line)
                 if let conflicts, device !== third {
                     XCTAssertEqual(
-                        try device.query("SELECT kind FROM ferry_conflict ORDER BY kind"), conflicts, name, file: file, line: line)
+                        try device.query("SELECT kind FROM ferry_conflict ORDER BY kind"), conflicts, name, file: file,
+                        line: line)
                 }
             }
         }
@@ -112,7 +114,8 @@ final class ConflictStoryTests: XCTestCase {
 
     func testAnEarlierUpdateIsLostToADeletion() throws {
         try story(
-            Self.simple, together: "INSERT INTO k VALUES ('x', 1, 1)", one: "UPDATE k SET a = 2", other: "DELETE FROM k",
+            Self.simple, together: "INSERT INTO k VALUES ('x', 1, 1)", one: "UPDATE k SET a = 2",
+            other: "DELETE FROM k",
             query: "SELECT * FROM k", shows: [], conflicts: ["deleted"])
     }
 
@@ -143,7 +146,8 @@ final class ConflictStoryTests: XCTestCase {
 
     func testAnIntegerRenamedOnOneSideAndUpdatedOnTheOtherIsOneRow() throws {
         try story(
-            Self.simple, together: "INSERT INTO s VALUES (1, 1, 1)", one: "UPDATE s SET id = 9", other: "UPDATE s SET a = 2",
+            Self.simple, together: "INSERT INTO s VALUES (1, 1, 1)", one: "UPDATE s SET id = 9",
+            other: "UPDATE s SET a = 2",
             query: "SELECT a, b FROM s", shows: ["2|1"], conflicts: [])
     }
 
@@ -158,7 +162,8 @@ final class ConflictStoryTests: XCTestCase {
 
     func testAChildOfAParentThatIsDeletedByCascadeIsHidden() throws {
         try story(
-            Self.family("CASCADE"), together: "INSERT INTO parent VALUES (1, 'p')", one: "INSERT INTO child VALUES (1, 1, 'c')",
+            Self.family("CASCADE"), together: "INSERT INTO parent VALUES (1, 'p')",
+            one: "INSERT INTO child VALUES (1, 1, 'c')",
             other: "DELETE FROM parent", query: "SELECT name FROM parent UNION SELECT name FROM child", shows: [])
     }
 
@@ -167,7 +172,8 @@ final class ConflictStoryTests: XCTestCase {
             try story(
                 Self.family(action), together: "INSERT INTO parent VALUES (1, 'p')",
                 one: "INSERT INTO child VALUES (1, 1, 'c')", other: "DELETE FROM parent",
-                query: "SELECT child.name, parent.name FROM child JOIN parent ON parent.id = child.parent", shows: ["c|p"])
+                query: "SELECT child.name, parent.name FROM child JOIN parent ON parent.id = child.parent",
+                shows: ["c|p"])
         }
     }
 
@@ -183,13 +189,15 @@ final class ConflictStoryTests: XCTestCase {
     func testWhatSetNullDidDoesNotReviveARow() throws {
         // The deletion of the parent cleared the child's reference on one side; the other deleted the child before.
         try story(
-            Self.family("SET NULL"), together: "INSERT INTO parent VALUES (1, 'p'); INSERT INTO child VALUES (1, 1, 'c')",
+            Self.family("SET NULL"),
+            together: "INSERT INTO parent VALUES (1, 'p'); INSERT INTO child VALUES (1, 1, 'c')",
             one: "DELETE FROM child", other: "DELETE FROM parent", query: "SELECT name FROM child", shows: [])
     }
 
     func testAParentThatIsRevivedTakesItsClearedChildrenBack() throws {
         try story(
-            Self.family("SET NULL"), together: "INSERT INTO parent VALUES (1, 'p'); INSERT INTO child VALUES (1, 1, 'c')",
+            Self.family("SET NULL"),
+            together: "INSERT INTO parent VALUES (1, 'p'); INSERT INTO child VALUES (1, 1, 'c')",
             one: "DELETE FROM parent", other: "UPDATE parent SET name = 'q'",
             query: "SELECT child.name, parent.name FROM child JOIN parent ON parent.id = child.parent", shows: ["c|q"])
     }
@@ -212,7 +220,8 @@ final class ConflictStoryTests: XCTestCase {
         let both = "BEGIN; INSERT INTO a VALUES (1, 1, 'a'); INSERT INTO b VALUES (1, 1, 'b'); COMMIT"
         try story(
             circle, together: both, one: "BEGIN; DELETE FROM a; DELETE FROM b; COMMIT",
-            other: "BEGIN; DELETE FROM b; DELETE FROM a; COMMIT", query: "SELECT x FROM a UNION SELECT x FROM b", shows: [])
+            other: "BEGIN; DELETE FROM b; DELETE FROM a; COMMIT", query: "SELECT x FROM a UNION SELECT x FROM b",
+            shows: [])
         try story(
             circle, together: both, one: "BEGIN; DELETE FROM a; DELETE FROM b; COMMIT", other: "UPDATE a SET x = 'c'",
             query: "SELECT a.x, b.x FROM a JOIN b ON b.id = a.b AND a.id = b.a", shows: ["c|b"])
@@ -222,7 +231,8 @@ final class ConflictStoryTests: XCTestCase {
         let tree = TestSchema(
             name: "tree", sql: "CREATE TABLE n(id INTEGER PRIMARY KEY, up INTEGER REFERENCES n ON DELETE CASCADE, x)")
         try story(
-            tree, together: "INSERT INTO n VALUES (1, 1, 'root'), (2, 1, 'leaf')", one: "INSERT INTO n VALUES (3, 2, 'new')",
+            tree, together: "INSERT INTO n VALUES (1, 1, 'root'), (2, 1, 'leaf')",
+            one: "INSERT INTO n VALUES (3, 2, 'new')",
             other: "DELETE FROM n WHERE id = 1", query: "SELECT x FROM n", shows: [])
     }
 
@@ -237,14 +247,16 @@ final class ConflictStoryTests: XCTestCase {
     func testUniqueValuesThatAreSwappedInAChain() throws {
         try story(
             Self.simple, together: "INSERT INTO u VALUES (1, 'a'), (2, 'b'), (3, 'c')",
-            one: "BEGIN; UPDATE u SET v = 't' WHERE id = 1; UPDATE u SET v = 'a' WHERE id = 2; UPDATE u SET v = 'b' WHERE id = 3; UPDATE u SET v = 'c' WHERE id = 1; COMMIT",
+            one:
+                "BEGIN; UPDATE u SET v = 't' WHERE id = 1; UPDATE u SET v = 'a' WHERE id = 2; UPDATE u SET v = 'b' WHERE id = 3; UPDATE u SET v = 'c' WHERE id = 1; COMMIT",
             other: "INSERT INTO u VALUES (4, 'd')", query: "SELECT id, v FROM u ORDER BY id",
             shows: ["1|c", "2|a", "3|b", "4|d"], conflicts: [])
     }
 
     func testReplacedRowsAreDeletedEverywhere() throws {
         try story(
-            Self.simple, together: "INSERT INTO u VALUES (1, 'a'), (2, 'b')", one: "INSERT OR REPLACE INTO u VALUES (3, 'a')",
+            Self.simple, together: "INSERT INTO u VALUES (1, 'a'), (2, 'b')",
+            one: "INSERT OR REPLACE INTO u VALUES (3, 'a')",
             other: "INSERT INTO u VALUES (5, 'c')", query: "SELECT v FROM u ORDER BY v", shows: ["a", "b", "c"])
     }
 

@@ -11,7 +11,9 @@ final class RegressionTests: XCTestCase {
         try device.flush()
         try device.run("INSERT INTO person(name, email, boss) VALUES ('d', 'b', 0)")
         try device.run("UPDATE person SET boss = 0, age = 4")
-        for sql in ["INSERT INTO person(id, name, email) VALUES (2, 'c', 'b')"] { XCTAssertThrowsError(try device.run(sql)) }
+        for sql in ["INSERT INTO person(id, name, email) VALUES (2, 'c', 'b')"] {
+            XCTAssertThrowsError(try device.run(sql))
+        }
         try device.flush()
         XCTAssertEqual(try Oracle(.library).complaints(about: device), [])
     }
@@ -27,7 +29,8 @@ final class RegressionTests: XCTestCase {
 
     func testAKeyThatChangesHandsWhileForeignKeysAreOffTakesItsChildrenAlong() throws {
         let (device, other) = (try TestDevice(1, .library), try TestDevice(2, .library))
-        try device.run("INSERT INTO person(id, name) VALUES (1, 'old'); INSERT INTO album(title, owner) VALUES ('x', 1)")
+        try device.run(
+            "INSERT INTO person(id, name) VALUES (1, 'old'); INSERT INTO album(title, owner) VALUES ('x', 1)")
         try device.flush()
         try device.run("DELETE FROM person; INSERT INTO person(id, name) VALUES (1, 'new')", foreignKeys: false)
         try device.flush()
@@ -58,5 +61,93 @@ final class RegressionTests: XCTestCase {
         try device.flush()
         XCTAssertEqual(try device.query("SELECT id, code FROM maker ORDER BY id"), ["1|c", "3|a"])
         XCTAssertEqual(try Oracle(.catalogue).complaints(about: device), [])
+    }
+
+    func testADefaultThatArrivesLaterIsShown() throws {
+        let (device, other) = (try TestDevice(1, .catalogue), try TestDevice(2, .catalogue))
+        try device.run("INSERT INTO status(code) VALUES ('b'); INSERT INTO product(status) VALUES ('b')")
+        try device.flush()
+        try device.run("DELETE FROM status", foreignKeys: false)
+        try device.flush()
+        try other.run("INSERT INTO status(code) VALUES ('a')")
+        try other.flush()
+        try device.receive(other)
+        try other.receive(device)
+        for each in [device, other] {
+            XCTAssertEqual(try each.query("SELECT status FROM product"), ["a"])
+            XCTAssertEqual(try Oracle(.catalogue).complaints(about: each), [])
+        }
+    }
+
+    func testALaterChangeThanTheOneThatAForeignKeyUndidIsKept() throws {
+        let (device, other) = (try TestDevice(1, .circles), try TestDevice(2, .circles))
+        try device.run("INSERT INTO node(id) VALUES (3); INSERT INTO right(id) VALUES (1)")
+        try device.flush()
+        try device.run("UPDATE right SET node = 3; DELETE FROM node")
+        try device.flush()
+        try other.receive(device)
+        for each in [device, other] { XCTAssertEqual(try Oracle(.circles).complaints(about: each), []) }
+    }
+
+    func testAParentThatArrivesAlreadyDeletedIsHeldBackByTheRowThatWaitsForIt() throws {
+        let devices = try (1...4).map { try TestDevice($0, .library) }
+        try devices[0].run("INSERT INTO person(id, name) VALUES (1, 'p')")
+        try devices[0].flush()
+        try devices[1].receive(devices[0])
+        try devices[2].receive(devices[0])
+        try devices[1].run("DELETE FROM person")
+        try devices[1].flush()
+        try devices[2].run(
+            "INSERT INTO album(id, title) VALUES (1, 'a'); INSERT INTO song(album, writer) VALUES (1, 1)")
+        try devices[2].flush()
+        for index in [2, 1, 0] { try devices[3].receive(devices[index]) }
+        XCTAssertEqual(try devices[3].query("SELECT name FROM person JOIN song ON writer = person.id"), ["p"])
+        XCTAssertEqual(try Oracle(.library).complaints(about: devices[3]), [])
+    }
+
+    func testAValueThatAForeignKeyRefersToIsTakenAwayWithForeignKeysOff() throws {
+        let device = try TestDevice(1, .catalogue)
+        try device.run(
+            "INSERT INTO maker(id, code) VALUES (1, 'd'); INSERT INTO product(id, maker, status) VALUES (1, 'd', NULL); INSERT INTO stock VALUES (1, 1, 'd')"
+        )
+        try device.flush()
+        try device.run("UPDATE maker SET code = NULL", foreignKeys: false)
+        try device.flush()
+        XCTAssertEqual(try Oracle(.catalogue).complaints(about: device), [])
+        try device.run("UPDATE maker SET code = 'd'", foreignKeys: false)
+        try device.flush()
+        XCTAssertEqual(try Oracle(.catalogue).complaints(about: device), [])
+        XCTAssertEqual(try device.query("SELECT count(*) FROM stock"), ["1"])
+    }
+
+    func testRowsBelowARowOfWhichTheKeyWentAwayWithForeignKeysOff() throws {
+        let device = try TestDevice(1, .tags)
+        try device.run("INSERT INTO item(id) VALUES (1); INSERT INTO tag(name) VALUES ('a')")
+        try device.flush()
+        try device.run("DELETE FROM item; INSERT INTO remark(item, tag) VALUES (1, 'a')", foreignKeys: false)
+        try device.flush()
+        XCTAssertEqual(try Oracle(.tags).complaints(about: device), [])
+    }
+
+    func testTwoRowsThatBecomeOneObjectWithForeignKeysOff() throws {
+        let orphan = try TestDevice(1, .tags)
+        try orphan.run("INSERT INTO tag(name) VALUES ('c'); ")
+        try orphan.flush()
+        try orphan.run(
+            "INSERT INTO item_tag(item, tag) VALUES (1, 'c'); INSERT INTO item(id) VALUES (1); UPDATE item SET id = 5",
+            foreignKeys: false)
+        try orphan.run("INSERT INTO item_tag(item, tag) VALUES (5, 'c')")
+        try orphan.flush()
+        XCTAssertEqual(try Oracle(.tags).complaints(about: orphan), [])
+        for isKnown in [true, false] {
+            let device = try TestDevice(1, .tags)
+            try device.run("INSERT INTO tag(name) VALUES ('c'); INSERT INTO item(id) VALUES (1)")
+            if isKnown { try device.flush() }
+            try device.run(
+                "INSERT INTO item_tag(item, tag) VALUES (1, 'c'); UPDATE item SET id = 5", foreignKeys: false)
+            try device.run("INSERT INTO item_tag(item, tag) VALUES (5, 'c')")
+            try device.flush()
+            XCTAssertEqual(try Oracle(.tags).complaints(about: device), [], "\(isKnown)")
+        }
     }
 }

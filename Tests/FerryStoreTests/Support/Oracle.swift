@@ -48,7 +48,8 @@ final class Oracle {
         for changeset in changesets {
             for table in changeset.tables {
                 for operation in table.operations {
-                    var object = state[table.name]?[operation.object] ?? OracleObject(table: table.name, id: operation.object)
+                    var object =
+                        state[table.name]?[operation.object] ?? OracleObject(table: table.name, id: operation.object)
                     let stamp = Stamp(time: operation.time, device: changeset.device)
                     switch operation.kind {
                     case .insert: object.inserted = max(object.inserted ?? stamp, stamp)
@@ -113,7 +114,9 @@ final class Oracle {
             let targets = objects.indices.filter { index in
                 let candidate = objects[index]
                 guard candidate.table == key.parent else { return false }
-                if parent.isMapped, key.parentColumns == parent.primaryKey { return values == [.reference(candidate.id)] }
+                if parent.isMapped, key.parentColumns == parent.primaryKey {
+                    return values == [.reference(candidate.id)]
+                }
                 return zip(values, key.parentColumns).allSatisfy { value, column in
                     sqlEqual(value, candidate.value(column), parent.collations[column] ?? "BINARY")
                 }
@@ -213,7 +216,9 @@ final class Oracle {
             guard let handle = database.sqliteConnection else { return nil }
             let connection = SQLConnection(handle)
             defer { connection.finalizeStatements() }
-            let columns = table.columns.filter { $0.reference == nil && !(table.isMapped && $0.name == table.primaryKey[0]) }
+            let columns = table.columns.filter {
+                $0.reference == nil && !(table.isMapped && $0.name == table.primaryKey[0])
+            }
             let source = columns.enumerated().map { "?\($0 + 1) AS \(quoted($1.name))" }.joined(separator: ", ")
             return try connection.rows(
                 "SELECT \(unique.terms.joined(separator: ", ")) FROM (SELECT \(source)) WHERE \(unique.condition ?? "1")",
@@ -233,10 +238,15 @@ final class Oracle {
             guard let key = cleared.first(where: { $0.columns.contains(column.name) }) else { continue }
             row[column.name] = .null
             if key.action == "SET DEFAULT", let sql = column.defaultSQL {
-                let value = try scratch.read { try Row.fetchOne($0, sql: "SELECT \(sql)").map { FieldValue(databaseValue: $0[0]) } } ?? .null
+                let value =
+                    try scratch.read {
+                        try Row.fetchOne($0, sql: "SELECT \(sql)").map { FieldValue(databaseValue: $0[0]) }
+                    } ?? .null
                 let isThere = shown.contains {
                     $0.table == key.parent
-                        && sqlEqual($0.value(key.parentColumns[0]), value, schema[key.parent].collations[key.parentColumns[0]] ?? "BINARY")
+                        && sqlEqual(
+                            $0.value(key.parentColumns[0]), value,
+                            schema[key.parent].collations[key.parentColumns[0]] ?? "BINARY")
                 }
                 if isThere { row[column.name] = value }
             }
@@ -307,16 +317,23 @@ extension Oracle {
             let (left, right) = (present[table] ?? [:], expected[table] ?? [:])
             for id in Set(left.keys).union(right.keys).sorted() {
                 guard let a = left[id], let b = right[id] else {
-                    complaints.append("state of \(table) \(id): \(left[id] == nil ? "unknown to the store" : "known to the store only")")
+                    complaints.append(
+                        "state of \(table) \(id): \(left[id] == nil ? "unknown to the store" : "known to the store only")"
+                    )
                     continue
                 }
-                if a.inserted != b.inserted { complaints.append("state of \(table) \(id): inserted \(text(a.inserted)), not \(text(b.inserted))") }
-                if a.deleted != b.deleted { complaints.append("state of \(table) \(id): deleted \(text(a.deleted)), not \(text(b.deleted))") }
+                if a.inserted != b.inserted {
+                    complaints.append("state of \(table) \(id): inserted \(text(a.inserted)), not \(text(b.inserted))")
+                }
+                if a.deleted != b.deleted {
+                    complaints.append("state of \(table) \(id): deleted \(text(a.deleted)), not \(text(b.deleted))")
+                }
                 for column in Set(a.fields.keys).union(b.fields.keys).sorted() {
                     let (x, y) = (a.fields[column], b.fields[column])
                     if x?.stamp == y?.stamp, x?.value == y?.value { continue }
                     complaints.append(
-                        "state of \(table) \(id).\(column): \(x?.value?.text ?? "-") \(text(x?.stamp)), not \(y?.value?.text ?? "-") \(text(y?.stamp))")
+                        "state of \(table) \(id).\(column): \(x?.value?.text ?? "-") \(text(x?.stamp)), not \(y?.value?.text ?? "-") \(text(y?.stamp))"
+                    )
                 }
             }
         }

@@ -55,7 +55,8 @@ struct OracleSchema {
         tables = try queue.write { database in
             try database.execute(sql: schema.sql)
             let names = try String.fetchAll(
-                database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid")
+                database,
+                sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid")
             return try names.map { try Self.read($0, schema, database) }
         }
         // A column refers to a mapped table directly or through a column that does.
@@ -79,9 +80,13 @@ struct OracleSchema {
         var columns: [Column] = []
         var key: [(Int, String)] = []
         var keyType = ""
-        for row in try Row.fetchAll(database, sql: "SELECT * FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [name]) {
+        for row in try Row.fetchAll(
+            database, sql: "SELECT * FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [name])
+        {
             columns.append(
-                Column(name: row["name"], type: row["type"], defaultSQL: row["dflt_value"], isNotNull: row["notnull"] != 0))
+                Column(
+                    name: row["name"], type: row["type"], defaultSQL: row["dflt_value"], isNotNull: row["notnull"] != 0)
+            )
             if row["pk"] > 0 {
                 key.append((row["pk"], row["name"]))
                 keyType = row["type"]
@@ -93,33 +98,41 @@ struct OracleSchema {
             database, sql: "SELECT * FROM pragma_foreign_key_list(?) ORDER BY id, seq", arguments: [name])
         {
             let id: Int = row["id"]
-            var made = foreignKeys[id] ?? ForeignKey(columns: [], parent: row["table"], parentColumns: [], action: row["on_delete"])
+            var made =
+                foreignKeys[id]
+                ?? ForeignKey(columns: [], parent: row["table"], parentColumns: [], action: row["on_delete"])
             made.columns.append(row["from"])
             if let to: String = row["to"] {
                 made.parentColumns.append(to)
             } else {
                 let keys = try String.fetchAll(
-                    database, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", arguments: [made.parent])
+                    database, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk",
+                    arguments: [made.parent])
                 made.parentColumns.append(keys[row["seq"]])
             }
             foreignKeys[id] = made
         }
         var uniques: [Unique] = []
         var collations: [String: String] = [:]
-        for row in try Row.fetchAll(database, sql: "SELECT * FROM pragma_index_list(?) WHERE \"unique\" ORDER BY seq DESC", arguments: [name]) {
+        for row in try Row.fetchAll(
+            database, sql: "SELECT * FROM pragma_index_list(?) WHERE \"unique\" ORDER BY seq DESC", arguments: [name])
+        {
             let terms = try Row.fetchAll(
-                database, sql: "SELECT * FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno", arguments: [row["name"] as String])
+                database, sql: "SELECT * FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno",
+                arguments: [row["name"] as String])
             let names = terms.map { $0["name"] as String? }
             for term in terms { if let column: String = term["name"] { collations[column] = term["coll"] } }
             if row["origin"] == "pk" || row["partial"] == 1 || names.contains(nil) { continue }
             uniques.append(
                 Unique(
-                    terms: names.map { quoted($0 ?? "") }, columns: names, collations: terms.map { $0["coll"] }, condition: nil))
+                    terms: names.map { quoted($0 ?? "") }, columns: names, collations: terms.map { $0["coll"] },
+                    condition: nil))
         }
         for special in schema.specialUniques where special.table == name {
             uniques.append(
                 Unique(
-                    terms: special.terms, columns: special.terms.map { term in columns.contains { $0.name == term } ? term : nil },
+                    terms: special.terms,
+                    columns: special.terms.map { term in columns.contains { $0.name == term } ? term : nil },
                     collations: special.terms.map { _ in "BINARY" }, condition: special.condition))
         }
         let isReference = foreignKeys.values.contains { $0.columns == primaryKey && $0.parent != name }
@@ -137,7 +150,8 @@ func sqlEqual(_ left: FieldValue, _ right: FieldValue, _ collation: String) -> B
     case (.integer(let a), .real(let b)), (.real(let b), .integer(let a)): return Double(a) == b
     case (.real(let a), .real(let b)): return a == b
     case (.text(let a), .text(let b)) where collation == "NOCASE":
-        return a.map { (0x41...0x5a).contains($0) ? $0 + 32 : $0 } == b.map { (0x41...0x5a).contains($0) ? $0 + 32 : $0 }
+        return a.map { (0x41...0x5a).contains($0) ? $0 + 32 : $0 }
+            == b.map { (0x41...0x5a).contains($0) ? $0 + 32 : $0 }
     default: return left == right
     }
 }

@@ -68,7 +68,8 @@ struct RandomHistory {
         for _ in 0...chance.below(3) {
             let transaction = try statements.transaction(for: device)
             let foreignKeys = statements.level < 2 || !chance.oneIn(12)
-            story.append("\(device.id.low): \(transaction.joined(separator: "; "))\(foreignKeys ? "" : "  -- foreign keys off")")
+            story.append(
+                "\(device.id.low): \(transaction.joined(separator: "; "))\(foreignKeys ? "" : "  -- foreign keys off")")
             device.runTolerating(transaction, foreignKeys: foreignKeys)
         }
     }
@@ -123,7 +124,8 @@ struct RandomHistory {
 
     private func failure(_ device: TestDevice, _ text: String) -> Failure {
         Failure(
-            description: "seed \(seed), \(schema.name), device \(device.id.low):\n\(text)\n" + story.suffix(60).joined(separator: "\n"))
+            description: "seed \(seed), \(schema.name), device \(device.id.low):\n\(text)\n"
+                + story.suffix(60).joined(separator: "\n"))
     }
 
     /// The rows as they are, where nothing is exceptional: then packing must leave them alone.

@@ -13,7 +13,9 @@ struct RandomStatements {
     mutating func statement(for device: TestDevice) throws -> String {
         let table = chance.pick(schema.tables)
         // Without rows there is nothing to update or delete.
-        if try device.rows("SELECT 1 FROM \(quoted(table.name)) LIMIT 1").isEmpty { return try insertion(table, device) }
+        if try device.rows("SELECT 1 FROM \(quoted(table.name)) LIMIT 1").isEmpty {
+            return try insertion(table, device)
+        }
         switch chance.below(10) {
         case 0..<5: return try insertion(table, device)
         case 5..<8: return try update(table, device)
@@ -67,7 +69,8 @@ struct RandomStatements {
             default: break
             }
         }
-        return "\(verb) INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")))\(tail)"
+        return
+            "\(verb) INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")))\(tail)"
     }
 
     private mutating func update(_ table: OracleSchema.Table, _ device: TestDevice) throws -> String {
