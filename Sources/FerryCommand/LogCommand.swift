@@ -10,7 +10,7 @@ struct LogCommand: DatabaseCommand {
             Newest first: when, which device, which table, which row, and what was done to it. What waits to be \
             published is not in the log yet.
 
-            JSON: {"changes": [{"timeMilliseconds", "device", "sequence", "table", "key", "operation", "columns"}]}
+            JSON: {"changes": [{"timeMilliseconds" (absent for rows older than the join), "device", "sequence", "table", "key", "operation", "columns"}]}
 
             Examples:
               ferry log music.sqlite
@@ -59,7 +59,7 @@ struct LogCommand: DatabaseCommand {
         for change in changes {
             let columns = change.operation == "update" ? change.columns.joined(separator: ", ") : ""
             listing.add(
-                Wording.dateAndTime(change.timeMilliseconds), Wording.oneLine(change.device, limit: 24),
+                change.timeMilliseconds.map(Wording.dateAndTime) ?? "before joining", Wording.oneLine(change.device, limit: 24),
                 change.operation,
                 change.table, Wording.oneLine(change.key, limit: 36), Wording.oneLine(columns))
         }

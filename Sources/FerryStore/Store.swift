@@ -27,6 +27,15 @@ public final class Store: Sendable {
         self.init(writer, keepsStatements: false, clock: clock, random: random)
     }
 
+    /// Uses a connection that is the store's from now on: its prepared statements are kept from one access to the next,
+    /// which makes small syncs several times as fast. Close it by `close()`.
+    public convenience init(
+        owning writer: any DatabaseWriter, clock: any WallClock = SystemClock(),
+        random: any RandomSource = SystemRandom()
+    ) {
+        self.init(writer, keepsStatements: true, clock: clock, random: random)
+    }
+
     private init(
         _ writer: any DatabaseWriter, keepsStatements: Bool, clock: any WallClock, random: any RandomSource
     ) {

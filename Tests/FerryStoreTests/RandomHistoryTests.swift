@@ -6,7 +6,7 @@ import XCTest
 /// Random histories against the oracle. `FERRY_SEEDS=20000` runs more of them, `FERRY_FIRST_SEED=5000` others, and
 /// `FERRY_SEED=17` one.
 final class RandomHistoryTests: XCTestCase {
-    private static let defaultCount: UInt64 = 800
+    private static let defaultCount: UInt64 = 2000
     private static let workers = 2
     private static let maximumFailures = 5
 

@@ -46,7 +46,7 @@ final class TestDevice {
         queue = try DatabaseQueue()
         // GRDB's authorizer, which only its observations need, takes a third of the time of such small databases.
         queue.inDatabase { _ = sqlite3_set_authorizer($0.sqliteConnection, nil, nil) }
-        store = Store(queue, clock: clock, random: SeededRandom(seed: UInt64(number) &+ 77))
+        store = Store(owning: queue, clock: clock, random: SeededRandom(seed: UInt64(number) &+ 77))
         try run(schema.sql + rows)
         _ = try store.beginTracking(
             StoreIdentity(
