@@ -28,6 +28,9 @@ struct CaptureHistory {
         var isDeleted = false
         var lastTime = HybridTime.zero
 
+        /// Whether its key may be another than the state has; a plain update leaves it alone.
+        var mayHaveMoved: Bool { isDeleted || insertedAt != nil || !formerKeys.isEmpty }
+
         init(_ object: ObjectID, isFresh: Bool, key: [FieldValue]) {
             self.object = object
             self.isFresh = isFresh
@@ -444,7 +447,8 @@ struct CaptureHistory {
                         && !child.foreignKeys.contains { $0.parent == table.id && $0.columns.contains(column.id) }
                 }
             }
-            for track in (tracks[table.id] ?? [:]).values.sorted(by: { $0.object < $1.object }) {
+            let moved = (tracks[table.id] ?? [:]).values.filter(\.mayHaveMoved)
+            for track in moved.sorted(by: { $0.object < $1.object }) {
                 let stored = track.isFresh ? nil : try access.objects(of: table.id).load(track.object).key.first
                 for key in Set(track.formerKeys + (stored.map { [$0] } ?? [])).sorted() {
                     guard track.isDeleted || track.key[0] != key,
@@ -520,7 +524,7 @@ struct CaptureHistory {
         for track in objects.values where !track.isDeleted {
             keys[table.id, default: [:]][track.key[0]] = (track.object, false)
         }
-        for track in objects.values where !track.isFresh {
+        for track in objects.values where !track.isFresh && track.mayHaveMoved {
             try connection.execute(
                 "UPDATE \(table.objectTable) SET k0 = NULL WHERE object = ? OR k0 = ?", .blob(track.object.bytes[...]),
                 track.isDeleted ? .null : track.key[0])
