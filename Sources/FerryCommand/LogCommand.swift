@@ -59,7 +59,8 @@ struct LogCommand: DatabaseCommand {
         for change in changes {
             let columns = change.operation == "update" ? change.columns.joined(separator: ", ") : ""
             listing.add(
-                change.timeMilliseconds.map(Wording.dateAndTime) ?? "before joining", Wording.oneLine(change.device, limit: 24),
+                change.timeMilliseconds.map(Wording.dateAndTime) ?? "before joining",
+                Wording.oneLine(change.device, limit: 24),
                 change.operation,
                 change.table, Wording.oneLine(change.key, limit: 36), Wording.oneLine(columns))
         }

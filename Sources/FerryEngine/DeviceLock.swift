@@ -1,9 +1,10 @@
+import FerryCore
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Darwin)
 import Darwin
 #endif
-import FerryCore
 
 /// Lets one process at a time work for a device: a lock of the operating system's on a file beside the database, which
 /// ends with the process that holds it. It is never in the container, where locks mean nothing.

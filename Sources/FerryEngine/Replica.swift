@@ -49,7 +49,8 @@ public final class Replica: Sendable {
             let start = environment.clock.milliseconds()
             guard try store.identity() == identity else {
                 throw FerryError(
-                    .notTracked, "The database left its container since it was opened. Open it again.", path: store.path)
+                    .notTracked, "The database left its container since it was opened. Open it again.", path: store.path
+                )
             }
             let container: Container
             do {
@@ -67,7 +68,8 @@ public final class Replica: Sendable {
             while !isDone {
                 isDone = try !pass(container, &report, &problems, &names, isThorough: isThorough, progress)
             }
-            try Publisher(container: container, store: store, identity: identity, clock: environment.clock).refreshHead()
+            try Publisher(container: container, store: store, identity: identity, clock: environment.clock)
+                .refreshHead()
             report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
                 SyncReport.Waiting(
                     device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue)

@@ -65,12 +65,15 @@ extension Replica {
             at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
         try refuseDatabase(at: databasePath, inside: path)
         let exists = FileManager.default.fileExists(atPath: databasePath)
-        if exists { try refuseIfTracked(Store(path: databasePath, clock: environment.clock, random: environment.random)) }
+        if exists {
+            try refuseIfTracked(Store(path: databasePath, clock: environment.clock, random: environment.random))
+        }
         let record = try newestSchema(container)
         let created = try DatabaseCreator.create(record, at: databasePath)
         let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
         return try join(
-            store, container, path, record, created, checkedName(name), isPublishing: true, environment, progress, start)
+            store, container, path, record, created, checkedName(name), isPublishing: true, environment, progress, start
+        )
     }
 
     /// Joins an app's own open database to a container that exists. Its tables must be there already: the app made
@@ -94,7 +97,8 @@ extension Replica {
 
     private static func join(
         _ store: Store, _ container: Container, _ path: String, _ record: SchemaRecord, _ created: [String],
-        _ deviceName: String, isPublishing: Bool, _ environment: Environment, _ progress: ProgressHandler?, _ start: Int64
+        _ deviceName: String, isPublishing: Bool, _ environment: Environment, _ progress: ProgressHandler?,
+        _ start: Int64
     ) throws -> (replica: Replica?, report: JoinReport) {
         try refuseDatabase(at: store.path, inside: path)
         let identity = StoreIdentity(
@@ -155,7 +159,8 @@ extension Replica {
         let path = absolutePath(containerPath)
         let container = try Container.open(
             at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ferry-dry-run-\(environment.random.next())")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "ferry-dry-run-\(environment.random.next())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }  // only a copy is left behind where this fails
         let copy = folder.appendingPathComponent("copy.sqlite").path
@@ -168,7 +173,8 @@ extension Replica {
         let created = try DatabaseCreator.create(record, at: copy)
         let store = try Store(path: copy, clock: environment.clock, random: environment.random)
         return try join(
-            store, container, path, record, created, checkedName(name), isPublishing: false, environment, progress, start
+            store, container, path, record, created, checkedName(name), isPublishing: false, environment, progress,
+            start
         ).report
     }
 
@@ -182,11 +188,14 @@ extension Replica {
         let reader = LogReader(container: container, device: identity.device)
         while true {
             let batch = try reader.read(after: store.versionVector(), isThorough: true)
-            let outcome = try store.pass(replaying: batch.changesets, checksums: batch.checksums, seal: sealer(for: identity))
+            let outcome = try store.pass(
+                replaying: batch.changesets, checksums: batch.checksums, seal: sealer(for: identity))
             report.replayed.changes += outcome.replayed
             report.replayed.segments += batch.segments
             report.conflicts += outcome.conflicts
-            report.waiting = batch.problems.map { .init(device: $0.key.description, reason: $0.value.message, code: $0.value.code.rawValue) }
+            report.waiting = batch.problems.map {
+                .init(device: $0.key.description, reason: $0.value.message, code: $0.value.code.rawValue)
+            }
             if !batch.isFull { return report }
         }
     }
@@ -260,7 +269,8 @@ extension Replica {
         let chosen = name ?? ProcessInfo.processInfo.hostName
         if chosen.isEmpty || chosen.utf8.count > Head.maximumNameBytes {
             throw FerryError(
-                .invalidArgument, "A device's name has 1 to \(Head.maximumNameBytes) bytes. Choose another with --name.")
+                .invalidArgument, "A device's name has 1 to \(Head.maximumNameBytes) bytes. Choose another with --name."
+            )
         }
         return chosen
     }

@@ -83,7 +83,8 @@ extension Replica {
         changes.sort { $0.time != $1.time ? $0.time > $1.time : $0.object < $1.object }
         return try changes.prefix(limit).map { change in
             LogEntry(
-                timeMilliseconds: change.time.isKnown ? change.time.milliseconds : nil, device: names[change.device] ?? change.device.description,
+                timeMilliseconds: change.time.isKnown ? change.time.milliseconds : nil,
+                device: names[change.device] ?? change.device.description,
                 sequence: change.sequence, table: change.table,
                 key: try store.keyText(table: change.table, object: change.object) ?? change.object.description,
                 operation: change.kind.name, columns: change.columns)

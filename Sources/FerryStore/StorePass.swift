@@ -196,7 +196,8 @@ extension Store {
         try checkIdentity(layout, changeset, connection)
         return try layout.columns.contains { column in
             try connection.count(
-                "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ?", .integer(number), .text(column)) == 0
+                "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ?", .integer(number), .text(column))
+                == 0
         }
     }
 

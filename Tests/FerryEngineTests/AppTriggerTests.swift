@@ -20,7 +20,10 @@ final class AppTriggerTests: XCTestCase {
         try fleet.join()
         let search = "SELECT note.body FROM note_fts JOIN note ON note.id = note_fts.rowid WHERE note_fts MATCH "
         XCTAssertEqual(try fleet.shell(1, search + "'pears'"), "apples and pears\n")
-        try fleet.shell(0, "UPDATE note SET body = 'quinces' WHERE id = 1; DELETE FROM note WHERE id = 2; INSERT INTO note VALUES (3, 'figs');")
+        try fleet.shell(
+            0,
+            "UPDATE note SET body = 'quinces' WHERE id = 1; DELETE FROM note WHERE id = 2; INSERT INTO note VALUES (3, 'figs');"
+        )
         try fleet.settle()
         XCTAssertEqual(try fleet.shell(1, search + "'quinces OR figs' ORDER BY 1"), "figs\nquinces\n")
         XCTAssertEqual(try fleet.shell(1, search + "'pears OR plums'"), "")

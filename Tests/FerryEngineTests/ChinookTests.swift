@@ -63,15 +63,19 @@ final class ChinookTests: XCTestCase {
             """)
         try fleet.settle()
         try compareTables(fleet)
-        XCTAssertEqual(try fleet.shell(0, "SELECT Name, Milliseconds, UnitPrice FROM Track WHERE TrackId = 1"), "First|1|1.5\n")
+        XCTAssertEqual(
+            try fleet.shell(0, "SELECT Name, Milliseconds, UnitPrice FROM Track WHERE TrackId = 1"), "First|1|1.5\n")
         XCTAssertEqual(try fleet.shell(0, "SELECT City, Fax IS NULL FROM Customer WHERE CustomerId = 2"), "Nice|1\n")
-        XCTAssertEqual(try fleet.shell(0, "SELECT count(*) FROM PlaylistTrack WHERE PlaylistId = 1 AND TrackId < 6"), "0\n")
+        XCTAssertEqual(
+            try fleet.shell(0, "SELECT count(*) FROM PlaylistTrack WHERE PlaylistId = 1 AND TrackId < 6"), "0\n")
         XCTAssertEqual(try fleet.replicas[0].status().unpublished, 0)
         XCTAssertEqual(try fleet.replicas[1].status().devices.map(\.behind), [0])
     }
 
     private func compareTables(_ fleet: Fleet, file: StaticString = #filePath, line: UInt = #line) throws {
-        for table in Self.tables { try fleet.assertEqual("SELECT * FROM \(table) ORDER BY 1, 2", file: file, line: line) }
+        for table in Self.tables {
+            try fleet.assertEqual("SELECT * FROM \(table) ORDER BY 1, 2", file: file, line: line)
+        }
     }
 
     /// A music shop of the project's own making, in the shape of Chinook: the same tables and some hundred rows.

@@ -7,7 +7,8 @@ import XCTest
 
 /// What is wrong with the container is told, and changes no row.
 final class ContainerFaultTests: XCTestCase {
-    private let items = "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO item VALUES (1, 'one'), (2, 'two');"
+    private let items =
+        "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO item VALUES (1, 'one'), (2, 'two');"
 
     private func twoDevices() throws -> Fleet {
         let fleet = try Fleet()
@@ -118,7 +119,8 @@ final class ContainerFaultTests: XCTestCase {
         try fleet.shell(0, "UPDATE item SET name = 'uno' WHERE id = 1")
         _ = try fleet.replicas[0].sync()
         let segment = try newestSegment(fleet, of: 0)
-        let copy = segment.path.replacingOccurrences(of: ".segment", with: ".sync-conflict-20260101-120000-ABCDEF7.segment")
+        let copy = segment.path.replacingOccurrences(
+            of: ".segment", with: ".sync-conflict-20260101-120000-ABCDEF7.segment")
         try FileManager.default.moveItem(atPath: segment.path, toPath: copy)
         try fleet.settle()
         XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item ORDER BY id"), "uno\ntwo\n")
@@ -155,7 +157,8 @@ final class ContainerFaultTests: XCTestCase {
         let fleet = try twoDevices()
         XCTAssertEqual(
             code {
-                _ = try Replica.join(databasePath: fleet.containerPath + "/live.sqlite", containerPath: fleet.containerPath)
+                _ = try Replica.join(
+                    databasePath: fleet.containerPath + "/live.sqlite", containerPath: fleet.containerPath)
             }, .invalidArgument)
         XCTAssertFalse(FileManager.default.fileExists(atPath: fleet.containerPath + "/live.sqlite"))
     }

@@ -11,7 +11,8 @@ final class SchemaChangeTests: XCTestCase {
         let fleet = try Fleet()
         try fleet.start(items)
         try fleet.join()
-        try fleet.shell(0, "ALTER TABLE item ADD COLUMN colour TEXT DEFAULT 'grey'; UPDATE item SET colour = 'red' WHERE id = 1;")
+        try fleet.shell(
+            0, "ALTER TABLE item ADD COLUMN colour TEXT DEFAULT 'grey'; UPDATE item SET colour = 'red' WHERE id = 1;")
         try fleet.settle()
         try fleet.shell(1, "UPDATE item SET name = 'uno' WHERE id = 1; INSERT INTO item VALUES (3, 'three')")
         try fleet.settle()

@@ -82,7 +82,8 @@ final class Fleet {
 
     func assertSound(file: StaticString = #filePath, line: UInt = #line) throws {
         for index in replicas.indices {
-            XCTAssertEqual(try shell(index, "PRAGMA foreign_key_check; PRAGMA integrity_check;"), "ok\n", file: file, line: line)
+            XCTAssertEqual(
+                try shell(index, "PRAGMA foreign_key_check; PRAGMA integrity_check;"), "ok\n", file: file, line: line)
         }
     }
 }

@@ -30,10 +30,18 @@ final class TwoWaySyncTests: XCTestCase {
         let fleet = try Fleet()
         try fleet.start(music)
         try fleet.join()
-        try fleet.shell(0, "INSERT INTO artist VALUES (3, 'Chopin'); INSERT INTO album VALUES (3, 'Nocturnes', 3); UPDATE tag SET colour = 'green';")
-        try fleet.shell(1, "INSERT INTO artist VALUES (3, 'Debussy'); INSERT INTO album VALUES (3, 'Images', 3); DELETE FROM album WHERE id = 2; INSERT INTO album_tag VALUES (3, 'calm');")
+        try fleet.shell(
+            0,
+            "INSERT INTO artist VALUES (3, 'Chopin'); INSERT INTO album VALUES (3, 'Nocturnes', 3); UPDATE tag SET colour = 'green';"
+        )
+        try fleet.shell(
+            1,
+            "INSERT INTO artist VALUES (3, 'Debussy'); INSERT INTO album VALUES (3, 'Images', 3); DELETE FROM album WHERE id = 2; INSERT INTO album_tag VALUES (3, 'calm');"
+        )
         try fleet.settle()
-        try fleet.assertEqual("SELECT name FROM artist ORDER BY 1; SELECT title, name FROM album JOIN artist ON artist.id = artist_id ORDER BY 1; SELECT * FROM tag; SELECT title, tag FROM album_tag JOIN album ON album.id = album_id ORDER BY 1;")
+        try fleet.assertEqual(
+            "SELECT name FROM artist ORDER BY 1; SELECT title, name FROM album JOIN artist ON artist.id = artist_id ORDER BY 1; SELECT * FROM tag; SELECT title, tag FROM album_tag JOIN album ON album.id = album_id ORDER BY 1;"
+        )
         XCTAssertEqual(try fleet.shell(0, "SELECT title FROM album ORDER BY 1;"), "Images\nNocturnes\nPartitas\n")
     }
 }
