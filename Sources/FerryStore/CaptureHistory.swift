@@ -4,8 +4,8 @@ import FerryMerge
 /// The notes of one flush, gathered per object.
 struct CaptureHistory {
     let access: StoreAccess
-    private var connection: SQLConnection { access.connection }
-    private var registry: Registry { access.registry }
+    var connection: SQLConnection { access.connection }
+    var registry: Registry { access.registry }
 
     /// What happened to one object.
     final class Track {
@@ -45,13 +45,13 @@ struct CaptureHistory {
     }
 
     /// A row that may have been displaced.
-    private struct Examination {
+    struct Examination {
         var sequence: Int64
         var time: HybridTime
         var key: [FieldValue]
     }
 
-    private struct Note {
+    struct Note {
         var sequence: Int64
         var table: TrackedTable
         var event: PendingEvent
@@ -61,21 +61,21 @@ struct CaptureHistory {
         var key: [FieldValue]
     }
 
-    private var tracks: [Int: [ObjectID: Track]] = [:]
-    private var examined: [Int: [ObjectID: Examination]] = [:]
+    var tracks: [Int: [ObjectID: Track]] = [:]
+    var examined: [Int: [ObjectID: Examination]] = [:]
     /// Mapped keys as of the note being read, where they differ from the store's: the object, or one that is gone.
-    private var keys: [Int: [FieldValue: (object: ObjectID, isGone: Bool)]] = [:]
+    var keys: [Int: [FieldValue: (object: ObjectID, isGone: Bool)]] = [:]
     /// Keys that belong to nobody any more (their object has another key now).
-    private var freedKeys: [Int: Set<FieldValue>] = [:]
+    var freedKeys: [Int: Set<FieldValue>] = [:]
     /// Mapped keys that a later note gives to an object: ON UPDATE CASCADE notes the children's change before the
     /// parent's, so they mention a key that nobody has yet.
-    private var upcomingKeys: [Int: [FieldValue: FieldValue]] = [:]
+    var upcomingKeys: [Int: [FieldValue: FieldValue]] = [:]
     /// Objects that were made and unmade within this flush: nobody knows of them.
-    private var unmade: Set<ObjectID> = []
+    var unmade: Set<ObjectID> = []
     /// Objects that are referred to by a key that no row has.
-    private var reservations: [(table: Int, object: ObjectID, key: FieldValue)] = []
-    private var minted: UInt32 = 0
-    private let mintedPrefix: (high: UInt64, low: UInt64)
+    var reservations: [(table: Int, object: ObjectID, key: FieldValue)] = []
+    var minted: UInt32 = 0
+    let mintedPrefix: (high: UInt64, low: UInt64)
     private(set) var rowsWithoutKey = 0
 
     init(_ access: StoreAccess) {
@@ -128,7 +128,7 @@ struct CaptureHistory {
         }
     }
 
-    private mutating func take(_ note: Note, _ clock: inout HybridClock) throws {
+    mutating func take(_ note: Note, _ clock: inout HybridClock) throws {
         let table = note.table
         switch note.event {
         case .insert:
@@ -185,7 +185,7 @@ struct CaptureHistory {
     }
 
     /// The time of an event: an object that dies or comes back within one millisecond needs a later one.
-    private func time(
+    func time(
         for track: Track, _ time: HybridTime, togglesLife: Bool, _ clock: inout HybridClock
     ) -> HybridTime {
         let assigned = togglesLife && time <= track.lastTime ? clock.tick() : time
@@ -193,7 +193,7 @@ struct CaptureHistory {
         return assigned
     }
 
-    private mutating func track(
+    mutating func track(
         _ object: ObjectID, _ table: TrackedTable, key: [FieldValue], isFresh: Bool
     ) throws -> Track {
         if let known = tracks[table.id]?[object] { return known }
@@ -202,7 +202,7 @@ struct CaptureHistory {
         return track
     }
 
-    private mutating func delete(
+    mutating func delete(
         _ object: ObjectID, _ table: TrackedTable, _ key: [FieldValue], at time: HybridTime, oldRow: Int64,
         _ clock: inout HybridClock
     ) throws {
@@ -238,7 +238,7 @@ struct CaptureHistory {
     }
 
     /// The operations that a track amounts to so far, with the values of `row`.
-    private func operations(of track: Track, row: FieldValues) -> [CapturedOperation] {
+    func operations(of track: Track, row: FieldValues) -> [CapturedOperation] {
         if let inserted = track.insertedAt {
             let time = track.changed.values.reduce(inserted, max)
             return [CapturedOperation(kind: .insert, time: time, values: row, oldRow: nil)]
@@ -252,7 +252,7 @@ struct CaptureHistory {
     }
 
     /// A row that was examined and is gone without a DELETE note was displaced by OR REPLACE.
-    private mutating func settle(
+    mutating func settle(
         _ object: ObjectID, _ examination: Examination, _ table: TrackedTable, _ clock: inout HybridClock
     ) throws {
         if tracks[table.id]?[object]?.isDeleted ?? false { return }
@@ -263,301 +263,4 @@ struct CaptureHistory {
         try delete(object, table, key, at: examination.time, oldRow: examination.sequence, &clock)
         examined[table.id]?[object] = nil
     }
-
-    // MARK: Keys and objects
-
-    /// The object that a local key belonged to when the note being read was made.
-    private mutating func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
-        if !table.isMapped { return try derivedObject(table, key) }
-        if let known = keys[table.id]?[key[0]] { return known.object }
-        if freedKeys[table.id]?.contains(key[0]) ?? false { return nil }
-        return try access.objects(of: table.id).object(forKey: key[0])
-    }
-
-    private mutating func derivedObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
-        let object = table.derivedID(try travellingKey(table, key))
-        let mapped = zip(key, table.keyColumnIDs).contains { value, column in
-            table.columns[column].reference.map { keys[$0]?[value] != nil } ?? false
-        }
-        if !mapped || tracks[table.id]?[object] != nil { return object }
-        // A key that it refers to has changed hands since, which foreign keys that are off allow: what the row was
-        // before is what the store has under the keys of then.
-        var former: [FieldValue] = key
-        for (place, column) in table.keyColumnIDs.enumerated() {
-            guard let parent = table.columns[column].reference else { continue }
-            if let known = try access.objects(of: parent).object(forKey: key[place]) {
-                former[place] = .reference(known)
-            }
-        }
-        let before = table.derivedID(former)
-        let states = access.objects(of: table.id)
-        if try !states.load(object).shown.hasRow, try states.load(before).shown.hasRow { return before }
-        return object
-    }
-
-    /// The object that a key refers to: by ON UPDATE CASCADE a row may mention a key before its object has it.
-    private mutating func referredObject(_ table: TrackedTable, _ key: FieldValue) throws -> ObjectID? {
-        if let object = try object(table, [key]) { return object }
-        guard let former = upcomingKeys[table.id]?[key], former != key else { return nil }
-        return try object(table, [former])
-    }
-
-    private mutating func travellingKey(_ table: TrackedTable, _ key: [FieldValue]) throws -> [FieldValue] {
-        var values = key
-        for (place, column) in table.keyColumnIDs.enumerated() {
-            values[place] = try travelling(key[place], table.columns[column])
-        }
-        return values
-    }
-
-    /// A value as it travels: a reference for what refers to a mapped table.
-    private mutating func travelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
-        guard let parent = column.reference else { return value }
-        if case .null = value { return value }
-        if let object = try referredObject(registry[parent], value), !unmade.contains(object) {
-            return .reference(object)
-        }
-        // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
-        let reserved: ObjectID = access.random.makeID()
-        keys[parent, default: [:]][value] = (reserved, false)
-        reservations.append((parent, reserved, value))
-        return .reference(reserved)
-    }
-
-    /// Enters objects that are only referred to so far under the keys by which they are, once all keys are released.
-    private mutating func saveReservations() throws {
-        for (table, object, key) in reservations where tracks[table]?[object] == nil {
-            var state = ObjectState(object: object)
-            state.key = [key]
-            try access.objects(of: table).save(state)
-        }
-        reservations = []
-    }
-
-    private mutating func insertedObject(
-        _ note: Note, _ clock: inout HybridClock
-    ) throws -> (id: ObjectID, isFresh: Bool) {
-        let table = note.table
-        if !table.isMapped {
-            let object = table.derivedID(try travellingKey(table, note.key))
-            if let examination = examined[table.id]?[object] {
-                try delete(object, table, note.key, at: examination.time, oldRow: examination.sequence, &clock)
-                examined[table.id]?[object] = nil
-            }
-            return (object, false)
-        }
-        try displaceHolder(of: note.key, table, unlessIts: nil, &clock)
-        if let known = try self.object(table, note.key), !(keys[table.id]?[note.key[0]]?.isGone ?? false) {
-            // OR REPLACE on the key itself, or a key that was referred to before.
-            return (known, tracks[table.id]?[known]?.isFresh ?? false)
-        }
-        let object = try newObject(table, note.key)
-        keys[table.id, default: [:]][note.key[0]] = (object.id, false)
-        freedKeys[table.id]?.remove(note.key[0])
-        return object
-    }
-
-    /// A key that changes hands was taken from a row that vanished.
-    private mutating func displaceHolder(
-        of key: [FieldValue], _ table: TrackedTable, unlessIts object: ObjectID?, _ clock: inout HybridClock
-    ) throws {
-        guard let suspects = examined[table.id], !suspects.isEmpty, let holder = try self.object(table, key),
-            holder != object, let examination = suspects[holder]
-        else { return }
-        try delete(holder, table, key, at: examination.time, oldRow: examination.sequence, &clock)
-        examined[table.id]?[holder] = nil
-    }
-
-    private mutating func newObject(
-        _ table: TrackedTable, _ key: [FieldValue]
-    ) throws -> (id: ObjectID, isFresh: Bool) {
-        if case .declared(let names) = table.identity, let row = try access.reader(of: table.id).read(key) {
-            let values = try names.map { name -> FieldValue in
-                guard let column = table.columnID(name), let value = row[column] else { return .null }
-                return try travelling(value, table.columns[column])
-            }
-            for ordinal in 0... {
-                let candidate = table.declaredID(values, ordinal: ordinal)
-                let track = tracks[table.id]?[candidate]
-                if let track, !track.isDeleted { continue }
-                let state = try access.objects(of: table.id).load(candidate)
-                if track == nil, state.shown.hasRow || (state.registers.inserted == nil && !state.key.isEmpty) {
-                    continue
-                }
-                return (candidate, false)
-            }
-        }
-        minted += 1
-        return (ObjectID(high: mintedPrefix.high, low: mintedPrefix.low | UInt64(minted)), true)
-    }
-
-    // MARK: Finishing
-
-    /// Reads present values, assigns final times, and writes states and operations.
-    mutating func finish(_ clock: inout HybridClock) throws -> (tables: [TableChanges], touched: [TouchedObject]) {
-        var tables: [TableChanges] = []
-        var touched: [TouchedObject] = []
-        try followKeys(&clock)
-        for table in registry.tables.values where table.isMapped { try releaseKeys(of: tracks[table.id] ?? [:], table) }
-        for table in registry.parentsFirst {
-            guard let objects = tracks[table.id], !objects.isEmpty else { continue }
-            try saveReservations()
-            var writer = CapturedWriter(access, table)
-            let reader = access.reader(of: table.id)
-            for track in objects.values.sorted(by: { $0.object < $1.object }) {
-                var operations = track.done
-                var cleared: FieldValues = [:]
-                var hasRow = false
-                if !track.isDeleted {
-                    if var row = try reader.read(track.key) {
-                        hasRow = true
-                        for column in table.columns where column.reference != nil && track.detached[column.id] == nil {
-                            if let value = row[column.id] { row[column.id] = try travelling(value, column) }
-                        }
-                        row = row.overlaid(with: track.detached)
-                        cleared = clearedReferences(track, table, &row).overlaid(with: track.detached)
-                        operations += self.operations(of: track, row: row)
-                    } else {
-                        let time = self.time(for: track, track.lastTime, togglesLife: true, &clock)
-                        operations.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: nil))
-                    }
-                }
-                let outcome = try writer.write(
-                    track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
-                    operations,
-                    cleared: cleared, &clock)
-                if let outcome { touched.append(outcome) }
-            }
-            if !writer.changes.isEmpty { tables.append(writer.changes.changes) }
-        }
-        try saveReservations()
-        return (tables, touched)
-    }
-
-    /// Where foreign keys are off or deferred, an object can lose its key while rows still refer to that key. Whoever
-    /// has the key now is what those rows refer to; where nobody has, they refer to the object still, and the rules
-    /// decide what they show.
-    private mutating func followKeys(_ clock: inout HybridClock) throws {
-        var lookup = ChildLookup(access)
-        for table in registry.parentsFirst where table.isMapped && !table.incoming.isEmpty {
-            // Columns that refer to it through another table's: no foreign key of the table's own tells of them.
-            let isInherited = registry.tables.values.contains { child in
-                child.localColumns.contains { column in
-                    column.reference == table.id
-                        && !child.foreignKeys.contains { $0.parent == table.id && $0.columns.contains(column.id) }
-                }
-            }
-            let moved = (tracks[table.id] ?? [:]).values.filter(\.mayHaveMoved)
-            for track in moved.sorted(by: { $0.object < $1.object }) {
-                let stored = track.isFresh ? nil : try access.objects(of: table.id).load(track.object).key.first
-                for key in Set(track.formerKeys + (stored.map { [$0] } ?? [])).sorted() {
-                    guard track.isDeleted || track.key[0] != key,
-                        try isInherited || lookup.hasChildren(table, key: [key])
-                    else { continue }
-                    let owner = keys[table.id]?[key].flatMap {
-                        $0.isGone || $0.object == track.object ? nil : $0.object
-                    }
-                    for child in registry.parentsFirst where child.isLocal {
-                        for column in child.localColumns where column.reference == table.id {
-                            try follow(key, of: track, to: owner, in: child, column, &clock)
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    private mutating func follow(
-        _ key: FieldValue, of former: Track, to owner: ObjectID?, in child: TrackedTable, _ column: TrackedColumn,
-        _ clock: inout HybridClock
-    ) throws {
-        let rows = try connection.rows(
-            "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(quoted(column.name)) = ?", key)
-        for rowKey in rows where !rowKey.contains(.null) {
-            guard let place = child.keyColumnIDs.firstIndex(of: column.id) else {
-                guard let object = try self.object(child, rowKey) else { continue }
-                let track = try self.track(object, child, key: rowKey, isFresh: false)
-                if track.isDeleted { continue }
-                if owner == nil {
-                    track.detached[column.id] = .reference(former.object)
-                } else if track.insertedAt == nil, track.changed[column.id] == nil {
-                    track.changed[column.id] = time(for: track, former.lastTime, togglesLife: false, &clock)
-                }
-                continue
-            }
-            // The reference is part of the row's identity.
-            var values = try travellingKey(child, rowKey)
-            let present = child.derivedID(values)
-            values[place] = .reference(former.object)
-            let object = child.derivedID(values)
-            if tracks[child.id]?[object]?.isDeleted ?? false { continue }
-            let isNew = tracks[child.id]?[object] != nil
-            guard try isNew || access.objects(of: child.id).load(object).shown.hasRow else { continue }
-            let track = try self.track(object, child, key: rowKey, isFresh: false)
-            if owner == nil {
-                if track.key != rowKey {
-                    // The object has a row under the new key already; this one is nobody's.
-                    if let refusal = try RowWriter(child, access).delete(key: rowKey) { throw refusal }
-                } else {
-                    track.detached[column.id] = .reference(former.object)
-                }
-                continue
-            }
-            var old = try RowReader(child, connection).read(rowKey) ?? [:]
-            for column in child.columns where column.reference != nil {
-                if let value = old[column.id] { old[column.id] = try travelling(value, column) }
-            }
-            old[column.id] = .reference(former.object)
-            let time = self.time(for: track, former.lastTime, togglesLife: true, &clock)
-            track.done.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: old))
-            track.isDeleted = true
-            let successor = try self.track(present, child, key: rowKey, isFresh: false)
-            successor.key = rowKey
-            successor.isDeleted = false
-            successor.insertedAt = self.time(for: successor, time, togglesLife: true, &clock)
-        }
-    }
-
-    /// Keys change hands within a flush; no two states may hold one key at any time, so all that move let go first.
-    /// Until they are saved under their new keys, references to them are found in `keys`.
-    private mutating func releaseKeys(of objects: [ObjectID: Track], _ table: TrackedTable) throws {
-        for track in objects.values where !track.isDeleted {
-            keys[table.id, default: [:]][track.key[0]] = (track.object, false)
-        }
-        for track in objects.values where !track.isFresh && track.mayHaveMoved {
-            try connection.execute(
-                "UPDATE \(table.objectTable) SET k0 = NULL WHERE object = ? OR k0 = ?", .blob(track.object.bytes[...]),
-                track.isDeleted ? .null : track.key[0])
-        }
-    }
-
-    /// What a SET NULL or SET DEFAULT did is derived, not written: the column's last change is taken back where it
-    /// cleared a reference to an object that this flush deleted. The row's value becomes the one before, so that it is
-    /// what the state holds.
-    /// - Returns: the columns whose row shows something else than the state.
-    private func clearedReferences(
-        _ track: Track, _ table: TrackedTable, _ row: inout FieldValues
-    ) -> FieldValues {
-        var cleared: FieldValues = [:]
-        for (column, notes) in Dictionary(grouping: track.references, by: \.column) {
-            guard let last = notes.last, let parent = table.columns[column].reference,
-                case .reference(let target) = last.former, tracks[parent]?[target]?.isDeleted ?? false,
-                row[column] != last.former
-            else { continue }
-            row[column] = last.former
-            cleared[column] = last.former
-            if track.insertedAt != nil { continue }
-            track.changed[column] = track.changedBefore[column]
-        }
-        return cleared
-    }
-}
-
-/// One operation as captured, with values by column number as they travel.
-struct CapturedOperation {
-    var kind: Operation.Kind
-    var time: HybridTime
-    var values: FieldValues
-    /// At a deletion: the values that the row had.
-    var oldRow: FieldValues?
 }

@@ -1,0 +1,173 @@
+import FerryCore
+import FerryMerge
+
+/// The end of a flush: present values are read, final times assigned, states and operations written.
+extension CaptureHistory {
+    /// Reads present values, assigns final times, and writes states and operations.
+    mutating func finish(_ clock: inout HybridClock) throws -> (tables: [TableChanges], touched: [TouchedObject]) {
+        var tables: [TableChanges] = []
+        var touched: [TouchedObject] = []
+        try followKeys(&clock)
+        for table in registry.tables.values where table.isMapped { try releaseKeys(of: tracks[table.id] ?? [:], table) }
+        for table in registry.parentsFirst {
+            guard let objects = tracks[table.id], !objects.isEmpty else { continue }
+            try saveReservations()
+            var writer = CapturedWriter(access, table)
+            let reader = access.reader(of: table.id)
+            for track in objects.values.sorted(by: { $0.object < $1.object }) {
+                var operations = track.done
+                var cleared: FieldValues = [:]
+                var hasRow = false
+                if !track.isDeleted {
+                    if var row = try reader.read(track.key) {
+                        hasRow = true
+                        for column in table.columns where column.reference != nil && track.detached[column.id] == nil {
+                            if let value = row[column.id] { row[column.id] = try travelling(value, column) }
+                        }
+                        row = row.overlaid(with: track.detached)
+                        cleared = clearedReferences(track, table, &row).overlaid(with: track.detached)
+                        operations += self.operations(of: track, row: row)
+                    } else {
+                        let time = self.time(for: track, track.lastTime, togglesLife: true, &clock)
+                        operations.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: nil))
+                    }
+                }
+                let outcome = try writer.write(
+                    track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
+                    operations,
+                    cleared: cleared, &clock)
+                if let outcome { touched.append(outcome) }
+            }
+            if !writer.changes.isEmpty { tables.append(writer.changes.changes) }
+        }
+        try saveReservations()
+        return (tables, touched)
+    }
+
+    /// Where foreign keys are off or deferred, an object can lose its key while rows still refer to that key. Whoever
+    /// has the key now is what those rows refer to; where nobody has, they refer to the object still, and the rules
+    /// decide what they show.
+    private mutating func followKeys(_ clock: inout HybridClock) throws {
+        var lookup = ChildLookup(access)
+        for table in registry.parentsFirst where table.isMapped && !table.incoming.isEmpty {
+            // Columns that refer to it through another table's: no foreign key of the table's own tells of them.
+            let isInherited = registry.tables.values.contains { child in
+                child.localColumns.contains { column in
+                    column.reference == table.id
+                        && !child.foreignKeys.contains { $0.parent == table.id && $0.columns.contains(column.id) }
+                }
+            }
+            let moved = (tracks[table.id] ?? [:]).values.filter(\.mayHaveMoved)
+            for track in moved.sorted(by: { $0.object < $1.object }) {
+                let stored = track.isFresh ? nil : try access.objects(of: table.id).load(track.object).key.first
+                for key in Set(track.formerKeys + (stored.map { [$0] } ?? [])).sorted() {
+                    guard track.isDeleted || track.key[0] != key,
+                        try isInherited || lookup.hasChildren(table, key: [key])
+                    else { continue }
+                    let owner = keys[table.id]?[key].flatMap {
+                        $0.isGone || $0.object == track.object ? nil : $0.object
+                    }
+                    for child in registry.parentsFirst where child.isLocal {
+                        for column in child.localColumns where column.reference == table.id {
+                            try follow(key, of: track, to: owner, in: child, column, &clock)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private mutating func follow(
+        _ key: FieldValue, of former: Track, to owner: ObjectID?, in child: TrackedTable, _ column: TrackedColumn,
+        _ clock: inout HybridClock
+    ) throws {
+        let rows = try connection.rows(
+            "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(quoted(column.name)) = ?", key)
+        for rowKey in rows where !rowKey.contains(.null) {
+            guard let place = child.keyColumnIDs.firstIndex(of: column.id) else {
+                guard let object = try self.object(child, rowKey) else { continue }
+                let track = try self.track(object, child, key: rowKey, isFresh: false)
+                if track.isDeleted { continue }
+                if owner == nil {
+                    track.detached[column.id] = .reference(former.object)
+                } else if track.insertedAt == nil, track.changed[column.id] == nil {
+                    track.changed[column.id] = time(for: track, former.lastTime, togglesLife: false, &clock)
+                }
+                continue
+            }
+            // The reference is part of the row's identity.
+            var values = try travellingKey(child, rowKey)
+            let present = child.derivedID(values)
+            values[place] = .reference(former.object)
+            let object = child.derivedID(values)
+            if tracks[child.id]?[object]?.isDeleted ?? false { continue }
+            let isNew = tracks[child.id]?[object] != nil
+            guard try isNew || access.objects(of: child.id).load(object).shown.hasRow else { continue }
+            let track = try self.track(object, child, key: rowKey, isFresh: false)
+            if owner == nil {
+                if track.key != rowKey {
+                    // The object has a row under the new key already; this one is nobody's.
+                    if let refusal = try RowWriter(child, access).delete(key: rowKey) { throw refusal }
+                } else {
+                    track.detached[column.id] = .reference(former.object)
+                }
+                continue
+            }
+            var old = try RowReader(child, connection).read(rowKey) ?? [:]
+            for column in child.columns where column.reference != nil {
+                if let value = old[column.id] { old[column.id] = try travelling(value, column) }
+            }
+            old[column.id] = .reference(former.object)
+            let time = self.time(for: track, former.lastTime, togglesLife: true, &clock)
+            track.done.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: old))
+            track.isDeleted = true
+            let successor = try self.track(present, child, key: rowKey, isFresh: false)
+            successor.key = rowKey
+            successor.isDeleted = false
+            successor.insertedAt = self.time(for: successor, time, togglesLife: true, &clock)
+        }
+    }
+
+    /// Keys change hands within a flush; no two states may hold one key at any time, so all that move let go first.
+    /// Until they are saved under their new keys, references to them are found in `keys`.
+    private mutating func releaseKeys(of objects: [ObjectID: Track], _ table: TrackedTable) throws {
+        for track in objects.values where !track.isDeleted {
+            keys[table.id, default: [:]][track.key[0]] = (track.object, false)
+        }
+        for track in objects.values where !track.isFresh && track.mayHaveMoved {
+            try connection.execute(
+                "UPDATE \(table.objectTable) SET k0 = NULL WHERE object = ? OR k0 = ?", .blob(track.object.bytes[...]),
+                track.isDeleted ? .null : track.key[0])
+        }
+    }
+
+    /// What a SET NULL or SET DEFAULT did is derived, not written: the column's last change is taken back where it
+    /// cleared a reference to an object that this flush deleted. The row's value becomes the one before, so that it is
+    /// what the state holds.
+    /// - Returns: the columns whose row shows something else than the state.
+    private func clearedReferences(
+        _ track: Track, _ table: TrackedTable, _ row: inout FieldValues
+    ) -> FieldValues {
+        var cleared: FieldValues = [:]
+        for (column, notes) in Dictionary(grouping: track.references, by: \.column) {
+            guard let last = notes.last, let parent = table.columns[column].reference,
+                case .reference(let target) = last.former, tracks[parent]?[target]?.isDeleted ?? false,
+                row[column] != last.former
+            else { continue }
+            row[column] = last.former
+            cleared[column] = last.former
+            if track.insertedAt != nil { continue }
+            track.changed[column] = track.changedBefore[column]
+        }
+        return cleared
+    }
+}
+
+/// One operation as captured, with values by column number as they travel.
+struct CapturedOperation {
+    var kind: Operation.Kind
+    var time: HybridTime
+    var values: FieldValues
+    /// At a deletion: the values that the row had.
+    var oldRow: FieldValues?
+}

@@ -1,0 +1,130 @@
+import FerryCore
+import FerryMerge
+
+/// What local keys mean: the objects that they belong to when a note is made.
+extension CaptureHistory {
+    /// The object that a local key belonged to when the note being read was made.
+    mutating func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
+        if !table.isMapped { return try derivedObject(table, key) }
+        if let known = keys[table.id]?[key[0]] { return known.object }
+        if freedKeys[table.id]?.contains(key[0]) ?? false { return nil }
+        return try access.objects(of: table.id).object(forKey: key[0])
+    }
+
+    mutating func derivedObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
+        let object = table.derivedID(try travellingKey(table, key))
+        let mapped = zip(key, table.keyColumnIDs).contains { value, column in
+            table.columns[column].reference.map { keys[$0]?[value] != nil } ?? false
+        }
+        if !mapped || tracks[table.id]?[object] != nil { return object }
+        // A key that it refers to has changed hands since, which foreign keys that are off allow: what the row was
+        // before is what the store has under the keys of then.
+        var former: [FieldValue] = key
+        for (place, column) in table.keyColumnIDs.enumerated() {
+            guard let parent = table.columns[column].reference else { continue }
+            if let known = try access.objects(of: parent).object(forKey: key[place]) {
+                former[place] = .reference(known)
+            }
+        }
+        let before = table.derivedID(former)
+        let states = access.objects(of: table.id)
+        if try !states.load(object).shown.hasRow, try states.load(before).shown.hasRow { return before }
+        return object
+    }
+
+    /// The object that a key refers to: by ON UPDATE CASCADE a row may mention a key before its object has it.
+    mutating func referredObject(_ table: TrackedTable, _ key: FieldValue) throws -> ObjectID? {
+        if let object = try object(table, [key]) { return object }
+        guard let former = upcomingKeys[table.id]?[key], former != key else { return nil }
+        return try object(table, [former])
+    }
+
+    mutating func travellingKey(_ table: TrackedTable, _ key: [FieldValue]) throws -> [FieldValue] {
+        var values = key
+        for (place, column) in table.keyColumnIDs.enumerated() {
+            values[place] = try travelling(key[place], table.columns[column])
+        }
+        return values
+    }
+
+    /// A value as it travels: a reference for what refers to a mapped table.
+    mutating func travelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
+        guard let parent = column.reference else { return value }
+        if case .null = value { return value }
+        if let object = try referredObject(registry[parent], value), !unmade.contains(object) {
+            return .reference(object)
+        }
+        // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
+        let reserved: ObjectID = access.random.makeID()
+        keys[parent, default: [:]][value] = (reserved, false)
+        reservations.append((parent, reserved, value))
+        return .reference(reserved)
+    }
+
+    /// Enters objects that are only referred to so far under the keys by which they are, once all keys are released.
+    mutating func saveReservations() throws {
+        for (table, object, key) in reservations where tracks[table]?[object] == nil {
+            var state = ObjectState(object: object)
+            state.key = [key]
+            try access.objects(of: table).save(state)
+        }
+        reservations = []
+    }
+
+    mutating func insertedObject(
+        _ note: Note, _ clock: inout HybridClock
+    ) throws -> (id: ObjectID, isFresh: Bool) {
+        let table = note.table
+        if !table.isMapped {
+            let object = table.derivedID(try travellingKey(table, note.key))
+            if let examination = examined[table.id]?[object] {
+                try delete(object, table, note.key, at: examination.time, oldRow: examination.sequence, &clock)
+                examined[table.id]?[object] = nil
+            }
+            return (object, false)
+        }
+        try displaceHolder(of: note.key, table, unlessIts: nil, &clock)
+        if let known = try self.object(table, note.key), !(keys[table.id]?[note.key[0]]?.isGone ?? false) {
+            // OR REPLACE on the key itself, or a key that was referred to before.
+            return (known, tracks[table.id]?[known]?.isFresh ?? false)
+        }
+        let object = try newObject(table, note.key)
+        keys[table.id, default: [:]][note.key[0]] = (object.id, false)
+        freedKeys[table.id]?.remove(note.key[0])
+        return object
+    }
+
+    /// A key that changes hands was taken from a row that vanished.
+    mutating func displaceHolder(
+        of key: [FieldValue], _ table: TrackedTable, unlessIts object: ObjectID?, _ clock: inout HybridClock
+    ) throws {
+        guard let suspects = examined[table.id], !suspects.isEmpty, let holder = try self.object(table, key),
+            holder != object, let examination = suspects[holder]
+        else { return }
+        try delete(holder, table, key, at: examination.time, oldRow: examination.sequence, &clock)
+        examined[table.id]?[holder] = nil
+    }
+
+    mutating func newObject(
+        _ table: TrackedTable, _ key: [FieldValue]
+    ) throws -> (id: ObjectID, isFresh: Bool) {
+        if case .declared(let names) = table.identity, let row = try access.reader(of: table.id).read(key) {
+            let values = try names.map { name -> FieldValue in
+                guard let column = table.columnID(name), let value = row[column] else { return .null }
+                return try travelling(value, table.columns[column])
+            }
+            for ordinal in 0... {
+                let candidate = table.declaredID(values, ordinal: ordinal)
+                let track = tracks[table.id]?[candidate]
+                if let track, !track.isDeleted { continue }
+                let state = try access.objects(of: table.id).load(candidate)
+                if track == nil, state.shown.hasRow || (state.registers.inserted == nil && !state.key.isEmpty) {
+                    continue
+                }
+                return (candidate, false)
+            }
+        }
+        minted += 1
+        return (ObjectID(high: mintedPrefix.high, low: mintedPrefix.low | UInt64(minted)), true)
+    }
+}
