@@ -107,13 +107,13 @@ extension CaptureHistory {
             if owner == nil {
                 if track.key != rowKey {
                     // The object has a row under the new key already; this one is nobody's.
-                    if let refusal = try RowWriter(child, access).delete(key: rowKey) { throw refusal }
+                    if let refusal = try access.writer(of: child.id).delete(key: rowKey) { throw refusal }
                 } else {
                     track.detached[column.id] = .reference(former.object)
                 }
                 continue
             }
-            var old = try RowReader(child, connection).read(rowKey) ?? [:]
+            var old = try access.reader(of: child.id).read(rowKey) ?? [:]
             for column in child.columns where column.reference != nil {
                 if let value = old[column.id] { old[column.id] = try travelling(value, column) }
             }
