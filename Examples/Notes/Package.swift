@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
     name: "notes",
-    platforms: [.macOS(.v14)],
+    platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "ferry", path: "../.."),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
