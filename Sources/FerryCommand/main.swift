@@ -1,5 +1,15 @@
 import ArgumentParser
 import Foundation
+import Logging
+
+// The library's log is for apps; here the commands tell what happens, and --verbose tells the rest.
+let isVerbose = CommandLine.arguments.contains("--verbose") || CommandLine.arguments.contains("-v")
+LoggingSystem.bootstrap { label in
+    guard isVerbose else { return SwiftLogNoOpLogHandler() }
+    var handler = StreamLogHandler.standardError(label: label)
+    handler.logLevel = .debug
+    return handler
+}
 
 // A pipe whose reader has gone (`ferry log | head`) ends the command quietly, by SIGPIPE's default.
 

@@ -34,7 +34,11 @@ public final class WatchLoop: Sendable {
         self.replica = replica
         self.configuration = configuration
         self.watcher = watcher
-        self.onEvent = onEvent
+        let log = EngineLog(database: replica.store.path)
+        self.onEvent = { event in
+            log.note(event)
+            onEvent(event)
+        }
     }
 
     /// Ends `run`, now or when it is called. From any thread, any number of times. A pass that is under way is

@@ -7,7 +7,7 @@ import Synchronization
 
 /// The app's database with Ferry's tables in it. The only type that knows GRDB.
 ///
-/// Every access is one transaction on the writer's connection. During it foreign keys are off, because the rules
+/// Every access is one transaction on the writer's connection. Where Ferry writes, foreign keys are off, because the rules
 /// answer for them (Docs/Merge.md), and so are triggers, so that replay is not captured; both are as before after it.
 public final class Store: Sendable {
     /// The database's path; empty for one in memory.
@@ -69,7 +69,7 @@ public final class Store: Sendable {
         try read { connection in _ = try connection.count("SELECT count(*) FROM sqlite_schema") }
     }
 
-    /// Closes the connection that `init(path:)` opened.
+    /// Closes the connection that `init(path:)` opened or `init(owning:)` was given.
     public func close() throws {
         try Self.translating(path) {
             writer.writeWithoutTransaction { _ in kept?.clear() }

@@ -63,19 +63,21 @@ extension Store {
         var limit = ChangeCapture.maximumNotes
         while true {
             let before = (clock: clock, outcome: outcome)
+            let touched: [TouchedObject]?
             do {
-                let touched = try access.connection.savepoint {
+                touched = try access.connection.savepoint {
                     try packOnce(access, upTo: limit, &clock, &outcome, seal)
                 }
-                guard let touched else { return }
-                // A key that changed hands is no operation, and yet it may leave rows behind that refer to it.
-                try settle(touched, access)
-                tables.formUnion(touched.map(\.table))
             } catch let error as FerryError where error.code == .limitExceeded && limit > 1 {
                 // Too much for one segment: again in smaller parts.
                 (clock, outcome) = before
                 limit = max(limit / 4, 1)
+                continue
             }
+            guard let touched else { return }
+            // A key that changed hands is no operation, and yet it may leave rows behind that refer to it.
+            try settle(touched, access)
+            tables.formUnion(touched.map(\.table))
         }
     }
 
@@ -247,11 +249,6 @@ extension Store {
             guard Int64(sequence) == last, case .blob(let known)? = row?[1] else { return Int64(sequence) <= last }
             return known == checksum.bytes[...]
         }
-    }
-
-    /// Whether anything waits to be packed. Cheap: asked whenever the database changes.
-    public func hasPendingNotes() throws -> Bool {
-        try read { try $0.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 }
     }
 
     /// Whether a pass without anything to replay would find something to do: notes, a schema that is new or that the

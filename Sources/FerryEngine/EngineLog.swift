@@ -1,0 +1,31 @@
+import Logging
+
+/// Tells an app's log (swift-log, label `ferry`) what a watch does: failures as warnings, everything else for
+/// debugging. Names paths and counts, never a row's values.
+struct EngineLog: Sendable {
+    private let logger: Logger
+
+    init(database: String) {
+        var logger = Logger(label: "ferry")
+        logger[metadataKey: "database"] = .string(database)
+        self.logger = logger
+    }
+
+    func note(_ event: SyncEvent) {
+        switch event {
+        case .started: logger.debug("watching")
+        case .stopped: logger.debug("ended")
+        case .databaseChanged: logger.trace("somebody committed")
+        case .synced(let report):
+            logger.debug(
+                "synced",
+                metadata: [
+                    "published": "\(report.published.changes)", "replayed": "\(report.replayed.changes)",
+                    "conflicts": "\(report.conflicts)", "waiting": "\(report.waiting.count)",
+                ])
+        case .failed(let error):
+            logger.warning(
+                "\(error.message)", metadata: ["code": "\(error.code.rawValue)", "path": "\(error.path ?? "-")"])
+        }
+    }
+}
