@@ -13,6 +13,7 @@ final class RuleRegion {
 
     let access: StoreAccess
     private let meaning: References
+    private let travelling: Travelling
     private var connection: SQLConnection { access.connection }
     private(set) var objects: [RegionObject] = []
     private var places: [RowToken: Int] = [:]
@@ -27,6 +28,7 @@ final class RuleRegion {
         self.access = access
         self.formerKeys = formerKeys
         meaning = References(registry: access.registry)
+        travelling = Travelling(access)
     }
 
     func contains(_ token: RowToken) -> Bool { places[token] != nil }
@@ -47,7 +49,7 @@ final class RuleRegion {
         }
         var row: FieldValues?
         if state.shown.hasRow, let read = try access.reader(of: table.id).read(state.key) {
-            row = try travelling(read, table)
+            row = try travelling.values(read, table)
         }
         let values = (row ?? [:]).overlaid(with: state.kept.fields)
         let references = meaning.targets(of: table, values)
@@ -196,7 +198,8 @@ final class RuleRegion {
             parts = values
         case .unique(let columns):
             parts = try columns.map { column in
-                try localValue((object.row ?? object.values)[column] ?? .null, object.table.columns[column]) ?? .null
+                try travelling.local((object.row ?? object.values)[column] ?? .null, object.table.columns[column])
+                    ?? .null
             }
         }
         if parts.isEmpty { return [] }
@@ -208,25 +211,6 @@ final class RuleRegion {
     }
 
     // MARK: Values
-
-    /// Values as they travel, from values as they lie in the row.
-    private func travelling(_ row: FieldValues, _ table: TrackedTable) throws -> FieldValues {
-        var values = row
-        for column in table.columns {
-            guard let parent = column.reference, let value = values[column.id], value != .null else { continue }
-            if let object = try access.objects(of: parent).object(forKey: value) {
-                values[column.id] = .reference(object)
-            }
-        }
-        return values
-    }
-
-    /// A value as it lies in rows; `nil` for a reference to an object that has no key here.
-    private func localValue(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue? {
-        guard case .reference(let object) = value, let parent = column.reference else { return value }
-        guard let place = try access.objects(of: parent).place(of: object), place.shown.hasRow else { return nil }
-        return place.key
-    }
 
     /// The object that a row belongs to, by its local key.
     private func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
@@ -264,7 +248,7 @@ final class RuleRegion {
         if index.isOpaque { return nil }
         var local: FieldValues = [:]
         for column in table.localColumns {
-            guard let value = try localValue(values[column.id] ?? .null, column) else {
+            guard let value = try travelling.local(values[column.id] ?? .null, column) else {
                 if index.terms.contains(where: { $0.column == column.id }) { return nil }
                 continue
             }
@@ -293,7 +277,7 @@ final class RuleRegion {
     ) throws -> [FieldValue]? {
         var local: [FieldValue] = []
         for (column, value) in zip(columns, values) {
-            guard let part = try localValue(value, parent.columns[column]) else { return nil }
+            guard let part = try travelling.local(value, parent.columns[column]) else { return nil }
             local.append(part)
         }
         let condition = columns.enumerated().map { "\(quoted(parent.columns[$1].name)) = ?\($0 + 1)" }

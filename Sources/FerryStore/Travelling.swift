@@ -1,0 +1,33 @@
+import FerryCore
+
+/// Translates between values as they travel and as they lie in rows.
+struct Travelling {
+    let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// Values as they travel: references in place of mapped keys.
+    func values(_ row: FieldValues, _ table: TrackedTable) throws -> FieldValues {
+        var values = row
+        for column in table.columns where column.reference != nil {
+            if let value = values[column.id] { values[column.id] = try self.value(value, column) }
+        }
+        return values
+    }
+
+    func value(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
+        guard let parent = column.reference, value != .null,
+            let object = try access.objects(of: parent).object(forKey: value)
+        else { return value }
+        return .reference(object)
+    }
+
+    /// A value as it lies in rows; `nil` for a reference to an object without a row here.
+    func local(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue? {
+        guard case .reference(let object) = value else { return value }
+        guard let parent = column.reference, let place = try access.objects(of: parent).place(of: object),
+            place.shown.hasRow
+        else { return nil }
+        return place.key
+    }
+}
