@@ -218,27 +218,16 @@ final class RuleRegion {
             [object.token] + object.offers + object.claims.map(\.token) + object.formerTokens
             + object.references.map(\.token).filter { searches[$0] != nil }
         for token in tokens {
-            for member in try exceptions(about: token) { try add(member) }
+            for member in try access.exceptionTokens.objects(concernedBy: token) { try add(member) }
         }
         if !object.isShown, object.row != nil || formerKeys[object.token] != nil {
             try addDependents(object)
         }
     }
 
-    private func exceptions(about token: RowToken) throws -> [RowToken] {
-        var found: [RowToken] = []
-        try connection.forEachRow(
-            "SELECT \"table\", object FROM ferry_exception_token WHERE token_table = ? AND token = ?",
-            [.integer(Int64(token.table)), .blob(token.id.bytes[...])]
-        ) { row in
-            if let id: ObjectID = row.id(1) { found.append(RowToken(table: row.int(0), id: id)) }
-        }
-        return found
-    }
-
     /// Whoever shows or waits with what an object claims.
     private func addRivals(_ object: RegionObject, _ claim: RuleClaim, _ values: FieldValues) throws {
-        for member in try exceptions(about: claim.token) { try add(member) }
+        for member in try access.exceptionTokens.objects(concernedBy: claim.token) { try add(member) }
         guard let place = claim.index else {
             try add(claim.token)
             return
