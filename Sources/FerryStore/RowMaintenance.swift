@@ -43,7 +43,7 @@ struct RowMaintenance {
             } catch let refusal as RegionWriter.Refused {
                 access.intents = intents
                 // Who is refused stays refused in this round; its row gone, others may be shown.
-                refused[refusal.token] = refusal.reason
+                for token in refusal.tokens { refused[token] = refusal.reason }
             }
         }
     }
@@ -131,7 +131,8 @@ struct SeedFinder {
                 return try access.objects(of: child.id).object(forKey: row[0]).map { RowToken(table: child.id, id: $0) }
             }
             let values = try zip(row, child.keyColumnIDs).map { try travelling.value($0, child.columns[$1]) }
-            return RowToken(table: child.id, id: child.derivedID(values))
+            let object = child.derivedID(values)
+            return RowToken(table: child.id, id: try access.joined.representative(of: object, child.id) ?? object)
         }
     }
 

@@ -232,7 +232,7 @@ final class TableMerge {
             keepWon(&merge, merge.won)
             try objects.save(merge.state)
             try DeadOffers(access).note(merge.state, table)
-        case (.exceptionalRow, _), (.hidden, _):
+        case (.exceptionalRow, _), (.hidden, _), (.joined, _):
             try leaveToRules(&merge)
         }
     }
@@ -340,7 +340,7 @@ final class TableMerge {
             case .key:
                 guard let token = meaning.target(key, values) else { continue }
                 let place = try access.objects(of: token.table).place(of: token.id)
-                if !(place?.shown.hasRow ?? false) { return false }
+                if place?.shown != .row { return false }
             case .unique:
                 if meaning.target(key, values) != nil { return false }
             }
