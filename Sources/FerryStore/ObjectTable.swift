@@ -26,6 +26,8 @@ struct ObjectState {
     var registers = ObjectRegisters()
     var shown = Shown.none
     var kept = KeptValues()
+    /// What columns have beside their stamps and values: those under a policy, and those that were.
+    var policies: [Int: ColumnRegister] = [:]
     /// Whether the store has a state for the object yet.
     var isStored = false
 }
@@ -46,7 +48,7 @@ final class ObjectTable {
         self.devices = devices
         keyWidth = table.keyColumns.count
         let keys = (0..<keyWidth).map { "k\($0)" }
-        let rest = ["inserted", "inserted_by", "span", "deleted", "deleted_by", "shown", "fields", "kept"]
+        let rest = ["inserted", "inserted_by", "span", "deleted", "deleted_by", "shown", "fields", "kept", "registers"]
         let columns = (keys + rest).joined(separator: ", ")
         let name = table.objectTable
         selectByObject = LazyStatement("SELECT \(columns) FROM \(name) WHERE object = ?", connection)
@@ -65,6 +67,7 @@ final class ObjectTable {
         statement.bind(object, 1)
         defer { statement.reset() }
         var state = ObjectState(object: object)
+        state.registers.deletionWins = table.deletionWins
         guard try statement.step() else { return state }
         state.isStored = true
         let base = Int32(keyWidth)
@@ -83,6 +86,11 @@ final class ObjectTable {
             fields: try StateCodec.decodeFields(
                 statement.bytes(base + 6), span: statement.int(base + 2), inserted: inserted,
                 device: { try devices.device($0) }))
+        state.registers.deletionWins = table.deletionWins
+        if !statement.isNull(base + 8) {
+            state.policies = try PolicyCodec.decodeRegisters(
+                statement.bytes(base + 8), own: { state.registers.stamp(of: $0) })
+        }
         if !statement.isNull(base + 7) { state.kept = try StateCodec.decodeKept(statement.bytes(base + 7)) }
         return state
     }
@@ -121,6 +129,11 @@ final class ObjectTable {
             statement.bind(blob: kept, place + 7)
         } else {
             statement.bindNull(place + 7)
+        }
+        if let registers = PolicyCodec.encode(state.policies, own: { state.registers.stamp(of: $0) }) {
+            statement.bind(blob: registers, place + 8)
+        } else {
+            statement.bindNull(place + 8)
         }
         try statement.run()
     }

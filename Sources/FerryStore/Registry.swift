@@ -63,6 +63,7 @@ struct Registry: Sendable {
         for number in tables.keys.sorted() { try link(number, schema) }
         for number in tables.keys.sorted() { resolveReferences(number, depth: 0) }
         for table in tables.values { table.finish() }
+        try take(PolicyList(connection).applied())
         appHasTriggers = schema.hasTriggers
     }
 

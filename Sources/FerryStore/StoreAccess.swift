@@ -13,6 +13,8 @@ final class StoreAccess {
     let device: DeviceID
     let clock: any WallClock
     let random: any RandomSource
+    /// The app's functions for columns under a hook.
+    let hooks: MergeHooks
     /// What Ferry writes, noted while the app's triggers run.
     var intents: RowIntents?
     /// What Ferry changes in the key-value store.
@@ -22,12 +24,14 @@ final class StoreAccess {
     private var writers: [Int: RowWriter] = [:]
 
     init(
-        _ connection: SQLConnection, registry: Registry, clock: any WallClock, random: any RandomSource
+        _ connection: SQLConnection, registry: Registry, clock: any WallClock, random: any RandomSource,
+        hooks: MergeHooks
     ) throws {
         self.connection = connection
         self.registry = registry
         self.clock = clock
         self.random = random
+        self.hooks = hooks
         devices = try DeviceNumbers(connection)
         joined = JoinedObjects(connection)
         exceptionTokens = ExceptionTokens(connection)

@@ -38,6 +38,8 @@ struct StoreMeta {
         case device
         /// The raw value of the hybrid clock.
         case clock
+        /// Counts the changes of policies that were taken up.
+        case policies
         /// What was selected at `init` or `join`, as JSON.
         case selection
         /// `PRAGMA schema_version` for which triggers and registry were last made.

@@ -10,6 +10,8 @@ public struct PassOutcome: Sendable {
     public var conflicts = 0
     /// Devices whose clocks are more than `HybridClock.maximumLeadMilliseconds` ahead.
     public var devicesAhead: Set<DeviceID> = []
+    /// Devices whose logs go on in a table under a policy that is not known here.
+    public var refused: [DeviceID: FerryError] = [:]
     /// New rows with a NULL in their key, which stay on this device.
     public var rowsWithoutKey = 0
 
@@ -32,28 +34,53 @@ extension Store {
         replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], seal: SegmentSealer
     ) throws -> PassOutcome {
         try enter(tablesOf: incoming)
+        var gate = PolicyGate(incoming)
+        if !incoming.isEmpty {
+            try readAccess { gate.withdraw($0.registry, hooks) }
+            // A device that waits must not make every pass write.
+            if try gate.rest.isEmpty && !needsPass() {
+                var outcome = PassOutcome()
+                outcome.refused = gate.refused
+                return outcome
+            }
+        }
         return try access { access in
+            var access = access
             var outcome = PassOutcome()
             var clock = try access.hybridClock()
             var touched: Set<Int> = []
             try pack(access, &clock, &outcome, seal, &touched)
-            if !incoming.isEmpty {
-                try checkSequence(incoming, access)
-                let replay = try AppTriggers(access).run { try ChangesetApplier(access).apply(incoming, &clock) }
-                outcome.replayed = replay.changes
-                outcome.conflicts = replay.conflicts
-                outcome.devicesAhead = replay.devicesAhead
+            try takeUpPolicies(&access, &touched)
+            try checkSequence(Array(gate.rest), access)
+            var replayed: Set<DeviceID> = []
+            while let changesets = gate.next(access.registry, hooks) {
+                let replay = try AppTriggers(access).run { try ChangesetApplier(access).apply(changesets, &clock) }
+                outcome.replayed += replay.changes
+                outcome.conflicts += replay.conflicts
+                outcome.devicesAhead.formUnion(replay.devicesAhead)
                 touched.formUnion(replay.tables)
-                for (device, checksum) in checksums {
-                    try access.connection.execute(
-                        "UPDATE ferry_device SET checksum = ? WHERE id = ?", .blob(checksum.bytes[...]),
-                        .blob(device.bytes[...]))
-                }
+                replayed.formUnion(changesets.map(\.device))
+                try takeUpPolicies(&access, &touched)
+            }
+            outcome.refused = gate.refused
+            for (device, checksum) in checksums where replayed.contains(device) {
+                // Of a log that stopped within a segment, the last checksum is not known.
+                let value = gate.refused[device] == nil ? FieldValue.blob(checksum.bytes[...]) : .null
+                try access.connection.execute(
+                    "UPDATE ferry_device SET checksum = ? WHERE id = ?", value, .blob(device.bytes[...]))
             }
             try access.save(clock)
             try access.keyValueChanges.save(access.connection)
             return (outcome, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
         }
+    }
+
+    /// Takes up what was set since the last pass; what follows works on the new policies.
+    private func takeUpPolicies(_ access: inout StoreAccess, _ touched: inout Set<Int>) throws {
+        guard let change = try PolicyChange(access) else { return }
+        let outcome = try change.run()
+        access = outcome.access
+        touched.formUnion(outcome.tables)
     }
 
     private func pack(

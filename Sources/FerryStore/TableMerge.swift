@@ -14,6 +14,7 @@ final class TableMerge {
     private let conflicts: ConflictLog
     private let contexts: ContextLog
     private let travelling: Travelling
+    private let registers: RegisterMerge
     private let uniqueClaims: UniqueClaims
     /// Whether exceptional objects refer to, claim or offer something of this table.
     private let hasExceptions: Bool
@@ -51,6 +52,7 @@ final class TableMerge {
         meaning = References(registry: access.registry)
         conflicts = ConflictLog(access)
         contexts = ContextLog(access)
+        registers = RegisterMerge(table: table, hooks: access.hooks, conflicts: conflicts)
         travelling = Travelling(access)
         uniqueClaims = UniqueClaims(access)
         hasExceptions = try access.exceptionTokens.areAny(of: table.id)
@@ -138,7 +140,13 @@ final class TableMerge {
             break
         }
         let values = part.changes.values(of: operation)
-        for (column, value) in zip(part.shapes[operation.shape], values) where column >= 0 {
+        for (place, (column, value)) in zip(part.shapes[operation.shape], values).enumerated() where column >= 0 {
+            let payload = part.payloads.isEmpty ? nil : part.payloads[operation.shape][place]
+            if registers.concerns(column, payload, merge.state) {
+                let written = try RegisterMerge.written(value, payload, at: stamp, part)
+                try mergeRegister(written, column, at: stamp, part, &merge)
+                continue
+            }
             let known = merge.state.registers.stamp(of: column)
             // Read before the merge forgets it; only a conflict or a tie needs it.
             var isConflict = false
@@ -160,6 +168,18 @@ final class TableMerge {
         if let deletion = formerDeletion, deletion.device != part.device, !part.context.includes(deletion) {
             try noteWriteAgainst(deletion, stamp, operation.object, merge)
         }
+    }
+
+    /// Merges an operation on a column whose present policy, or whose past, asks for more than a stamp and a value.
+    private func mergeRegister(
+        _ written: WrittenValue, _ column: Int, at stamp: Stamp, _ part: ChangesetPart, _ merge: inout Merge
+    ) throws {
+        let known = merge.state.registers.stamp(of: column)
+        let isMet = try known.map { try $0.device != part.device && isConcurrent(stamp, part, with: $0) } ?? false
+        let present = try known == nil ? nil : self.present(column, merge)
+        let shown = try registers.merge(
+            written, column, at: stamp, present: present, isConcurrent: isMet, &merge.state)
+        if let shown { merge.won[column] = shown }
     }
 
     /// Whether two writes were made without knowledge of each other.
@@ -197,7 +217,7 @@ final class TableMerge {
     private func noteWriteAgainst(
         _ deletion: Stamp, _ write: Stamp, _ object: ObjectID, _ merge: Merge
     ) throws {
-        if write < deletion {
+        if write < deletion || merge.state.registers.deletionWins && !merge.state.registers.isAlive {
             if try contexts.knew(deletion, of: write) { return }
             try conflicts.record(
                 .deleted, table: table.id, object: object, column: nil, lost: (nil, write), kept: (nil, deletion))

@@ -26,6 +26,12 @@ final class TrackedTable: @unchecked Sendable {
     var isWithoutRowID = false
     /// Generated columns, which never travel.
     var generatedColumns: [String] = []
+    /// Whether only an insertion brings a deleted object back: the policy `deleteWins`.
+    var deletionWins = false
+    /// Everything that is set for the table, its indexes and its columns, also what this database cannot apply.
+    var policies: [PolicySetting] = []
+    /// Whether some column has a policy of its own.
+    var hasColumnPolicies = false
 
     init(id: Int, name: String, identity: TableIdentity, isLocal: Bool, columns: [TrackedColumn], keyColumns: [String])
     {
@@ -114,6 +120,8 @@ struct TrackedColumn: Sendable {
     /// The number of the mapped table whose objects it refers to; its values travel as references then.
     var reference: Int?
     var defaultSQL: String?
+    /// How concurrent writes merge.
+    var policy = ColumnPolicy.lastWriterWins
 }
 
 struct TrackedForeignKey: Sendable {

@@ -93,8 +93,11 @@ final class TestDevice {
                     first: changeset.sequence, last: changeset.sequence, changes: changeset.operationCount,
                     checksum: checksum, bytes: [])
             }
-            replayed += incoming
-            for changeset in incoming { positions[changeset.device] = Int(changeset.sequence) }
+            for changeset in incoming
+            where outcome.refused[changeset.device]?.sequence.map({ changeset.sequence < $0 }) ?? true {
+                replayed.append(changeset)
+                positions[changeset.device] = Int(changeset.sequence)
+            }
             return outcome
         } catch {
             log = logBefore
