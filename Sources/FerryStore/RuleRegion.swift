@@ -212,6 +212,13 @@ final class RuleRegion {
                 try add(RowToken(table: target.table, id: shown))
             }
         }
+        // What its columns refer to through another table's foreign keys may be joined too.
+        for column in object.table.columns {
+            guard let parent = column.reference, case .reference(let id)? = object.values[column.id],
+                try access.objects(of: parent).place(of: id)?.shown == .joined
+            else { continue }
+            try add(RowToken(table: parent, id: id))
+        }
         // Exceptional objects that wait for, or claim, what this one offers or used to offer, and deleted ones that
         // offer the values that it refers to.
         let tokens =
