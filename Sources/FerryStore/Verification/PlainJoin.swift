@@ -171,13 +171,7 @@ struct PlainJoin {
         let subject = world.subjects[object]
         let table = world.table(of: object)
         if isCleared(object, column) { return .null }
-        guard let given = subject.values[column] else { return nil }
-        var own = given
-        if case .reference(let id) = given, let parent = table.columns[column].reference,
-            let target = world.places[parent][id], isVisible[target]
-        {
-            own = .reference(world.subjects[representatives[target]].id)
-        }
+        guard let own = represented(object, column) else { return nil }
         let here = Place(object: object, column: column)
         if path.contains(here) { return own }
         var value = own
@@ -217,6 +211,50 @@ struct PlainJoin {
     }
 
     // MARK: What does not fit
+
+    /// Objects that references without a visible target mean, once what they are made of is resolved: by list of
+    /// targets.
+    func resolvedTargets(of candidates: [Bool]) -> [(list: Int, target: Int)] {
+        if members.isEmpty { return [] }
+        var found: [(list: Int, target: Int)] = []
+        var offered: [[Int]: [[FieldValue]: Int]] = [:]
+        var seen: Set<Int> = []
+        for object in candidates.indices where candidates[object] {
+            for link in world.subjects[object].links where seen.insert(link.targets).inserted {
+                let key = world.table(of: object).foreignKeys[link.key]
+                if key.isMapped || world.targets[link.targets].contains(where: { isVisible[$0] }) { continue }
+                let place = [key.parent] + key.parentColumns
+                if offered[place] == nil { offered[place] = tuples(key.parent, key.parentColumns) }
+                let collations = key.parentColumns.map { world.schema.tables[key.parent].columns[$0].collation }
+                let tuple = zip(key.columns, collations).map { column, collation in
+                    plainForm(represented(object, column) ?? .null, collation)
+                }
+                if let target = offered[place]?[tuple] { found.append((link.targets, target)) }
+            }
+        }
+        return found
+    }
+
+    /// The tuples that the visible objects of a table have in some columns once they are resolved.
+    private func tuples(_ table: Int, _ columns: [Int]) -> [[FieldValue]: Int] {
+        let collations = columns.map { world.schema.tables[table].columns[$0].collation }
+        var tuples: [[FieldValue]: Int] = [:]
+        for object in representatives.indices where isVisible[object] && world.subjects[object].table == table {
+            let tuple = zip(columns, collations).map { plainForm(resolved(object, $0) ?? .null, $1) }
+            if !tuple.contains(.null) { tuples[tuple] = object }
+        }
+        return tuples
+    }
+
+    /// An object's own value, with the representative in place of a reference to a visible object.
+    private func represented(_ object: Int, _ column: Int) -> FieldValue? {
+        let given = world.subjects[object].values[column]
+        guard case .reference(let id)? = given,
+            let parent = world.table(of: object).columns[column].reference,
+            let target = world.places[parent][id], isVisible[target]
+        else { return given }
+        return .reference(world.subjects[representatives[target]].id)
+    }
 
     /// References whose values are not those that their target shows. One with a cleared column is no reference.
     func brokenReferences() -> [Int: Set<PlainWorld.Link>] {

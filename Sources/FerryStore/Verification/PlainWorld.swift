@@ -122,6 +122,12 @@ struct PlainWorld {
         }
     }
 
+    /// Adds an object to those that a list of targets means.
+    mutating func add(_ target: Int, to list: Int) {
+        targets[list].append(target)
+        lists[target].append(list)
+    }
+
     /// Rule 1: whoever is there brings back what it refers to through RESTRICT or NO ACTION. Where several dead objects
     /// may be meant, the oldest insertion is.
     private mutating func revive() {
