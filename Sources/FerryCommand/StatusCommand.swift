@@ -12,7 +12,8 @@ struct StatusCommand: DatabaseCommand {
             JSON: {"device": {"id", "name"}, "container": {"id", "name", "path", "reachable", "problem"}, \
             "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name", \
             "behind", "unacknowledged", "lastSeenMilliseconds", "problem"}], "unpublished", "hidden", \
-            "exceptions": [{"table", "kind", "reason", "count"}], "conflicts"}. "problem" and "lastSeenMilliseconds" \
+            "exceptions": [{"table", "kind", "reason", "count"}], "conflicts", \
+            "policies": [{"target", "policy", "applied"}]}. "problem" and "lastSeenMilliseconds" \
             are left out where there is nothing to say.
 
             Examples:

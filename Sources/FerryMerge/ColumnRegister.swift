@@ -12,6 +12,22 @@ public enum WrittenValue: Equatable, Sendable {
     case part(PolicyPart)
 }
 
+extension WrittenValue {
+    /// The value by itself, as nobody else's writes change it: for telling what was lost.
+    public var ownValue: FieldValue? {
+        guard case .part(let part) = self else {
+            if case .plain(let value) = self { return value }
+            return nil
+        }
+        switch part {
+        case .maximum(let part), .minimum(let part): return part.best.value
+        case .counter(let part): return CounterPart.shown(part, nil)
+        case .set(let part): return SetPart.shown(part, nil)
+        case .versions(let part): return part.versions.last?.value
+        }
+    }
+}
+
 /// A column's part under one kind of policy.
 public enum PolicyPart: Hashable, Sendable {
     case maximum(ExtremePart)

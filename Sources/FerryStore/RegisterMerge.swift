@@ -44,17 +44,31 @@ struct RegisterMerge {
         let known = state.registers.stamp(of: column)
         var register = state.policies[column] ?? ColumnRegister()
         if state.policies[column] == nil, let known, let present { register.plain = StampedValue(known, present) }
+        let before = register
         register.merge(written, at: stamp)
         state.registers.noteWrite(column, stamp)
         state.keep(register, column, policy)
         // Where the hook is missing, what is shown stays until it is there.
         guard let shown = register.shown(under: policy, hooks.function(for: policy)) ?? present else { return nil }
-        if policy.payloadKind == .versions {
-            try noteRivals(register.rivals(under: policy), at: stamp, shown, policy, column, state.object)
-        } else if policy == .lastWriterWins, isConcurrent, let known, let present {
+        let rivals = register.rivals(under: policy)
+        if rivals.count > 1 {
+            try noteRivals(rivals, at: stamp, shown, policy, column, state.object)
+        } else if isConcurrent, let known, let present, Self.canLose(written, policy, isEffective: register != before) {
             try noteLoss(written, at: stamp, shown, (present, known), column, state.object)
         }
         return shown == present ? nil : shown
+    }
+
+    /// Whether of two writes that did not know of each other one may be lost. Sums and sets lose only to a plain write,
+    /// of a device that did not know the policy or of a value that is no addition; max and min lose nothing.
+    private static func canLose(_ written: WrittenValue, _ policy: ColumnPolicy, isEffective: Bool) -> Bool {
+        switch policy {
+        case .max, .min: return false
+        case .lastWriterWins, .firstWriterWins, .hook: return true
+        case .counter, .set:
+            if case .plain = written { return true }
+            return !isEffective
+        }
     }
 
     /// Of writes beside each other only one is shown, or what a hook made of them; the others are kept as conflicts.
@@ -80,7 +94,7 @@ struct RegisterMerge {
             try conflicts.record(
                 .field, table: table.id, object: object, column: column, lost: (present.value, present.stamp),
                 kept: (shown, stamp))
-        } else if case .plain(let value) = written, value != shown {
+        } else if let value = written.ownValue, value != shown {
             try conflicts.record(
                 .field, table: table.id, object: object, column: column, lost: (value, stamp),
                 kept: (shown, present.stamp))

@@ -40,6 +40,8 @@ struct StoreMeta {
         case clock
         /// Counts the changes of policies that were taken up.
         case policies
+        /// The policies that the app declared last, as JSON.
+        case declaredPolicies
         /// What was selected at `init` or `join`, as JSON.
         case selection
         /// `PRAGMA schema_version` for which triggers and registry were last made.

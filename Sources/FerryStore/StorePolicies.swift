@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import Foundation
 
 /// A policy, and whether this process can apply it.
 public struct StoredPolicy: Hashable, Sendable {
@@ -71,6 +72,33 @@ extension Store {
                 try connection.execute("DELETE FROM ferry_policy WHERE target = ?", .text(target))
             }
             return removed
+        }
+    }
+
+    /// Sets policies that an app declares in its code, where its declaration is another than the last time.
+    /// - Throws: as `setPolicies`.
+    public func declarePolicies(_ settings: [PolicySetting]) throws {
+        let declared = Dictionary(settings.map { ($0.target.text, $0.word) }) { $1 }
+        let known = try read { connection in
+            try StoreMeta(connection: connection).string(.declaredPolicies).map {
+                try JSONDecoder().decode([String: String].self, from: Data($0.utf8))
+            }
+        }
+        if known == declared { return }
+        try setPolicies(settings.filter { known?[$0.target.text] != $0.word })
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let text = String(decoding: try encoder.encode(declared), as: UTF8.self)
+        try write { try StoreMeta(connection: $0).set(.declaredPolicies, text) }
+    }
+
+    /// The devices of which these changesets cannot be replayed, because they change a table under a policy that is not
+    /// known here.
+    public func refusedByPolicies(_ changesets: [Changeset]) throws -> [DeviceID: FerryError] {
+        try readAccess { access in
+            var gate = PolicyGate(changesets)
+            gate.withdraw(access.registry, hooks)
+            return gate.refused
         }
     }
 

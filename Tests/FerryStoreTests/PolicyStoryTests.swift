@@ -209,6 +209,33 @@ final class PolicyStoryTests: XCTestCase {
         try assertInStep([a, b], ["song.plays": .counter])
     }
 
+    func testWhatAWriterWithoutThePolicyOvertakesIsAConflict() throws {
+        for isReversed in [false, true] {
+            let (a, b) = (try device(1), try device(2, hoursAhead: 1))
+            try a.run("INSERT INTO song(id, title, plays, tags) VALUES (1, 'one', 10, '[]')")
+            try a.flush()
+            try b.receive(a)
+            try set(["song.plays": .counter, "song.tags": .set], on: a)
+            try a.run("UPDATE song SET plays = plays + 1, tags = '[\"a\"]'")
+            try a.flush()
+            // B has not heard of the policies.
+            try b.run("UPDATE song SET plays = plays + 2, tags = '[\"b\"]'")
+            try b.flush()
+            if isReversed {
+                try b.receive(a)
+                try a.receive(b)
+            } else {
+                try a.receive(b)
+                try b.receive(a)
+            }
+            for device in [a, b] {
+                XCTAssertEqual(try device.query("SELECT plays, tags FROM song"), [#"12|["b"]"#])
+                XCTAssertEqual(try device.query("SELECT kind FROM ferry_conflict"), ["field", "field"])
+            }
+            try assertInStep([a, b], ["song.plays": .counter, "song.tags": .set])
+        }
+    }
+
     func testADeviceThatJoinsWithRowsKeepsTheGreatest() throws {
         let a = try device(1)
         try set(Self.all, on: a)
