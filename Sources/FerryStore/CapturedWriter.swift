@@ -12,13 +12,13 @@ struct CapturedWriter {
     private let allColumns: [Int]
     private let registers: RegisterWriter
 
-    init(_ access: StoreAccess, _ table: TrackedTable) {
+    init(_ access: StoreAccess, _ table: TrackedTable) throws {
         self.access = access
         self.table = table
         changes = TableChangesBuilder(table)
         objects = access.objects(of: table.id)
         allColumns = table.columns.map(\.id)
-        registers = RegisterWriter(table: table, hooks: access.hooks)
+        registers = try RegisterWriter(access, table)
     }
 
     /// Writes one object.

@@ -14,8 +14,24 @@ struct EncodedPart {
 
 /// Takes what was captured of columns under a policy into their registers.
 struct RegisterWriter {
-    let table: TrackedTable
-    let hooks: MergeHooks
+    private let table: TrackedTable
+    private let hooks: MergeHooks
+    /// For columns under a counter that were added with a default: what rows show that nobody has written to. Everybody
+    /// counts from there.
+    private var defaults: FieldValues = [:]
+
+    init(_ access: StoreAccess, _ table: TrackedTable) throws {
+        self.table = table
+        hooks = access.hooks
+        guard table.hasColumnPolicies else { return }
+        for column in table.localColumns where column.policy == .counter {
+            guard let sql = column.defaultSQL else { continue }
+            defaults[column.id] = try access.connection.firstValue("SELECT \(sql)")
+        }
+    }
+
+    /// The time of a value that a row has by default.
+    private static let never = Stamp(time: .zero, device: DeviceID(high: 0, low: 0))
 
     /// - Parameter isMinted: whether the object is this flush's own, so that nobody else can have inserted it.
     /// - Returns: the parts that travel in place of values.
@@ -29,6 +45,9 @@ struct RegisterWriter {
             let known = state.policies[column]
             guard policy != .lastWriterWins || known != nil else { continue }
             var register = known ?? ColumnRegister()
+            if known == nil, operation.kind == .update, let value = defaults[column] {
+                register.plain = StampedValue(Self.never, value)
+            }
             // What was shown before is known from the register. Where there is none though the column was written,
             // nothing can be told but the value.
             let isLost = known == nil && state.registers.stamp(of: column) != nil

@@ -62,8 +62,8 @@ struct Registry: Sendable {
         for table in tables.values { table.finish() }
         for number in tables.keys.sorted() { try link(number, schema) }
         for number in tables.keys.sorted() { resolveReferences(number, depth: 0) }
-        for table in tables.values { table.finish() }
         try take(PolicyList(connection).applied())
+        for table in tables.values { table.finish() }
         appHasTriggers = schema.hasTriggers
     }
 

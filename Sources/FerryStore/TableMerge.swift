@@ -142,7 +142,10 @@ final class TableMerge {
         let values = part.changes.values(of: operation)
         for (place, (column, value)) in zip(part.shapes[operation.shape], values).enumerated() where column >= 0 {
             let payload = part.payloads.isEmpty ? nil : part.payloads[operation.shape][place]
-            if registers.concerns(column, payload, merge.state) {
+            // Asked first, because most tables have nothing of it.
+            if table.hasColumnPolicies || payload != nil || !merge.state.policies.isEmpty,
+                registers.concerns(column, payload, merge.state)
+            {
                 let written = try RegisterMerge.written(value, payload, at: stamp, part)
                 try mergeRegister(written, column, at: stamp, part, &merge)
                 continue

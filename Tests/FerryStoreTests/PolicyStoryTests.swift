@@ -236,6 +236,23 @@ final class PolicyStoryTests: XCTestCase {
         }
     }
 
+    func testAColumnThatIsAddedCountsFromItsDefault() throws {
+        let (a, b) = (try device(1), try device(2))
+        try a.run("INSERT INTO song(id, title) VALUES (1, 'one')")
+        try a.flush()
+        try b.receive(a)
+        for device in [a, b] { try device.run("ALTER TABLE song ADD COLUMN skips INTEGER NOT NULL DEFAULT 5") }
+        try a.flush()
+        try set(["song.skips": .counter], on: a)
+        try b.receive(a)
+        try a.run("UPDATE song SET skips = skips + 1")
+        try b.run("UPDATE song SET skips = skips + 2")
+        try a.flush()
+        try b.receive(a)
+        try a.receive(b)
+        for device in [a, b] { XCTAssertEqual(try device.query("SELECT skips FROM song"), ["8"]) }
+    }
+
     func testADeviceThatJoinsWithRowsKeepsTheGreatest() throws {
         let a = try device(1)
         try set(Self.all, on: a)
