@@ -498,6 +498,86 @@ final class PolicyStoryTests: XCTestCase {
         }
     }
 
+    /// Rows that are joined or hidden, references, and policies of tables and indexes that come and go.
+    func testRandomHistoriesOfRelatedRowsUnderPoliciesConverge() throws {
+        for seed in UInt64(1)...40 { try playRelatedHistory(seed) }
+    }
+
+    private static let related = TestSchema(
+        name: "related",
+        sql: """
+            CREATE TABLE label(id INTEGER PRIMARY KEY, name TEXT, plays INTEGER, rank INTEGER CHECK (rank < 15), tags TEXT);
+            CREATE UNIQUE INDEX label_name ON label(name);
+            CREATE TABLE album(
+                code TEXT PRIMARY KEY NOT NULL, label INTEGER REFERENCES label(id) ON DELETE SET NULL,
+                plays INTEGER, rank INTEGER UNIQUE) WITHOUT ROWID;
+            """)
+
+    private func playRelatedHistory(_ seed: UInt64) throws {
+        var chance = Chance(seed: seed &+ 1000)
+        var devices: [TestDevice] = []
+        for number in 1...3 { devices.append(try TestDevice(number, Self.related, hoursAhead: Int64(chance.below(2)))) }
+        let columns: [String: ColumnPolicy] = [
+            "label.plays": .counter, "label.rank": .max, "label.tags": .set, "album.plays": .counter,
+            "album.rank": .firstWriterWins,
+        ]
+        let others = [
+            PolicySetting(.table("album"), PolicyWord.deleteWins),
+            PolicySetting(.index("label_name"), PolicyWord.hideLoser),
+        ].filter { _ in chance.oneIn(2) }
+        let (moment, end) = (chance.below(15), 20 + chance.below(10))
+        for step in 0..<34 {
+            let device = chance.pick(devices)
+            device.clock.now += Int64(chance.below(3)) * 400
+            if step == moment {
+                try set(columns, on: device)
+                try device.store.setPolicies(others)
+            }
+            if step == end {
+                for other in devices { try device.receive(other) }
+                if chance.oneIn(2) { _ = try device.store.removePolicies([.table("album"), .index("label_name")]) }
+            }
+            if chance.oneIn(3) {
+                let other = chance.pick(devices)
+                if other.id != device.id { try device.pass(device.news(from: other, limit: 1 + chance.below(3))) }
+                continue
+            }
+            device.runTolerating([relatedStatement(&chance)], foreignKeys: true)
+            if chance.oneIn(2) { try device.flush() }
+        }
+        for device in devices { try device.flush() }
+        for _ in 0..<2 { for device in devices { for other in devices { try device.receive(other) } } }
+        let fresh = try TestDevice(9, Self.related)
+        for other in devices.reversed() { try fresh.receive(other) }
+        devices.append(fresh)
+        let present = try devices[0].store.policies()
+        let policies = PlainPolicies(
+            deleteWins: present.contains { $0.word == PolicyWord.deleteWins } ? ["album"] : [],
+            hideLoser: present.contains { $0.word == PolicyWord.hideLoser } ? ["label_name"] : [])
+        let oracle = try Oracle(Self.related, policies: policies, columns: columns)
+        for device in devices {
+            XCTAssertEqual(try device.store.policies(), present, "seed \(seed)")
+            XCTAssertEqual(try oracle.complaints(about: device), [], "seed \(seed), device \(device.id.low)")
+        }
+    }
+
+    private func relatedStatement(_ chance: inout Chance) -> String {
+        let number = chance.below(18)
+        let id = 1 + chance.below(3)
+        let (name, code) = ("n\(chance.below(3))", "c\(chance.below(3))")
+        switch chance.below(10) {
+        case 0, 1: return "INSERT OR IGNORE INTO label(name, plays, rank) VALUES ('\(name)', \(number), \(number))"
+        case 2: return "UPDATE label SET plays = plays + \(number - 4) WHERE id = \(id)"
+        case 3: return "UPDATE OR IGNORE label SET rank = \(number), name = '\(name)' WHERE id = \(id)"
+        case 4: return "UPDATE label SET tags = '[\"\(name)\",\(number)]' WHERE id = \(id)"
+        case 5: return "INSERT OR REPLACE INTO album VALUES ('\(code)', (SELECT min(id) FROM label), 1, \(number))"
+        case 6: return "UPDATE OR IGNORE album SET rank = \(number), plays = plays + 1 WHERE code = '\(code)'"
+        case 7: return "UPDATE album SET label = (SELECT max(id) FROM label) WHERE code = '\(code)'"
+        case 8: return "DELETE FROM album WHERE code = '\(code)'"
+        default: return "DELETE FROM label WHERE id = \(id)"
+        }
+    }
+
     private func rows(of device: TestDevice) throws -> [String] {
         try device.query("SELECT id, title, plays, rank, low, owner, note FROM song ORDER BY id")
             + device.query("SELECT code, plays, rank FROM pick ORDER BY code")
