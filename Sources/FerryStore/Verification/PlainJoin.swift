@@ -8,6 +8,7 @@ struct PlainJoin {
     private let world: PlainWorld
     private let scratch: PlainScratch
     private let policies: PlainPolicies
+    private let marks: PlainWorld.Marks
     private let isVisible: [Bool]
     /// References to what is not there, by object; they are cleared.
     private let missing: [Int: Set<PlainWorld.Link>]
@@ -19,12 +20,13 @@ struct PlainJoin {
     private var sources: [Int: [Int?]] = [:]
 
     init(
-        _ world: PlainWorld, _ scratch: PlainScratch, _ policies: PlainPolicies, isVisible: [Bool],
-        missing: [Int: Set<PlainWorld.Link>]
+        _ world: PlainWorld, _ scratch: PlainScratch, _ policies: PlainPolicies, _ marks: PlainWorld.Marks,
+        isVisible: [Bool], missing: [Int: Set<PlainWorld.Link>]
     ) throws {
         self.world = world
         self.scratch = scratch
         self.policies = policies
+        self.marks = marks
         self.isVisible = isVisible
         self.missing = missing
         representatives = Array(world.subjects.indices)
@@ -166,11 +168,13 @@ struct PlainJoin {
     private func resolved(_ object: Int, _ column: Int) -> FieldValue? { resolved(object, column, path: []) }
 
     /// An object's value of a column, once it is known who represents what it refers to.
-    /// - Parameter path: where the question comes from; where it comes round, the object's own value is the answer.
-    private func resolved(_ object: Int, _ column: Int, path: [Place]) -> FieldValue? {
+    /// - Parameters:
+    ///   - path: where the question comes from; where it comes round, the object's own value is the answer.
+    ///   - clears: whether missing references are NULL.
+    private func resolved(_ object: Int, _ column: Int, path: [Place], clears: Bool = true) -> FieldValue? {
         let subject = world.subjects[object]
         let table = world.table(of: object)
-        if isCleared(object, column) { return .null }
+        if clears, isCleared(object, column) { return .null }
         guard let given = subject.values[column] else { return nil }
         var own = given
         if case .reference(let id) = given, let parent = table.columns[column].reference,
@@ -183,7 +187,7 @@ struct PlainJoin {
         var value = own
         for link in subject.links where !isMissing(object, link) {
             let key = table.foreignKeys[link.key]
-            guard let position = key.columns.firstIndex(of: column), let target = target(link) else { continue }
+            guard let position = key.columns.firstIndex(of: column), let target = target(object, link) else { continue }
             if key.isMapped {
                 value = .reference(world.subjects[target].id)
                 continue
@@ -196,8 +200,10 @@ struct PlainJoin {
     }
 
     /// The row that a reference leads to: of several, the one with the oldest representative.
-    private func target(_ link: PlainWorld.Link) -> Int? {
-        world.targets[link.targets].filter { isVisible[$0] }.map { representatives[$0] }.min { world.isOlder($0, $1) }
+    private func target(_ object: Int, _ link: PlainWorld.Link) -> Int? {
+        world.possibleTargets(of: object, link, marks).filter { isVisible[$0] }.map { representatives[$0] }.min {
+            world.isOlder($0, $1)
+        }
     }
 
     private func isMissing(_ object: Int, _ link: PlainWorld.Link) -> Bool {
@@ -218,6 +224,47 @@ struct PlainJoin {
 
     // MARK: What does not fit
 
+    /// References that lead nowhere by their own values, and to an object by their resolved ones: what a person who
+    /// saw the joined row referred to.
+    /// - Parameter candidates: visible objects, and those that wait.
+    func foundTargets(_ candidates: [Bool]) -> [Int: [PlainWorld.Link: Set<Int>]] {
+        if members.isEmpty, marks.found.isEmpty { return [:] }
+        var offers: [Offer: Int] = [:]
+        for table in world.schema.tables {
+            for key in table.foreignKeys where !key.isMapped {
+                for object in representatives.indices
+                where isVisible[object] && world.subjects[object].table == key.parent {
+                    guard let offer = offer(key, key.parentColumns.map { resolved(object, $0) }) else { continue }
+                    if let other = offers[offer], world.isOlder(other, object) { continue }
+                    offers[offer] = object
+                }
+            }
+        }
+        var found: [Int: [PlainWorld.Link: Set<Int>]] = [:]
+        for object in representatives.indices where candidates[object] {
+            for link in world.subjects[object].links where target(object, link) == nil {
+                let key = world.table(of: object).foreignKeys[link.key]
+                if key.isMapped { continue }
+                let values = key.columns.map { resolved(object, $0, path: [], clears: false) }
+                guard let offer = offer(key, values), let target = offers[offer] else { continue }
+                found[object, default: [:]][link] = [target]
+            }
+        }
+        return found
+    }
+
+    private struct Offer: Hashable {
+        var table: Int
+        var columns: [Int]
+        var values: [FieldValue]
+    }
+
+    private func offer(_ key: PlainSchema.ForeignKey, _ values: [FieldValue?]) -> Offer? {
+        let parent = world.schema.tables[key.parent]
+        let forms = zip(values, key.parentColumns).map { plainForm($0 ?? .null, parent.columns[$1].collation) }
+        return forms.contains(.null) ? nil : Offer(table: key.parent, columns: key.parentColumns, values: forms)
+    }
+
     /// References whose values are not those that their target shows. One with a cleared column is no reference.
     func brokenReferences() -> [Int: Set<PlainWorld.Link>] {
         var broken: [Int: Set<PlainWorld.Link>] = [:]
@@ -225,7 +272,7 @@ struct PlainJoin {
             for link in world.subjects[object].links where !isMissing(object, link) {
                 let key = world.table(of: object).foreignKeys[link.key]
                 if key.columns.contains(where: { isCleared(object, $0) }) { continue }
-                guard let target = target(link) else { continue }
+                guard let target = target(object, link) else { continue }
                 let fits = zip(key.columns, key.parentColumns).allSatisfy { column, parentColumn in
                     let collation = world.schema.tables[key.parent].columns[parentColumn].collation
                     let own = plainForm(resolved(object, column) ?? .null, collation)

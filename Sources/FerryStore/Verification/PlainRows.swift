@@ -51,17 +51,22 @@ final class PlainRows {
         }
     }
 
-    /// Rules 2 and 3. What breaks or loses once stays broken or lost, so this ends.
+    /// Rules 2 and 3. What is found, broken or lost once stays so: this ends.
     private func settle(_ world: PlainWorld, _ candidates: [Bool]) throws -> (PlainJoin, lost: Set<Int>) {
-        var broken: [Int: Set<PlainWorld.Link>] = [:]
+        var marks = PlainWorld.Marks()
         var lost: Set<Int> = []
         var candidates = candidates
         while true {
-            let (isVisible, missing) = world.hide(candidates, broken: broken)
-            let join = try PlainJoin(world, scratch, policies, isVisible: isVisible, missing: missing)
-            let newlyBroken = join.brokenReferences()
-            if !newlyBroken.isEmpty {
-                broken.merge(newlyBroken) { $0.union($1) }
+            let (isVisible, missing) = world.hide(candidates, marks)
+            let join = try PlainJoin(world, scratch, policies, marks, isVisible: isVisible, missing: missing)
+            let found = join.foundTargets(candidates)
+            if !found.isEmpty {
+                marks.found.merge(found) { $0.merging($1) { $0.union($1) } }
+                continue
+            }
+            let broken = join.brokenReferences()
+            if !broken.isEmpty {
+                marks.broken.merge(broken) { $0.union($1) }
                 continue
             }
             let losers = try join.outranked()

@@ -141,11 +141,15 @@ struct PlainWorld {
     }
 
     /// Rule 2: who is visible, of the candidates, and which of their references are missing.
-    /// - Parameter broken: links by object that count as missing.
-    func hide(_ candidates: [Bool], broken: [Int: Set<Link>]) -> (isVisible: [Bool], missing: [Int: Set<Link>]) {
+    func hide(_ candidates: [Bool], _ marks: Marks) -> (isVisible: [Bool], missing: [Int: Set<Link>]) {
         var isVisible = candidates
         func isMissing(_ index: Int, _ link: Link) -> Bool {
-            broken[index]?.contains(link) ?? false || !targets[link.targets].contains { isVisible[$0] }
+            if marks.broken[index]?.contains(link) ?? false { return true }
+            return !possibleTargets(of: index, link, marks).contains { isVisible[$0] }
+        }
+        var followers: [Int: [Int]] = [:]
+        for (index, found) in marks.found {
+            for target in found.values.joined() { followers[target, default: []].append(index) }
         }
         var work = subjects.indices.filter { isVisible[$0] }
         while let index = work.popLast() {
@@ -155,6 +159,7 @@ struct PlainWorld {
             if !waits { continue }
             isVisible[index] = false
             for list in lists[index] { work += users[list] }
+            work += followers[index] ?? []
         }
         var missing: [Int: Set<Link>] = [:]
         for index in subjects.indices where isVisible[index] {
@@ -163,5 +168,18 @@ struct PlainWorld {
             }
         }
         return (isVisible, missing)
+    }
+
+    /// Whom a reference may mean: by its own values, and by what those turned out to mean.
+    func possibleTargets(of index: Int, _ link: Link, _ marks: Marks) -> [Int] {
+        targets[link.targets] + (marks.found[index]?[link] ?? [])
+    }
+
+    /// What rule 3 finds out about references, by object. It only grows.
+    struct Marks {
+        /// References that count as missing.
+        var broken: [Int: Set<Link>] = [:]
+        /// Targets that references have only by their resolved values.
+        var found: [Int: [Link: Set<Int>]] = [:]
     }
 }
