@@ -58,9 +58,12 @@ public struct RowClasses: Sendable {
     /// The visible object of the region that a reference leads to: what is, or offers, its token, or what it was found
     /// to mean once resolved.
     public func target(of object: Int, reference: Int, token: RowToken) -> Int? {
-        if let own = providers[token]?.first(where: { outcomes[$0].isVisible }) { return own }
+        if let own = visible(token) { return own }
         return links[object]?[reference]?.first { outcomes[$0].isVisible }
     }
+
+    /// The visible object of the region that is, or offers, a token; of several the oldest.
+    public func visible(_ token: RowToken) -> Int? { providers[token]?.first { outcomes[$0].isVisible } }
 
     mutating func add(_ link: RuleLink) {
         revision += 1

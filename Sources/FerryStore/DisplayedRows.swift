@@ -46,41 +46,58 @@ final class DisplayedRows {
     /// An object's own values, references resolved.
     private func resolvedWithoutClearing(_ index: Int) -> FieldValues {
         let object = objects[index]
-        var values = object.values
-        guard isResolving else { return values }
+        guard isResolving else { return object.values }
+        let own = represented(object)
+        var values = own
         for (place, reference) in object.references.enumerated() {
             guard let target = classes.target(of: index, reference: place, token: reference.token) else { continue }
-            let representative = classes.representative(of: target)
             let key = foreignKey(index, place)
             let parent = registry[key.parent]
             switch key.target {
             case .mapped:
-                values[key.columns[0]] = .reference(objects[representative].token.id)
+                values[key.columns[0]] = .reference(objects[classes.representative(of: target)].token.id)
             case .key(let order):
-                let shown = row(representative).values
+                let shown = row(classes.representative(of: target)).values
                 for (column, position) in zip(parent.keyColumnIDs, order) {
-                    show(shown[column], parent.columns[column], as: key.columns[position], &values)
+                    show(shown[column], parent.columns[column], as: key.columns[position], own, &values)
                 }
             case .unique(let columns):
-                let shown = row(representative).values
+                let shown = row(classes.representative(of: target)).values
                 for (position, column) in columns.enumerated() {
-                    show(shown[column], parent.columns[column], as: key.columns[position], &values)
+                    show(shown[column], parent.columns[column], as: key.columns[position], own, &values)
                 }
             }
         }
         return values
     }
 
+    /// An object's own values, with representatives in place of references to visible objects.
+    private func represented(_ object: RegionObject) -> FieldValues {
+        var values = object.values
+        for column in object.table.columns {
+            guard let parent = column.reference, case .reference(let id)? = values[column.id],
+                let target = classes.visible(RowToken(table: parent, id: id))
+            else { continue }
+            values[column.id] = .reference(objects[classes.representative(of: target)].token.id)
+        }
+        return values
+    }
+
     /// Takes over the value that a target shows, unless it is the same to SQLite.
-    private func show(_ value: FieldValue?, _ column: TrackedColumn, as own: Int, _ values: inout FieldValues) {
-        guard let value, value != values[own] else { return }
+    private func show(
+        _ value: FieldValue?, _ column: TrackedColumn, as place: Int, _ own: FieldValues, _ values: inout FieldValues
+    ) {
+        let shown = value ?? .null
         func token(_ value: FieldValue) -> ObjectID {
             var key = CanonicalKey(table: "")
             key.append(value, collation: column.collation)
             return key.id
         }
-        if let present = values[own], token(present) == token(value) { return }
-        values[own] = value
+        if let present = own[place], present == shown || token(present) == token(shown) {
+            values[place] = present
+        } else {
+            values[place] = shown
+        }
     }
 
     private func foreignKey(_ index: Int, _ place: Int) -> TrackedForeignKey {
@@ -139,7 +156,7 @@ final class DisplayedRows {
 
     /// What a reference means by its resolved values.
     func resolvedTarget(of index: Int, _ place: Int) -> RowToken? {
-        meaning.target(foreignKey(index, place), resolvedWithoutClearing(index))
+        meaning.target(foreignKey(index, place), represented(objects[index]))
     }
 
     /// References without a visible target by their own values that have one by their resolved values.

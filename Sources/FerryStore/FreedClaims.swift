@@ -28,25 +28,15 @@ struct FreedClaims {
             guard state.shown.hasRow, let row = try access.reader(of: table.id).read(state.key) else { continue }
             let values = try travelling.values(row, table)
             for claim in try claims.claims(table, values) {
-                for owner in try owners(of: claim.token) where owner != object.object {
-                    if let taken = try letGo(owner, of: claim, taker: object.object, &writer, &clock) {
+                for owner in try access.exceptionTokens.objects(concernedBy: claim.token)
+                where owner.table == table.id && owner.id != object.object {
+                    if let taken = try letGo(owner.id, of: claim, taker: object.object, &writer, &clock) {
                         freed.append(taken)
                     }
                 }
             }
         }
         return freed
-    }
-
-    private func owners(of token: RowToken) throws -> [ObjectID] {
-        var found: [ObjectID] = []
-        try access.connection.forEachRow(
-            "SELECT object FROM ferry_exception_token WHERE token_table = ?1 AND token = ?2 AND \"table\" = ?1",
-            [.integer(Int64(token.table)), .blob(token.id.bytes[...])]
-        ) { row in
-            if let id: ObjectID = row.id(0) { found.append(id) }
-        }
-        return found
     }
 
     private func letGo(

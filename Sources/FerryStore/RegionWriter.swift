@@ -188,7 +188,7 @@ struct RegionWriter {
             state.shown = object.isJoined ? .joined : object.outcome == .gone ? .none : .hidden
         }
         try access.objects(of: object.table.id).save(state)
-        try ExceptionList(connection).record(
+        try ExceptionList(access).record(
             object, isExceptional: state.shown.isExceptional, tokens: exceptionTokens(object))
         if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }
     }
@@ -256,104 +256,4 @@ struct RegionWriter {
             if key != object.token.id { try access.joined.note(key, isShownBy: object.token, asAlias: true) }
         }
     }
-}
-
-/// Keeps the list of exceptional objects, why they are, and the tokens that concern them.
-struct ExceptionList {
-    let connection: SQLConnection
-
-    init(_ connection: SQLConnection) { self.connection = connection }
-
-    func record(_ object: RegionObject, isExceptional: Bool, tokens: Set<RowToken>) throws {
-        let table = FieldValue.integer(Int64(object.token.table))
-        let id = FieldValue.blob(object.token.id.bytes[...])
-        try connection.execute("DELETE FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
-        try connection.execute("DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", table, id)
-        if !isExceptional { return }
-        let (kind, reason) = describe(object)
-        try connection.execute(
-            "INSERT INTO ferry_exception VALUES (?, ?, ?, ?)", table, id, .integer(Int64(kind.rawValue)), .text(reason))
-        for token in tokens {
-            try connection.execute(
-                "INSERT INTO ferry_exception_token VALUES (?, ?, ?, ?)", .integer(Int64(token.table)),
-                .blob(token.id.bytes[...]), table, id)
-        }
-    }
-
-    private func describe(_ object: RegionObject) -> (ExceptionKind, String) {
-        switch object.outcome {
-        case .gone: return (.heldBack, "")
-        case .shown where object.isJoined:
-            let names = object.cause.map { self.names(of: $0, object.table) } ?? ""
-            return (.joined, "one row with an older one that has the same \(names)")
-        case .shown where object.members.count > 1:
-            return (.joining, "shows \(object.members.count) rows as one")
-        case .shown(let cleared, let isRevived):
-            if isRevived { return (.heldBack, "deleted, but other rows still refer to it") }
-            let names = cleared.flatMap { place in
-                object.table.foreignKeys[object.references[place].foreignKey].columns.map {
-                    object.table.columns[$0].name
-                }
-            }
-            if names.isEmpty { return (.resolvedKey, "its key refers to a row that is one with an older one") }
-            return (.clearedReference, "\(names.joined(separator: ", ")) refers to a row that is gone")
-        case .waits(let reference):
-            let key = object.table.foreignKeys[object.references[reference].foreignKey]
-            let names = key.columns.map { object.table.columns[$0].name }.joined(separator: ", ")
-            return (.waiting, "\(names) refers to a row that is not there")
-        case .outranked(let claim):
-            return (.outranked, "an older row has the same \(names(of: claim, object.table))")
-        case .refused:
-            return (.refused, object.refusal ?? "")
-        }
-    }
-
-    private func names(of claim: RuleClaim, _ table: TrackedTable) -> String {
-        guard let place = claim.index else { return "key" }
-        return table.uniqueIndexes[place].terms.map { $0.column.map { table.columns[$0].name } ?? $0.expression ?? "" }
-            .joined(separator: ", ")
-    }
-}
-
-/// Keeps the tokens that deleted objects would offer to foreign keys on other columns than the key: what refers to one
-/// of them by RESTRICT holds it back, and nothing but these tokens leads to it. A token that is out of date costs a look.
-struct DeadOffers {
-    let access: StoreAccess
-
-    init(_ access: StoreAccess) { self.access = access }
-
-    func note(_ state: ObjectState, _ table: TrackedTable) throws {
-        if table.incoming.isEmpty || state.registers.inserted == nil { return }
-        let offers = References(registry: access.registry).offers(of: table, state.kept.fields)
-        for token in offers {
-            try access.connection.execute(
-                "INSERT OR IGNORE INTO ferry_exception_token VALUES (?, ?, ?, ?)", .integer(Int64(token.table)),
-                .blob(token.id.bytes[...]), .integer(Int64(table.id)), .blob(state.object.bytes[...]))
-        }
-    }
-}
-
-/// Why an object is not shown simply as its state says (the column `kind` of `ferry_exception`).
-public enum ExceptionKind: Int, Sendable, Codable, CaseIterable {
-    /// Hidden until what it refers to is shown.
-    case waiting = 1
-    /// Hidden because an older row has the same UNIQUE value.
-    case outranked = 2
-    /// Hidden because the schema refuses the row.
-    case refused = 3
-    /// Shown although deleted: other rows hold it back.
-    case heldBack = 4
-    /// Shown with a reference cleared.
-    case clearedReference = 5
-    /// Without a row of its own: an older row with the same UNIQUE value, or the same key, shows it too.
-    case joined = 6
-    /// Shown by a row that shows others with the same UNIQUE value too.
-    case joining = 7
-    /// Shown under the key of the row that what its key refers to is one with.
-    case resolvedKey = 8
-
-    public var isHidden: Bool { self == .waiting || self == .outranked || self == .refused }
-
-    /// Whether a person may want to know of it: not what only follows from another one.
-    var isListed: Bool { self != .joining && self != .resolvedKey }
 }

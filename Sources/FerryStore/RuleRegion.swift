@@ -212,33 +212,29 @@ final class RuleRegion {
                 try add(RowToken(table: target.table, id: shown))
             }
         }
+        // What its columns refer to through another table's foreign keys may be joined too.
+        for column in object.table.columns {
+            guard let parent = column.reference, case .reference(let id)? = object.values[column.id],
+                try access.objects(of: parent).place(of: id)?.shown == .joined
+            else { continue }
+            try add(RowToken(table: parent, id: id))
+        }
         // Exceptional objects that wait for, or claim, what this one offers or used to offer, and deleted ones that
         // offer the values that it refers to.
         let tokens =
             [object.token] + object.offers + object.claims.map(\.token) + object.formerTokens
             + object.references.map(\.token).filter { searches[$0] != nil }
         for token in tokens {
-            for member in try exceptions(about: token) { try add(member) }
+            for member in try access.exceptionTokens.objects(concernedBy: token) { try add(member) }
         }
         if !object.isShown, object.row != nil || formerKeys[object.token] != nil {
             try addDependents(object)
         }
     }
 
-    private func exceptions(about token: RowToken) throws -> [RowToken] {
-        var found: [RowToken] = []
-        try connection.forEachRow(
-            "SELECT \"table\", object FROM ferry_exception_token WHERE token_table = ? AND token = ?",
-            [.integer(Int64(token.table)), .blob(token.id.bytes[...])]
-        ) { row in
-            if let id: ObjectID = row.id(1) { found.append(RowToken(table: row.int(0), id: id)) }
-        }
-        return found
-    }
-
     /// Whoever shows or waits with what an object claims.
     private func addRivals(_ object: RegionObject, _ claim: RuleClaim, _ values: FieldValues) throws {
-        for member in try exceptions(about: claim.token) { try add(member) }
+        for member in try access.exceptionTokens.objects(concernedBy: claim.token) { try add(member) }
         guard let place = claim.index else {
             try add(claim.token)
             return

@@ -8,7 +8,6 @@ struct PlainJoin {
     private let world: PlainWorld
     private let scratch: PlainScratch
     private let policies: PlainPolicies
-    private let marks: PlainWorld.Marks
     private let isVisible: [Bool]
     /// References to what is not there, by object; they are cleared.
     private let missing: [Int: Set<PlainWorld.Link>]
@@ -20,13 +19,12 @@ struct PlainJoin {
     private var sources: [Int: [Int?]] = [:]
 
     init(
-        _ world: PlainWorld, _ scratch: PlainScratch, _ policies: PlainPolicies, _ marks: PlainWorld.Marks,
-        isVisible: [Bool], missing: [Int: Set<PlainWorld.Link>]
+        _ world: PlainWorld, _ scratch: PlainScratch, _ policies: PlainPolicies, isVisible: [Bool],
+        missing: [Int: Set<PlainWorld.Link>]
     ) throws {
         self.world = world
         self.scratch = scratch
         self.policies = policies
-        self.marks = marks
         self.isVisible = isVisible
         self.missing = missing
         representatives = Array(world.subjects.indices)
@@ -168,26 +166,18 @@ struct PlainJoin {
     private func resolved(_ object: Int, _ column: Int) -> FieldValue? { resolved(object, column, path: []) }
 
     /// An object's value of a column, once it is known who represents what it refers to.
-    /// - Parameters:
-    ///   - path: where the question comes from; where it comes round, the object's own value is the answer.
-    ///   - clears: whether missing references are NULL.
-    private func resolved(_ object: Int, _ column: Int, path: [Place], clears: Bool = true) -> FieldValue? {
+    /// - Parameter path: where the question comes from; where it comes round, the object's own value is the answer.
+    private func resolved(_ object: Int, _ column: Int, path: [Place]) -> FieldValue? {
         let subject = world.subjects[object]
         let table = world.table(of: object)
-        if clears, isCleared(object, column) { return .null }
-        guard let given = subject.values[column] else { return nil }
-        var own = given
-        if case .reference(let id) = given, let parent = table.columns[column].reference,
-            let target = world.places[parent][id], isVisible[target]
-        {
-            own = .reference(world.subjects[representatives[target]].id)
-        }
+        if isCleared(object, column) { return .null }
+        guard let own = represented(object, column) else { return nil }
         let here = Place(object: object, column: column)
         if path.contains(here) { return own }
         var value = own
         for link in subject.links where !isMissing(object, link) {
             let key = table.foreignKeys[link.key]
-            guard let position = key.columns.firstIndex(of: column), let target = target(object, link) else { continue }
+            guard let position = key.columns.firstIndex(of: column), let target = target(link) else { continue }
             if key.isMapped {
                 value = .reference(world.subjects[target].id)
                 continue
@@ -200,10 +190,8 @@ struct PlainJoin {
     }
 
     /// The row that a reference leads to: of several, the one with the oldest representative.
-    private func target(_ object: Int, _ link: PlainWorld.Link) -> Int? {
-        world.possibleTargets(of: object, link, marks).filter { isVisible[$0] }.map { representatives[$0] }.min {
-            world.isOlder($0, $1)
-        }
+    private func target(_ link: PlainWorld.Link) -> Int? {
+        world.targets[link.targets].filter { isVisible[$0] }.map { representatives[$0] }.min { world.isOlder($0, $1) }
     }
 
     private func isMissing(_ object: Int, _ link: PlainWorld.Link) -> Bool {
@@ -224,45 +212,48 @@ struct PlainJoin {
 
     // MARK: What does not fit
 
-    /// References that lead nowhere by their own values, and to an object by their resolved ones: what a person who
-    /// saw the joined row referred to.
-    /// - Parameter candidates: visible objects, and those that wait.
-    func foundTargets(_ candidates: [Bool]) -> [Int: [PlainWorld.Link: Set<Int>]] {
-        if members.isEmpty, marks.found.isEmpty { return [:] }
-        var offers: [Offer: Int] = [:]
-        for table in world.schema.tables {
-            for key in table.foreignKeys where !key.isMapped {
-                for object in representatives.indices
-                where isVisible[object] && world.subjects[object].table == key.parent {
-                    guard let offer = offer(key, key.parentColumns.map { resolved(object, $0) }) else { continue }
-                    if let other = offers[offer], world.isOlder(other, object) { continue }
-                    offers[offer] = object
-                }
-            }
-        }
-        var found: [Int: [PlainWorld.Link: Set<Int>]] = [:]
-        for object in representatives.indices where candidates[object] {
-            for link in world.subjects[object].links where target(object, link) == nil {
+    /// Objects that references without a visible target mean, once what they are made of is resolved: by list of
+    /// targets.
+    func resolvedTargets(of candidates: [Bool]) -> [(list: Int, target: Int)] {
+        if members.isEmpty { return [] }
+        var found: [(list: Int, target: Int)] = []
+        var offered: [[Int]: [[FieldValue]: Int]] = [:]
+        var seen: Set<Int> = []
+        for object in candidates.indices where candidates[object] {
+            for link in world.subjects[object].links where seen.insert(link.targets).inserted {
                 let key = world.table(of: object).foreignKeys[link.key]
-                if key.isMapped { continue }
-                let values = key.columns.map { resolved(object, $0, path: [], clears: false) }
-                guard let offer = offer(key, values), let target = offers[offer] else { continue }
-                found[object, default: [:]][link] = [target]
+                if key.isMapped || world.targets[link.targets].contains(where: { isVisible[$0] }) { continue }
+                let place = [key.parent] + key.parentColumns
+                if offered[place] == nil { offered[place] = tuples(key.parent, key.parentColumns) }
+                let collations = key.parentColumns.map { world.schema.tables[key.parent].columns[$0].collation }
+                let tuple = zip(key.columns, collations).map { column, collation in
+                    plainForm(represented(object, column) ?? .null, collation)
+                }
+                if let target = offered[place]?[tuple] { found.append((link.targets, target)) }
             }
         }
         return found
     }
 
-    private struct Offer: Hashable {
-        var table: Int
-        var columns: [Int]
-        var values: [FieldValue]
+    /// The tuples that the visible objects of a table have in some columns once they are resolved.
+    private func tuples(_ table: Int, _ columns: [Int]) -> [[FieldValue]: Int] {
+        let collations = columns.map { world.schema.tables[table].columns[$0].collation }
+        var tuples: [[FieldValue]: Int] = [:]
+        for object in representatives.indices where isVisible[object] && world.subjects[object].table == table {
+            let tuple = zip(columns, collations).map { plainForm(resolved(object, $0) ?? .null, $1) }
+            if !tuple.contains(.null) { tuples[tuple] = object }
+        }
+        return tuples
     }
 
-    private func offer(_ key: PlainSchema.ForeignKey, _ values: [FieldValue?]) -> Offer? {
-        let parent = world.schema.tables[key.parent]
-        let forms = zip(values, key.parentColumns).map { plainForm($0 ?? .null, parent.columns[$1].collation) }
-        return forms.contains(.null) ? nil : Offer(table: key.parent, columns: key.parentColumns, values: forms)
+    /// An object's own value, with the representative in place of a reference to a visible object.
+    private func represented(_ object: Int, _ column: Int) -> FieldValue? {
+        let given = world.subjects[object].values[column]
+        guard case .reference(let id)? = given,
+            let parent = world.table(of: object).columns[column].reference,
+            let target = world.places[parent][id], isVisible[target]
+        else { return given }
+        return .reference(world.subjects[representatives[target]].id)
     }
 
     /// References whose values are not those that their target shows. One with a cleared column is no reference.
@@ -272,7 +263,7 @@ struct PlainJoin {
             for link in world.subjects[object].links where !isMissing(object, link) {
                 let key = world.table(of: object).foreignKeys[link.key]
                 if key.columns.contains(where: { isCleared(object, $0) }) { continue }
-                guard let target = target(object, link) else { continue }
+                guard let target = target(link) else { continue }
                 let fits = zip(key.columns, key.parentColumns).allSatisfy { column, parentColumn in
                     let collation = world.schema.tables[key.parent].columns[parentColumn].collation
                     let own = plainForm(resolved(object, column) ?? .null, collation)

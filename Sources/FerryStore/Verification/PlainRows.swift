@@ -21,12 +21,12 @@ final class PlainRows {
 
     /// What becomes of each object, in the order of `objects`, which are all objects of all tables of the schema.
     func outcomes(of objects: [PlainObject]) throws -> [PlainOutcome] {
-        let world = PlainWorld(objects, schema, policies)
+        let plainWorld = PlainWorld(objects, schema, policies)
         var refused: [Int: String] = [:]
         while true {
-            var candidates = world.isPresent
+            var candidates = plainWorld.isPresent
             for object in refused.keys { candidates[object] = false }
-            let (join, lost) = try settle(world, candidates)
+            let (world, join, lost) = try settle(plainWorld, candidates)
             var shown: [Int: PlainRow] = [:]
             var isAccepted = true
             let displays = Displays(world, join)
@@ -51,26 +51,30 @@ final class PlainRows {
         }
     }
 
-    /// Rules 2 and 3. What is found, broken or lost once stays so: this ends.
-    private func settle(_ world: PlainWorld, _ candidates: [Bool]) throws -> (PlainJoin, lost: Set<Int>) {
-        var marks = PlainWorld.Marks()
+    /// Rules 2 and 3. What breaks or loses once stays broken or lost, and what a reference was found to mean once it
+    /// is resolved stays its target, so this ends.
+    private func settle(
+        _ world: PlainWorld, _ candidates: [Bool]
+    ) throws -> (world: PlainWorld, PlainJoin, lost: Set<Int>) {
+        var world = world
+        var broken: [Int: Set<PlainWorld.Link>] = [:]
         var lost: Set<Int> = []
         var candidates = candidates
         while true {
-            let (isVisible, missing) = world.hide(candidates, marks)
-            let join = try PlainJoin(world, scratch, policies, marks, isVisible: isVisible, missing: missing)
-            let found = join.foundTargets(candidates)
+            let (isVisible, missing) = world.hide(candidates, broken: broken)
+            let join = try PlainJoin(world, scratch, policies, isVisible: isVisible, missing: missing)
+            let found = join.resolvedTargets(of: candidates)
             if !found.isEmpty {
-                marks.found.merge(found) { $0.merging($1) { $0.union($1) } }
+                for (list, target) in found { world.add(target, to: list) }
                 continue
             }
-            let broken = join.brokenReferences()
-            if !broken.isEmpty {
-                marks.broken.merge(broken) { $0.union($1) }
+            let newlyBroken = join.brokenReferences()
+            if !newlyBroken.isEmpty {
+                broken.merge(newlyBroken) { $0.union($1) }
                 continue
             }
             let losers = try join.outranked()
-            if losers.isEmpty { return (join, lost) }
+            if losers.isEmpty { return (world, join, lost) }
             for loser in losers.flatMap({ join.members[$0] ?? [$0] }) {
                 lost.insert(loser)
                 candidates[loser] = false

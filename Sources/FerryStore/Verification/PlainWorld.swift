@@ -122,6 +122,12 @@ struct PlainWorld {
         }
     }
 
+    /// Adds an object to those that a list of targets means.
+    mutating func add(_ target: Int, to list: Int) {
+        targets[list].append(target)
+        lists[target].append(list)
+    }
+
     /// Rule 1: whoever is there brings back what it refers to through RESTRICT or NO ACTION. Where several dead objects
     /// may be meant, the oldest insertion is.
     private mutating func revive() {
@@ -141,15 +147,11 @@ struct PlainWorld {
     }
 
     /// Rule 2: who is visible, of the candidates, and which of their references are missing.
-    func hide(_ candidates: [Bool], _ marks: Marks) -> (isVisible: [Bool], missing: [Int: Set<Link>]) {
+    /// - Parameter broken: links by object that count as missing.
+    func hide(_ candidates: [Bool], broken: [Int: Set<Link>]) -> (isVisible: [Bool], missing: [Int: Set<Link>]) {
         var isVisible = candidates
         func isMissing(_ index: Int, _ link: Link) -> Bool {
-            if marks.broken[index]?.contains(link) ?? false { return true }
-            return !possibleTargets(of: index, link, marks).contains { isVisible[$0] }
-        }
-        var followers: [Int: [Int]] = [:]
-        for (index, found) in marks.found {
-            for target in found.values.joined() { followers[target, default: []].append(index) }
+            broken[index]?.contains(link) ?? false || !targets[link.targets].contains { isVisible[$0] }
         }
         var work = subjects.indices.filter { isVisible[$0] }
         while let index = work.popLast() {
@@ -159,7 +161,6 @@ struct PlainWorld {
             if !waits { continue }
             isVisible[index] = false
             for list in lists[index] { work += users[list] }
-            work += followers[index] ?? []
         }
         var missing: [Int: Set<Link>] = [:]
         for index in subjects.indices where isVisible[index] {
@@ -168,18 +169,5 @@ struct PlainWorld {
             }
         }
         return (isVisible, missing)
-    }
-
-    /// Whom a reference may mean: by its own values, and by what those turned out to mean.
-    func possibleTargets(of index: Int, _ link: Link, _ marks: Marks) -> [Int] {
-        targets[link.targets] + (marks.found[index]?[link] ?? [])
-    }
-
-    /// What rule 3 finds out about references, by object. It only grows.
-    struct Marks {
-        /// References that count as missing.
-        var broken: [Int: Set<Link>] = [:]
-        /// Targets that references have only by their resolved values.
-        var found: [Int: [Link: Set<Int>]] = [:]
     }
 }
