@@ -118,7 +118,9 @@ struct RandomHistory {
     }
 
     private func check(_ device: TestDevice) throws {
-        let complaints = try oracle.complaints(about: device)
+        var complaints = try oracle.complaints(about: device)
+        let report = try device.store.verify(deep: true)
+        complaints += report.differences.map { "verify: \($0.table) \($0.key) \($0.kind): \($0.problem)" }
         if !complaints.isEmpty { throw failure(device, complaints.prefix(12).joined(separator: "\n")) }
     }
 
