@@ -14,7 +14,7 @@ struct VerifyCommand: DatabaseCommand {
             JSON: {"integrity": [text], "foreignKeys": [{"table", "rowID", "parent"}], "deep", "tables": [{"name", \
             "objects", "rows"}], "differences": [{"table", "key", "kind", "column", "problem"}], "differenceCount", \
             "seconds"}, and "error" where something is wrong. "kind" is missingRow, needlessRow, unknownRow, value, \
-            lostValue or mark.
+            lostValue, check, digest or mark.
 
             Examples:
               ferry verify music.sqlite

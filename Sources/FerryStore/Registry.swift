@@ -8,6 +8,8 @@ struct Registry: Sendable {
     var leftOut: [LeftOutTable] = []
     /// Tables that this database has got columns of since the last access, or has got at all.
     var adopted: [Int] = []
+    /// Tables of which columns are gone, or that were made again, since the last access.
+    var reshaped: [Int] = []
     /// Whether the app has triggers of its own.
     var appHasTriggers = false
 
@@ -183,6 +185,7 @@ struct Registry: Sendable {
                 id: Int(connection.lastInsertedKey), name: name, identity: identity, isLocal: false, columns: [],
                 keyColumns: keyColumns)
             for statement in StoreTables.createObjectTable(table) { try connection.executeScript(statement) }
+            _ = try StateDigests.enter(table, connection)
         }
         let number = FieldValue.integer(
             Int64(try connection.count("SELECT number FROM ferry_table WHERE name = ?", .text(name))))

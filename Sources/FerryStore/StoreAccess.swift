@@ -9,6 +9,7 @@ final class StoreAccess {
     let meta: StoreMeta
     let joined: JoinedObjects
     let exceptionTokens: ExceptionTokens
+    let digests = StateDigests()
     /// This device.
     let device: DeviceID
     let clock: any WallClock
@@ -41,7 +42,7 @@ final class StoreAccess {
     /// The states of a table's objects.
     func objects(of table: Int) -> ObjectTable {
         if let known = objectTables[table] { return known }
-        let made = ObjectTable(registry[table], connection, devices)
+        let made = ObjectTable(registry[table], connection, devices, digests)
         objectTables[table] = made
         return made
     }
@@ -60,6 +61,19 @@ final class StoreAccess {
         let made = RowWriter(registry[table], self)
         writers[table] = made
         return made
+    }
+
+    /// Runs `body` inside a savepoint. Where it throws, the savepoint is rolled back, and what this access holds in memory
+    /// of it with it.
+    func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+        let (intents, changes) = (intents, digests.changes)
+        do {
+            return try connection.savepoint(body)
+        } catch {
+            self.intents = intents
+            digests.changes = changes
+            throw error
+        }
     }
 
     /// Reads the clock as the store has it.

@@ -87,6 +87,27 @@ final class VerifyTests: XCTestCase {
         XCTAssertEqual(try differences(device), ["song 7: value"])
     }
 
+    func testAValueThatWasChangedUnnoticedIsNamed() throws {
+        let device = try device()
+        try damage(device, "UPDATE song SET title = 'Other' WHERE id = 2; UPDATE artist SET born = 5 WHERE id = 2")
+        XCTAssertEqual(try differences(device), ["artist 2: check", "song 2: check"])
+    }
+
+    func testAKeptValueThatWasChangedUnnoticedIsNamed() throws {
+        let device = try device()
+        try damage(
+            device,
+            "UPDATE ferry_object_1 SET kept = CAST(replace(CAST(kept AS TEXT), 'Joe', 'Jim') AS BLOB) WHERE shown = 4")
+        let found = try differences(device)
+        XCTAssertTrue(found.contains { $0.hasSuffix(": check") }, "\(found)")
+    }
+
+    func testADigestThatIsNotThatOfItsObjectsIsNamed() throws {
+        let device = try device()
+        try damage(device, "UPDATE ferry_digest SET count = count + 1 WHERE \"table\" = 2")
+        XCTAssertEqual(try device.store.verify(deep: true).differences.map(\.table), ["song"])
+    }
+
     func testARowOfADeletedObjectIsNamed() throws {
         let device = try device()
         try device.run("DELETE FROM tag WHERE name = 'Jazz'")

@@ -1,4 +1,5 @@
 import FerryCore
+import FerryMerge
 
 /// Holds the rows and marks of a store against what `PlainRows` makes of its state.
 struct RowComparison {
@@ -10,6 +11,8 @@ struct RowComparison {
     private let listed: [Int: [ObjectID: ExceptionKind]]
     /// Whom the store lists as shown by another object's row, by table.
     private let listedJoined: [Int: [ObjectID: ObjectID]]
+    /// The sum of checks and the number of objects that the store keeps for each table.
+    private let digests: [Int: (sum: UInt64, count: Int)]
 
     /// - Parameter outcomes: of all objects in the order of the stored tables.
     init(_ access: StoreAccess, _ stored: StoredState, _ outcomes: [PlainOutcome]) throws {
@@ -29,6 +32,11 @@ struct RowComparison {
             if let id: ObjectID = row.id(1) { joined[row.int(0), default: [:]][id] = row.id(2) }
         }
         listedJoined = joined
+        var digests: [Int: (sum: UInt64, count: Int)] = [:]
+        try access.connection.forEachRow("SELECT \"table\", sum, count FROM ferry_digest") { row in
+            digests[row.int(0)] = (UInt64(bitPattern: row.integer(1)), row.int(2))
+        }
+        self.digests = digests
     }
 
     func compare(_ report: inout VerificationReport) {
@@ -36,10 +44,12 @@ struct RowComparison {
         for table in stored.tables {
             report.tables.append(
                 .init(name: table.table.name, objects: table.objects.count, rows: table.rowCount))
+            let checks = TableChecks(table.table)
             for object in table.objects {
-                compare(object, outcomes[place], table.table, &report)
+                compare(object, outcomes[place], table.table, checks, &report)
                 place += 1
             }
+            compareDigest(table, &report)
             for key in table.unknownRows {
                 report.add(
                     .init(
@@ -50,7 +60,7 @@ struct RowComparison {
     }
 
     private func compare(
-        _ object: StoredState.Object, _ outcome: PlainOutcome, _ table: TrackedTable,
+        _ object: StoredState.Object, _ outcome: PlainOutcome, _ table: TrackedTable, _ checks: TableChecks,
         _ report: inout VerificationReport
     ) {
         let key = object.key.isEmpty ? object.plain.id.description : Self.text(object.key)
@@ -61,6 +71,9 @@ struct RowComparison {
         if object.shown.hasRow, object.row == nil { return note(.missingRow, nil, "has lost its row") }
         for (name, field) in object.plain.fields.sorted(by: { $0.key < $1.key }) where field.value == nil {
             note(.lostValue, name, "has lost the value of \(name)")
+        }
+        if checks.check(of: object.plain, table) != object.check {
+            note(.check, nil, "is not what it was when Ferry last wrote it: it was changed unnoticed")
         }
         guard case .shown(let row) = outcome else {
             if object.row != nil { note(.needlessRow, nil, "has a row, although \(Self.words(outcome))") }
@@ -76,6 +89,15 @@ struct RowComparison {
             note(.value, column.name, "shows another \(column.name) than the state says")
         }
         compareMarks(object, outcome, table, note)
+    }
+
+    private func compareDigest(_ table: StoredState.Table, _ report: inout VerificationReport) {
+        let sum = table.objects.reduce(UInt64(0)) { $0 &+ $1.check }
+        if let digest = digests[table.table.id], digest == (sum, table.objects.count) { return }
+        report.add(
+            .init(
+                table: table.table.name, key: "", kind: .digest,
+                problem: "has a digest that is not that of its objects"))
     }
 
     private func compareMarks(
@@ -141,5 +163,15 @@ struct RowComparison {
         case .hidden: "hidden"
         case .joined: "shown by another row"
         }
+    }
+}
+
+extension TableChecks {
+    /// The check of an object from its registers and values by name.
+    fileprivate func check(of object: PlainObject, _ table: TrackedTable) -> UInt64 {
+        let fields = table.columns.map { object.fields[foldedName($0.name)] }
+        let registers = ObjectRegisters(
+            inserted: object.inserted, deleted: object.deleted, fields: fields.map { $0?.stamp })
+        return check(object.id, registers) { fields[$0]?.value }
     }
 }

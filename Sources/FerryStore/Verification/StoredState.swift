@@ -7,6 +7,8 @@ import FerryMerge
 struct StoredState {
     struct Object {
         var plain: PlainObject
+        /// The check that the state has.
+        var check: UInt64 = 0
         /// How the state marks it.
         var shown: Shown
         /// The key of its row; empty where it has none.
@@ -51,7 +53,8 @@ struct StoredState {
         let slots = (0..<width).map { "k\($0)" }.joined(separator: ", ")
         try access.connection.forEachRow(
             """
-            SELECT object, inserted, inserted_by, deleted, deleted_by, span, fields, kept, shown, \(slots)
+            SELECT object, inserted, inserted_by, deleted, deleted_by, span, fields, kept, shown, "check",
+                \(slots)
             FROM \(table.objectTable)
             """
         ) { statement in
@@ -59,6 +62,7 @@ struct StoredState {
                 throw FerryError(.internalInconsistency, "The state of \(table.name) holds an unreadable object.")
             }
             var object = Object(plain: PlainObject(table: foldedName(table.name), id: id), shown: shown, key: [])
+            object.check = UInt64(bitPattern: statement.integer(9))
             object.plain.inserted = try stamp(statement, 1, access.devices)
             object.plain.deleted = try stamp(statement, 3, access.devices)
             let stamps = try StateCodec.decodeFields(
@@ -67,7 +71,7 @@ struct StoredState {
             // Only referred to so far.
             if object.plain.inserted == nil, object.plain.deleted == nil, stamps.allSatisfy({ $0 == nil }) { return }
             if shown.hasRow {
-                object.key = (0..<width).map { statement.value(9 + $0) }
+                object.key = (0..<width).map { statement.value(10 + $0) }
                 // A 16-byte key is not stored twice.
                 if object.key == [.null] { object.key = [.blob(id.bytes[...])] }
                 if table.isMapped { object.plain.key = object.key[0] }

@@ -26,6 +26,10 @@ public struct VerificationReport: Codable, Equatable, Sendable {
             case value
             /// A value that the state has a time for is nowhere to be found.
             case lostValue
+            /// The object is not what it was when Ferry last wrote it: somebody changed it unnoticed.
+            case check
+            /// The digest by which other devices are compared is not that of the table's objects.
+            case digest
             /// The state marks the object as shown, hidden or joined where it is not.
             case mark
         }

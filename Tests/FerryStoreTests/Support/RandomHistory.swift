@@ -62,6 +62,21 @@ struct RandomHistory {
             }
             try check(fresh)
         }
+        try compareDigests()
+    }
+
+    /// Devices that have replayed the same changes have the same digests.
+    private func compareDigests() throws {
+        let positions = try devices.map { ($0, try $0.store.statePosition()) }
+        guard let (first, expected) = positions.first else { return }
+        for (device, position) in positions.dropFirst() {
+            if position.vector != expected.vector {
+                throw failure(device, "has replayed something else than device \(first.id.low)")
+            }
+            if position.digests != expected.digests || position.digests.isEmpty {
+                throw failure(device, "has other digests than device \(first.id.low), which knows the same")
+            }
+        }
     }
 
     private mutating func write(on device: TestDevice) throws {
