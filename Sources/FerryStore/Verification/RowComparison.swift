@@ -69,8 +69,10 @@ struct RowComparison {
         }
         // With its row its values are lost too, so that nothing else can be said.
         if object.shown.hasRow, object.row == nil { return note(.missingRow, nil, "has lost its row") }
-        for (name, field) in object.plain.fields.sorted(by: { $0.key < $1.key }) where field.value == nil {
-            note(.lostValue, name, "has lost the value of \(name)")
+        // A column that was dropped took its values along.
+        for column in table.localColumns {
+            guard let field = object.plain.fields[foldedName(column.name)], field.value == nil else { continue }
+            note(.lostValue, column.name, "has lost the value of \(column.name)")
         }
         if checks.check(of: object.plain, table) != object.check {
             note(.check, nil, "is not what it was when Ferry last wrote it: it was changed unnoticed")
