@@ -27,7 +27,7 @@ struct PolicyChange {
         let schema = try SchemaReader(connection: former.connection).read()
         let access = try StoreAccess(
             former.connection, registry: Registry(former.connection, schema), clock: former.clock,
-            random: former.random, hooks: former.hooks)
+            random: former.random, hooks: former.hooks, digests: former.digests)
         var changed: Set<Int> = []
         for (number, table) in access.registry.tables.sorted(by: { $0.key < $1.key }) {
             let difference = Difference(from: former.registry.tables[number], to: table)
@@ -88,7 +88,10 @@ struct PolicyChange {
         var state = try access.objects(of: table.id).load(object)
         var isSeed = difference.life && state.registers.deleted != nil
         if difference.indexes, state.shown.isExceptional { isSeed = true }
-        let row = state.shown.hasRow && table.isLocal ? try access.reader(of: table.id).read(state.key) ?? [:] : [:]
+        var row: FieldValues = [:]
+        if table.isLocal, state.shown.hasRow {
+            row = try Travelling(access).values(access.reader(of: table.id).read(state.key) ?? [:], table)
+        }
         var isChanged = false
         for column in difference.columns {
             guard let stamp = state.registers.stamp(of: column),
@@ -104,7 +107,9 @@ struct PolicyChange {
             state.kept.fields[column] = shown
             isSeed = isSeed || state.shown != .none
         }
-        if isChanged { try access.objects(of: table.id).save(state) }
+        if !isChanged { return isSeed }
+        access.objects(of: table.id).renewCheck(of: &state, row: row)
+        try access.objects(of: table.id).save(state)
         return isSeed
     }
 }

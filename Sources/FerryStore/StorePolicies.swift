@@ -7,8 +7,7 @@ public struct StoredPolicy: Hashable, Sendable {
     /// As `PolicyTarget.text`; of a newer Ferry perhaps another form.
     public var target: String
     public var word: String
-    /// False where the word is not known, its hook is not registered, or the database has nothing of that name that
-    /// can have the policy.
+    /// False where the word is not known, or its hook is not registered: then nothing is replayed of the table.
     public var isApplied: Bool
 }
 
@@ -25,9 +24,7 @@ extension Store {
         try readAccess { access in
             try PolicyList(access.connection).wanted().sorted { $0.key < $1.key }.map { target, word in
                 let setting = PolicyTarget(text: target).map { PolicySetting($0, word) }
-                let isKnown =
-                    try setting.map { try $0.isKnown(hooks) && Self.objection(to: $0, access) == nil } ?? false
-                return StoredPolicy(target: target, word: word, isApplied: isKnown)
+                return StoredPolicy(target: target, word: word, isApplied: setting?.isKnown(hooks) ?? false)
             }
         }
     }
@@ -140,7 +137,7 @@ extension Store {
         to word: String, _ name: String, _ table: TrackedTable, _ access: StoreAccess
     ) throws -> String? {
         let full = "“\(table.name).\(name)”"
-        if table.generatedColumns.contains(where: { equalNames($0, name) }) {
+        if table.generatedColumns.contains(where: { equalNames($0.name, name) }) {
             return "The column \(full) is generated: every device computes it from the others."
         }
         if table.isMapped, let key = table.keyColumns.first, equalNames(key, name) {
