@@ -10,13 +10,15 @@ struct PolicyChange {
     private static let batchSize = 20_000
 
     private let former: StoreAccess
+    private let present: [String: String]
     private let wanted: [String: String]
 
     /// - Returns: `nil` where state and rows are in line with all policies.
     init?(_ access: StoreAccess) throws {
         let list = PolicyList(access.connection)
-        wanted = try list.wanted()
-        if try wanted == list.applied() { return nil }
+        present = try list.applied()
+        wanted = try list.target(access.hooks)
+        if wanted == present { return nil }
         former = access
     }
 
@@ -30,7 +32,12 @@ struct PolicyChange {
             random: former.random, hooks: former.hooks, digests: former.digests)
         var changed: Set<Int> = []
         for (number, table) in access.registry.tables.sorted(by: { $0.key < $1.key }) {
-            let difference = Difference(from: former.registry.tables[number], to: table)
+            var difference = Difference(from: former.registry.tables[number], to: table)
+            for column in table.columns where !difference.columns.contains(column.id) {
+                // Its policy may be the same, and its hook have come.
+                let target = PolicyTarget.column(table: table.name, column: column.name).text
+                if wanted[target] != present[target] { difference.columns.append(column.id) }
+            }
             if difference.isEmpty { continue }
             changed.insert(number)
             try apply(difference, table, access)

@@ -15,6 +15,25 @@ struct PolicyList {
     func wanted() throws -> [String: String] { try read(Self.table) }
     func applied() throws -> [String: String] { try read("ferry_policy_applied") }
 
+    /// What state and rows are in line with once this process has taken up what is wanted. A policy that it cannot apply is
+    /// marked, so that it is taken up again by one that can; what such a one did before stays done.
+    func target(_ hooks: MergeHooks) throws -> [String: String] {
+        let applied = try applied()
+        var policies: [String: String] = [:]
+        for (text, word) in try wanted() {
+            let isKnown = PolicyTarget(text: text).map { PolicySetting($0, word).isKnown(hooks) } ?? true
+            policies[text] = isKnown || applied[text] == word ? word : Self.unknownMark + word
+        }
+        return policies
+    }
+
+    private static let unknownMark = "?"
+
+    /// The word of an applied policy without its mark.
+    static func word(_ applied: String) -> String {
+        applied.hasPrefix(unknownMark) ? String(applied.dropFirst(unknownMark.count)) : applied
+    }
+
     private func read(_ table: String) throws -> [String: String] {
         var policies: [String: String] = [:]
         try connection.forEachRow("SELECT target, policy FROM \(table)") { policies[$0.string(0)] = $0.string(1) }
@@ -36,7 +55,7 @@ extension Registry {
     mutating func take(_ policies: [String: String]) {
         for (text, word) in policies.sorted(by: { $0.key < $1.key }) {
             guard let target = PolicyTarget(text: text) else { continue }
-            take(PolicySetting(target, word))
+            take(PolicySetting(target, PolicyList.word(word)))
         }
     }
 

@@ -285,6 +285,9 @@ extension Store {
             if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return true }
             let meta = StoreMeta(connection: connection)
             if try meta.integer(.schemaUnsent) == 1 { return true }
+            // A hook that has come.
+            let policies = PolicyList(connection)
+            if try policies.target(hooks) != policies.applied() { return true }
             return try SchemaReader(connection: connection).version() != meta.integer(.schemaVersion)
         }
     }

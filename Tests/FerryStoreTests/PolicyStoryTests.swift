@@ -393,6 +393,33 @@ final class PolicyStoryTests: XCTestCase {
         try assertInStep([a, b, c], ["song.note": .hook("join")])
     }
 
+    func testAHookThatComesLaterIsAskedForWhatCameBeforeThePolicy() throws {
+        let (a, c) = (try device(1), try device(3, hoursAhead: 1))
+        let b = try TestDevice(2, Self.songs)
+        try a.run("INSERT INTO song(id, title, note) VALUES (1, 'one', 'n')")
+        try a.flush()
+        try b.receive(a)
+        try set(["song.note": .hook("join")], on: a)
+        try c.receive(a)
+        try c.run("UPDATE song SET note = 'c'")
+        try c.flush()
+        // B has the operations and not the policy: the last writer wins, so far.
+        try b.run("UPDATE song SET title = 'b', note = 'b'")
+        b.clock.now += 10_000
+        try b.receive(c)
+        XCTAssertEqual(try b.query("SELECT note FROM song"), ["c"])
+        try a.run("UPDATE song SET note = 'a'")
+        XCTAssertEqual(try b.pass([a.log[1]]).refused.count, 0)
+        XCTAssertFalse(try b.store.needsPass())
+        b.store.registerMergeHook("join", Self.join)
+        XCTAssertTrue(try b.store.needsPass())
+        try b.flush()
+        XCTAssertFalse(try b.store.needsPass())
+        try a.flush()
+        for _ in 0..<2 { for device in [a, b, c] { try device.receive(a, b, c) } }
+        try assertInStep([a, b, c], ["song.note": .hook("join")])
+    }
+
     func testAPolicyOfANewerFerryStopsItsTableAlone() throws {
         let (a, b) = (try device(1), try device(2))
         try a.run("INSERT INTO ferry_policy VALUES ('column:song.rank', 'median'), ('nonsense', 'x')")
