@@ -65,12 +65,16 @@ struct RandomHistory {
         try compareDigests()
     }
 
-    /// Devices that have replayed the same changes have the same digests.
+    /// Devices that have replayed the same changes have the same digests. Of the new devices' own logs, which hold nothing
+    /// but the schema, not everybody knows.
     private func compareDigests() throws {
         let positions = try devices.map { ($0, try $0.store.statePosition()) }
         guard let (first, expected) = positions.first else { return }
+        let writers = Set(devices.map(\.id).filter { $0.low < 90 })
         for (device, position) in positions.dropFirst() {
-            if position.vector != expected.vector {
+            if position.vector.positions.filter({ writers.contains($0.key) })
+                != expected.vector.positions.filter({ writers.contains($0.key) })
+            {
                 throw failure(device, "has replayed something else than device \(first.id.low)")
             }
             if position.digests != expected.digests || position.digests.isEmpty {
