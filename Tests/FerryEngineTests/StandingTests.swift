@@ -64,6 +64,32 @@ final class StandingTests: XCTestCase {
         }
     }
 
+    func testDevicesWhoseTriggersWriteRowsThatTravelAreInStep() throws {
+        let fleet = try Fleet()
+        try fleet.start(
+            """
+            CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT, songs INTEGER DEFAULT 0, note TEXT);
+            CREATE TABLE song(id INTEGER PRIMARY KEY, title TEXT, artist INTEGER REFERENCES artist(id));
+            CREATE TRIGGER count_songs AFTER INSERT ON song BEGIN
+            UPDATE artist SET songs = songs + 1, note = NEW.title WHERE id = NEW.artist; END;
+            CREATE TRIGGER note_titles AFTER UPDATE ON song BEGIN
+            UPDATE artist SET note = NEW.title WHERE id = NEW.artist; END;
+            INSERT INTO artist(id, name) VALUES (1, 'Ada'), (2, 'Bo');
+            """)
+        try fleet.join()
+        try fleet.settle()
+        try fleet.shell(0, "INSERT INTO song VALUES (1, 'One', 1), (2, 'Two', 2); UPDATE artist SET name = 'Eve'")
+        try fleet.shell(1, "INSERT INTO song VALUES (1, 'Uno', 1); UPDATE artist SET note = 'x' WHERE id = 2")
+        try fleet.settle()
+        try fleet.shell(1, "UPDATE song SET title = title || '!'; DELETE FROM song WHERE id = 2")
+        try fleet.shell(0, "UPDATE artist SET name = 'Fay', note = 'y' WHERE id = 1")
+        try fleet.settle()
+        for index in 0...1 {
+            XCTAssertEqual(try peer(fleet, index).standing, "inStep")
+            XCTAssertEqual(try fleet.replicas[index].verify(deep: true).differences, [])
+        }
+    }
+
     func testAChangeBehindFerrysBackIsToldByVerify() throws {
         let fleet = try fleet()
         try fleet.shell(1, "CREATE TABLE saved AS SELECT sql FROM sqlite_schema WHERE type = 'trigger'")
