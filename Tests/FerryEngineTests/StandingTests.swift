@@ -64,6 +64,32 @@ final class StandingTests: XCTestCase {
         }
     }
 
+    func testDatabasesThatBothHadRowsAreInStepAfterJoining() throws {
+        let fleet = try Fleet()
+        try fleet.start(
+            """
+            CREATE TABLE genre(code TEXT PRIMARY KEY, name TEXT);
+            CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+            CREATE TABLE song(id INTEGER PRIMARY KEY, artist INTEGER REFERENCES artist(id), genre TEXT REFERENCES genre);
+            INSERT INTO genre VALUES ('r', 'Rock'), ('j', 'Jazz');
+            INSERT INTO artist VALUES (1, 'Ada'), (2, 'Bo'); INSERT INTO song VALUES (1, 1, 'r');
+            """)
+        try fleet.shell(0, "DELETE FROM genre WHERE code = 'j'")
+        try fleet.join(
+            """
+            CREATE TABLE genre(code TEXT PRIMARY KEY, name TEXT);
+            CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+            CREATE TABLE song(id INTEGER PRIMARY KEY, artist INTEGER REFERENCES artist(id), genre TEXT REFERENCES genre);
+            INSERT INTO genre VALUES ('r', 'Rock music'), ('j', 'Jazz'), ('f', 'Folk');
+            INSERT INTO artist VALUES (1, 'Bo'), (2, 'Cy'); INSERT INTO song VALUES (1, 1, 'j'), (2, 2, 'f');
+            """)
+        try fleet.settle()
+        for index in 0...1 {
+            XCTAssertEqual(try peer(fleet, index).standing, "inStep")
+            XCTAssertEqual(try fleet.replicas[index].verify(deep: true).differences, [])
+        }
+    }
+
     func testDevicesWhoseTriggersWriteRowsThatTravelAreInStep() throws {
         let fleet = try Fleet()
         try fleet.start(
