@@ -74,7 +74,11 @@ struct Registry: Sendable {
         table.keyColumns = local.primaryKey
         table.isAutoincrement = local.isAutoincrement
         table.isWithoutRowID = local.isWithoutRowID
-        table.generatedColumns = local.columns.filter(\.isGenerated).map(\.name)
+        table.generatedColumns = local.columns.compactMap { column in
+            column.generatedSQL.map {
+                .init(name: column.name, affinity: column.affinity, collation: column.collation, expression: $0)
+            }
+        }
         for index in table.columns.indices {
             guard let column = local.column(table.columns[index].name), !column.isGenerated,
                 !table.isMapped || !equalNames(column.name, local.primaryKey[0])
@@ -92,15 +96,13 @@ struct Registry: Sendable {
             {
                 return nil
             }
-            var tracked = TrackedUniqueIndex(
+            return TrackedUniqueIndex(
                 name: index.name,
                 terms: index.terms.map { term in
                     TrackedUniqueIndex.Term(
                         column: term.column.flatMap { table.columnID($0) },
                         expression: term.expression ?? term.column.map(quoted), collation: term.collation)
                 }, condition: index.condition)
-            tracked.isOpaque = tracked.needsEvaluation && !table.generatedColumns.isEmpty
-            return tracked
         }
     }
 

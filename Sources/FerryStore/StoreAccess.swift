@@ -18,6 +18,8 @@ final class StoreAccess {
     var intents: RowIntents?
     /// What Ferry changes in the key-value store.
     let keyValueChanges = KeyValueChanges()
+    /// Tables of which a temporary one with the same columns was made, for computing indexes.
+    private var shapes: Set<Int> = []
     private var objectTables: [Int: ObjectTable] = [:]
     private var readers: [Int: RowReader] = [:]
     private var writers: [Int: RowWriter] = [:]
@@ -74,6 +76,26 @@ final class StoreAccess {
             digests.changes = changes
             throw error
         }
+    }
+
+    /// The name of a temporary table with the columns of another, generated ones included, and without its constraints.
+    /// What is in it belongs to whoever asks.
+    func shape(of table: TrackedTable) throws -> String {
+        let name = "ferry_shape_\(table.id)"
+        // A transaction that was rolled back took it along.
+        let isThere = try connection.firstValue("SELECT 1 FROM temp.sqlite_schema WHERE name = ?", .text(name)) != nil
+        if !shapes.insert(table.id).inserted, isThere { return "temp.\(name)" }
+        // One of an earlier access may have other columns.
+        if isThere { try connection.executeScript("DROP TABLE temp.\(name)") }
+        let local = table.localColumns.map { column in
+            "\(quoted(column.name)) \(column.affinity.type) COLLATE \(quoted(column.collation))"
+        }
+        let generated = table.generatedColumns.map { column in
+            "\(quoted(column.name)) \(column.affinity.type) COLLATE \(quoted(column.collation)) "
+                + "GENERATED ALWAYS AS (\(column.expression))"
+        }
+        try connection.executeScript("CREATE TABLE temp.\(name)(\((local + generated).joined(separator: ", ")))")
+        return "temp.\(name)"
     }
 
     /// Reads the clock as the store has it.

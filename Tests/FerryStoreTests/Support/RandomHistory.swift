@@ -15,6 +15,8 @@ struct RandomHistory {
     private let checkInterval: Int
     private var passes = 0
     private(set) var devices: [TestDevice] = []
+    /// The kinds of exceptions and conflicts that were met, and how often.
+    private(set) var met: [String: Int] = [:]
     /// What was done, for a person who looks into a failure.
     private(set) var story: [String] = []
 
@@ -22,14 +24,15 @@ struct RandomHistory {
         var description: String
     }
 
+    /// - Parameter oracles: one of them is chosen; empty: the schema is made of the seed too.
     init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4) throws {
         self.seed = seed
         self.checkInterval = checkInterval
         var chance = Chance(seed: seed)
-        oracle = chance.pick(oracles)
+        oracle = oracles.isEmpty ? try Oracle(RandomSchema.schema(seed: seed)) : chance.pick(oracles)
         schema = oracle.schema.test
         statements = RandomStatements(schema: oracle.schema, chance: Chance(seed: seed &+ 1), level: chance.below(3))
-        let count = 2 + chance.below(3)
+        let count = 2 + chance.below(oracles.isEmpty ? 4 : 3)
         let isClockOff = chance.oneIn(2)
         for number in 1...count {
             let device = try TestDevice(number, schema, hoursAhead: isClockOff ? Int64(chance.below(3)) : 0)
@@ -68,7 +71,11 @@ struct RandomHistory {
     /// Devices that have replayed the same changes have the same digests. Of the new devices' own logs, which hold nothing
     /// but the schema, not everybody knows.
     private func compareDigests() throws {
-        let positions = try devices.map { ($0, try $0.store.statePosition()) }
+        let positions = try devices.map { device in
+            // A device that only listened has told of its schema, and of nothing else.
+            let (vector, digests) = try device.store.statePosition()
+            return (device, (vector: vector.positions.filter { $0.key.low < 90 }, digests: digests))
+        }
         guard let (first, expected) = positions.first else { return }
         let writers = Set(devices.map(\.id).filter { $0.low < 90 })
         for (device, position) in positions.dropFirst() {
@@ -137,7 +144,9 @@ struct RandomHistory {
         }
     }
 
-    private func check(_ device: TestDevice) throws {
+    private mutating func check(_ device: TestDevice) throws {
+        let kinds = "SELECT 'kind ' || kind FROM ferry_exception UNION ALL SELECT kind FROM ferry_conflict"
+        for kind in try device.query(kinds) { met[kind, default: 0] += 1 }
         var complaints = try oracle.complaints(about: device)
         let report = try device.store.verify(deep: true)
         complaints += report.differences.map { "verify: \($0.table) \($0.key) \($0.kind): \($0.problem)" }
@@ -146,7 +155,7 @@ struct RandomHistory {
 
     private func failure(_ device: TestDevice, _ text: String) -> Failure {
         Failure(
-            description: "seed \(seed), \(schema.name), device \(device.id.low):\n\(text)\n"
+            description: "seed \(seed), \(schema.name), device \(device.id.low):\n\(text)\n\(schema.sql)\n"
                 + story.suffix(60).joined(separator: "\n"))
     }
 
