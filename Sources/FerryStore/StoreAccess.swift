@@ -13,6 +13,8 @@ final class StoreAccess {
     let random: any RandomSource
     /// What Ferry writes, noted while the app's triggers run.
     var intents: RowIntents?
+    /// The rows that Ferry writes, noted where somebody asks for them.
+    var changedRows: ChangedRows?
     /// What Ferry changes in the key-value store.
     let keyValueChanges = KeyValueChanges()
     private var objectTables: [Int: ObjectTable] = [:]
