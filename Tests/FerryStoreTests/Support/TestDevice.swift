@@ -87,20 +87,7 @@ final class TestDevice {
     func pass(_ incoming: [Changeset]) throws -> PassOutcome {
         let logBefore = log
         do {
-            let outcome = try store.pass(replaying: incoming) { changeset, previous in
-                var made = changeset
-                var checksum = Checksum(high: UInt64(log.count), low: id.low)
-                if encodes {
-                    let segment = try SegmentEncoder.encode([changeset], container: Self.container, previous: previous)
-                    let decoded = try SegmentDecoder.decode(segment.bytes, container: Self.container, device: id)
-                    made = try XCTUnwrap(decoded.1.first)
-                    checksum = segment.checksum
-                }
-                log.append(made)
-                return OutboxEntry(
-                    first: changeset.sequence, last: changeset.sequence, changes: changeset.operationCount,
-                    checksum: checksum, bytes: [])
-            }
+            let outcome = try store.pass(replaying: incoming, seal: seal)
             replayed += incoming
             for changeset in incoming { positions[changeset.device] = Int(changeset.sequence) }
             return outcome
@@ -108,6 +95,33 @@ final class TestDevice {
             log = logBefore
             throw error
         }
+    }
+
+    /// Brings back what a conflict lost.
+    func restoreConflict(_ number: Int64) throws -> RestoredRow {
+        let logBefore = log
+        do {
+            return try store.restoreConflict(number, seal: seal)
+        } catch {
+            log = logBefore
+            throw error
+        }
+    }
+
+    /// Publishes a changeset: takes it into the log.
+    func seal(_ changeset: Changeset, _ previous: Checksum?) throws -> OutboxEntry {
+        var made = changeset
+        var checksum = Checksum(high: UInt64(log.count), low: id.low)
+        if encodes {
+            let segment = try SegmentEncoder.encode([changeset], container: Self.container, previous: previous)
+            let decoded = try SegmentDecoder.decode(segment.bytes, container: Self.container, device: id)
+            made = try XCTUnwrap(decoded.1.first)
+            checksum = segment.checksum
+        }
+        log.append(made)
+        return OutboxEntry(
+            first: changeset.sequence, last: changeset.sequence, changes: changeset.operationCount,
+            checksum: checksum, bytes: [])
     }
 
     /// What another device has published and this one has not replayed, at most `limit` of it.
