@@ -36,7 +36,7 @@ struct ConflictPage {
 
     /// The list of hidden rows.
     func lines(_ hidden: [HiddenRow]) -> [String] {
-        var table = TextTable("Hidden row", "Why", "Values")
+        var table = TextTable("Hidden or joined", "Why", "Values")
         for row in hidden {
             table.add(
                 RowWords.row(row.table, row.key, row.object), Wording.oneLine(row.reason), RowWords.values(row.values))
@@ -63,6 +63,7 @@ struct ConflictPage {
     private static func what(_ conflict: Conflict) -> String {
         switch conflict.kind {
         case .field: conflict.column ?? "a column"
+        case .joined: (conflict.column ?? "a column") + " (joined)"
         case .deleted, .revived: "the row"
         }
     }
@@ -71,7 +72,7 @@ struct ConflictPage {
 
     private static func lost(_ conflict: Conflict) -> String {
         switch conflict.kind {
-        case .field: conflict.lost.value.map { RowWords.value($0, limit: 32) } ?? ""
+        case .field, .joined: conflict.lost.value.map { RowWords.value($0, limit: 32) } ?? ""
         case .deleted: "its changes"
         case .revived: "its deletion"
         }
@@ -79,7 +80,7 @@ struct ConflictPage {
 
     private static func kept(_ conflict: Conflict) -> String {
         switch conflict.kind {
-        case .field: conflict.kept.value.map { RowWords.value($0, limit: 32) } ?? ""
+        case .field, .joined: conflict.kept.value.map { RowWords.value($0, limit: 32) } ?? ""
         case .deleted: "its deletion"
         case .revived: "its changes"
         }
@@ -130,7 +131,7 @@ struct HiddenRowReport: Encodable {
     var table: String
     var key: [JSONValue]
     var object: String
-    /// `waiting`, `outranked` or `refused`.
+    /// `waiting`, `outranked`, `refused` or `joined`.
     var kind: String
     var reason: String
     var values: JSONValue

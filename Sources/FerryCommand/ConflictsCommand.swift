@@ -8,7 +8,8 @@ struct ConflictsCommand: DatabaseCommand {
         abstract: "Show what concurrent writes lost, and bring it back.",
         usage: "ferry conflicts <database> [list | show <what> | resolve <number> ... | restore <number>] [<options>]",
         discussion: """
-            list      conflicts that nobody has resolved, the newest first, then the rows that are hidden and why
+            list      conflicts that nobody has resolved, the newest first, then the rows that are \
+            hidden, or joined to another one, and why
             show      one conflict in full, by its number; or a hidden row with all its values, by table and key
             resolve   take conflicts off the list: they are settled. Only this device notes that
             restore   bring back what was lost, as an ordinary change that the next sync sends: a value, a deleted \
@@ -18,7 +19,7 @@ struct ConflictsCommand: DatabaseCommand {
             "timeMilliseconds"}, "kept" (the same), "noticedMilliseconds", "resolvedMilliseconds"}], "total", "hidden": \
             [{"table", "key", "object", "kind", "reason", "values"}], "hiddenTotal"}; show {"conflict"} or {"hidden"}; \
             resolve {"resolved"}; restore {"table", "key", "action", "columns", "withoutReference"}. "kind" is field, \
-            deleted or revived; "action" is inserted, updated, deleted or unchanged.
+            deleted, revived or joined; "action" is inserted, updated, deleted or unchanged.
 
             Examples:
               ferry conflicts music.sqlite
@@ -125,13 +126,13 @@ struct ConflictListingOptions: ParsableArguments {
     @Option(name: .shortAndLong, help: "list: only conflicts and hidden rows of this table.")
     var table: String?
 
-    @Option(help: "list: only conflicts of this kind: field, deleted or revived.")
+    @Option(help: "list: only conflicts of this kind: field, deleted, revived or joined.")
     var kind: Conflict.Kind?
 
     @Flag(help: "list: conflicts that are resolved, in place of those that are not.")
     var resolved = false
 
-    @Flag(help: "list: only hidden rows.")
+    @Flag(help: "list: only rows that are hidden, or joined to another row.")
     var hidden = false
 
     @Option(name: .shortAndLong, help: "list: the most conflicts, and the most hidden rows, to show.")
@@ -165,7 +166,7 @@ struct ConflictListingOptions: ParsableArguments {
         // Who narrows conflicts by what only conflicts have does not ask for hidden rows.
         let showsHidden = !resolved && kind == nil && before == nil
         let hiddenRows = showsHidden ? try store.hiddenRows(table: table, limit: limit) : []
-        let hiddenTotal = try table.map { try store.hiddenCount(table: $0) } ?? store.hiddenCount()
+        let hiddenTotal = try store.hiddenRowCount(table: table)
         if console.isJSON {
             return try console.emit(
                 Report(

@@ -16,7 +16,7 @@ struct HistoryCommand: DatabaseCommand {
 
             JSON: {"rows": [{"table", "key", "object", "presence", "changes": [{"timeMilliseconds" (absent for rows older \
             than the join), "device", "sequence", "operation", "values"}]}], "gaps": [{"device", "reason"}], "unpacked"}. \
-            "presence" is shown, hidden, deleted or unknown.
+            "presence" is shown, hidden, joined, deleted or unknown.
 
             Examples:
               ferry history music.sqlite song 3
@@ -81,6 +81,7 @@ struct HistoryCommand: DatabaseCommand {
         switch presence {
         case .shown: ("shown", "is there")
         case .hidden(let reason): ("hidden", "is hidden: \(reason)")
+        case .joined(let key): ("joined", "is shown by row \(RowWords.key(key))")
         case .deleted: ("deleted", "is deleted")
         case .unknown: ("unknown", "is only referred to so far")
         }

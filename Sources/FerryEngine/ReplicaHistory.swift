@@ -108,6 +108,9 @@ extension Replica {
                 throw FerryError(
                     .restoreRefused,
                     "The row of \(row.table) was not there then: restoring it would delete it. Say --allow-delete for that.")
+            case .absent where !allowsAbsence(row.presence):
+                throw FerryError(
+                    .restoreRefused, "The row of \(row.table) was not there then, and it has no row of its own now.")
             case .absent: target = .absent
             case .unknown(let since):
                 throw Self.unknownPast(row.table, since)
@@ -115,6 +118,14 @@ extension Replica {
             let restored = try store.restoreRow(
                 row.object, table: row.table, to: target, wish: wish, isDryRun: isDryRun, seal: sealer(for: identity))
             return (restored, told)
+        }
+    }
+
+    /// Whether a row that was not there can be made absent: what is hidden cannot be deleted by a write.
+    private func allowsAbsence(_ presence: FoundRow.Presence) -> Bool {
+        switch presence {
+        case .shown, .deleted, .unknown: true
+        case .hidden, .joined: false
         }
     }
 

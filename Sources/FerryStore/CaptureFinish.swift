@@ -14,6 +14,7 @@ extension CaptureHistory {
             try saveReservations()
             var writer = CapturedWriter(access, table)
             let reader = access.reader(of: table.id)
+            var written: [TouchedObject] = []
             for track in objects.values.sorted(by: { $0.object < $1.object }) {
                 var operations = track.done
                 var cleared: FieldValues = [:]
@@ -32,12 +33,12 @@ extension CaptureHistory {
                         operations.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: nil))
                     }
                 }
-                let outcome = try writer.write(
+                written += try writer.write(
                     track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
-                    operations,
-                    cleared: cleared, &clock)
-                if let outcome { touched.append(outcome) }
+                    operations, cleared: cleared, &clock)
             }
+            written += try FreedClaims(access, table).take(from: written, &writer, &clock)
+            touched += written
             if !writer.changes.isEmpty { tables.append(writer.changes.changes) }
         }
         try saveReservations()

@@ -13,6 +13,10 @@ extension CaptureHistory {
 
     mutating func derivedObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
         let object = table.derivedID(try travellingKey(table, key))
+        // The row of another object may show this key.
+        if tracks[table.id]?[object] == nil, let shown = try access.joined.representative(of: object, table.id) {
+            return shown
+        }
         let mapped = zip(key, table.keyColumnIDs).contains { value, column in
             table.columns[column].reference.map { keys[$0]?[value] != nil } ?? false
         }

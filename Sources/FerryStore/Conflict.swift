@@ -11,6 +11,8 @@ public struct Conflict: Identifiable, Equatable, Sendable {
         case deleted
         /// A deletion lost to a write that had not seen it.
         case revived
+        /// Two rows with the same UNIQUE value became one, which shows another value than one of them had.
+        case joined
     }
 
     /// One of the two writes.

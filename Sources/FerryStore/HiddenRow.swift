@@ -1,13 +1,14 @@
 import FerryCore
 
-/// A row that is alive and not shown, with everything that was written to it.
+/// A row that is alive and has no row of its own, with everything that was written to it: it is hidden, or another row
+/// shows it too.
 public struct HiddenRow: Equatable, Sendable {
     public var table: String
     public var object: ObjectID
     /// The key that it is meant to have; empty where none is known.
     public var key: [FieldValue]
     public var kind: ExceptionKind
-    /// Why it is hidden.
+    /// Why it has no row; of a joined one with the key of the row that shows it.
     public var reason: String
     /// Its values in the order of the table's columns, references as local keys where the rows referred to are known.
     /// Columns that nobody wrote are absent.
@@ -26,7 +27,7 @@ public struct NamedValue: Equatable, Sendable {
 }
 
 extension Store {
-    /// Lists hidden rows, by table and in the order of their IDs.
+    /// Lists rows that are hidden or joined to another one, by table and in the order of their IDs.
     /// - Parameters:
     ///   - table: only those of this table.
     ///   - object: only this one.
@@ -39,12 +40,13 @@ extension Store {
         }
     }
 
-    /// Counts hidden rows.
-    public func hiddenCount(table: String) throws -> Int {
+    /// Counts what `hiddenRows` lists.
+    public func hiddenRowCount(table: String? = nil) throws -> Int {
         try readAccess { access in
-            try access.connection.count(
-                "SELECT count(*) FROM ferry_exception WHERE kind IN (\(HiddenRowReader.kinds)) AND \"table\" = ?",
-                .integer(Int64(try access.registry.travellingTable(table).id)))
+            let counted = "SELECT count(*) FROM ferry_exception WHERE kind IN (\(HiddenRowReader.kinds))"
+            guard let table else { return try access.connection.count(counted) }
+            return try access.connection.count(
+                counted + " AND \"table\" = ?", .integer(Int64(try access.registry.travellingTable(table).id)))
         }
     }
 }
@@ -54,8 +56,8 @@ struct HiddenRowReader {
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// The kinds of exceptions that are hidden, as SQL.
-    static let kinds = ExceptionKind.allCases.filter(\.isHidden).map { "\($0.rawValue)" }.joined(separator: ", ")
+    /// The kinds of exceptions without a row, as SQL.
+    static let kinds = ExceptionKind.allCases.filter { $0.isHidden || $0 == .joined }.map { "\($0.rawValue)" }.joined(separator: ", ")
 
     func read(table: Int?, object: ObjectID? = nil, limit: Int) throws -> [HiddenRow] {
         var conditions = ["kind IN (\(Self.kinds))"]
@@ -85,8 +87,12 @@ struct HiddenRowReader {
             let values = try state.kept.fields.map { column, value in
                 NamedValue(column: table.columns[column].name, value: try names.value(value, table.columns[column]))
             }
+            var reason = reason
+            if kind == .joined {
+                reason += " (\(try names.key(of: object, table).map(\.text).joined(separator: ", ")))"
+            }
             return HiddenRow(
-                table: table.name, object: object, key: try names.key(of: state, table), kind: kind, reason: reason,
+                table: table.name, object: object, key: try names.ownKey(of: state, table), kind: kind, reason: reason,
                 values: values)
         }
     }

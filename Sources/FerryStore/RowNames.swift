@@ -6,13 +6,19 @@ struct RowNames {
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// The key of an object's row; of one without a row, the key that it had or is meant to have. Empty where none is
-    /// known.
+    /// The key of the row that shows an object, its own or the one that it is joined to; where none does, the key that
+    /// it had or is meant to have. Empty where none is known.
     func key(of object: ObjectID, _ table: TrackedTable) throws -> [FieldValue] {
-        try key(of: access.objects(of: table.id).load(object), table)
+        let state = try access.objects(of: table.id).load(object)
+        if !state.shown.hasRow, let shown = try access.joined.representative(of: object, table.id) {
+            return try ownKey(of: access.objects(of: table.id).load(shown), table)
+        }
+        return try ownKey(of: state, table)
     }
 
-    func key(of state: ObjectState, _ table: TrackedTable) throws -> [FieldValue] {
+    /// The key of an object's own row; of one without a row, the key that it had or is meant to have. Empty where none
+    /// is known.
+    func ownKey(of state: ObjectState, _ table: TrackedTable) throws -> [FieldValue] {
         if !state.key.isEmpty { return state.key }
         if table.isMapped { return state.kept.key.map { [$0] } ?? [] }
         let parts = try table.keyColumnIDs.compactMap { column in

@@ -48,15 +48,18 @@ struct RowRestoration {
 
     /// Makes a row what it would be had the other write won.
     func restore(_ conflict: ConflictReader.Entry) throws -> RestoredRow {
-        let state = try access.objects(of: table.id).load(conflict.object)
+        var state = try access.objects(of: table.id).load(conflict.object)
         switch conflict.kind {
-        case .field:
+        case .field, .joined:
             guard let column = conflict.column, column < table.columns.count, let value = conflict.lost.value else {
                 throw FerryError(.internalInconsistency, "A conflict names no field.")
             }
             guard table.columns[column].isLocal else {
                 throw Self.refusal(
                     "The table \(table.name) has no column \(table.columns[column].name) any more. Add it again first.")
+            }
+            if state.shown == .joined, let shown = try access.joined.representative(of: state.object, table.id) {
+                state = try access.objects(of: table.id).load(shown)
             }
             if state.shown.hasRow { return try write([column: value], state) }
             guard state.shown == .hidden else {
@@ -65,7 +68,7 @@ struct RowRestoration {
             }
             return try write(state.kept.fields.overlaid(with: [column: value]), state)
         case .deleted:
-            if state.shown.hasRow {
+            if state.shown.hasRow || state.shown == .joined {
                 throw Self.refusal(
                     "The row of \(table.name) is there again. `ferry conflicts … resolve` takes it off the list.")
             }
@@ -82,6 +85,7 @@ struct RowRestoration {
     ///   - values: by column, as they travel; those of columns that this database lacks are left out.
     ///   - wish: the key for a new row where the state knows none.
     func write(_ values: FieldValues, _ state: ObjectState, wish: FieldValue? = nil) throws -> RestoredRow {
+        try refuseJoined(state)
         var withoutReference: [String] = []
         var local: [(column: Int, value: FieldValue)] = []
         for (number, value) in values where table.columns[number].isLocal {
@@ -142,12 +146,20 @@ struct RowRestoration {
 
     /// Deletes an object's row; what refers to it follows as the schema says.
     func remove(_ state: ObjectState) throws -> RestoredRow {
-        let key = try RowNames(access).key(of: state, table)
+        try refuseJoined(state)
+        let key = try RowNames(access).ownKey(of: state, table)
         var row = RestoredRow(table: table.name, key: key, action: .unchanged, columns: [], withoutReference: [])
         if !state.shown.hasRow { return row }
         try check(access.writer(of: table.id).delete(key: state.key))
         row.action = .deleted
         return row
+    }
+
+    private func refuseJoined(_ state: ObjectState) throws {
+        if state.shown != .joined { return }
+        throw Self.refusal(
+            "That row of \(table.name) is one with an older one now, which has the same UNIQUE value. Restore the older one, "
+                + "or change it by hand.")
     }
 
     private func check(_ refusal: RowWriter.Refusal?) throws {

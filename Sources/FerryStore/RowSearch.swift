@@ -8,6 +8,8 @@ public struct FoundRow: Equatable, Sendable {
         case shown
         /// It is alive and has no row, for this reason.
         case hidden(reason: String)
+        /// It is alive, and the row with this key shows it together with another object.
+        case joined(key: [FieldValue])
         case deleted
         /// Rows refer to it, and nothing else is known yet.
         case unknown
@@ -77,10 +79,11 @@ struct RowSearch {
         switch state.shown {
         case .row, .exceptionalRow: presence = .shown
         case .hidden: presence = .hidden(reason: try hiddenReason(object))
+        case .joined: presence = .joined(key: try RowNames(access).key(of: object, table))
         case .none: presence = state.registers.newest == nil ? .unknown : .deleted
         }
         return FoundRow(
-            table: table.name, object: object, key: try RowNames(access).key(of: state, table), presence: presence)
+            table: table.name, object: object, key: try RowNames(access).ownKey(of: state, table), presence: presence)
     }
 
     private func hiddenReason(_ object: ObjectID) throws -> String {
@@ -134,7 +137,11 @@ struct RowSearch {
             if keys.count > Self.maximumResults { keys.removeLast(keys.count - Self.maximumResults) }
         }
         let states = access.objects(of: table.id)
-        return try keys.map { table.derivedID($0) }.filter { try states.load($0).isStored }
+        return try keys.compactMap { key in
+            let object = table.derivedID(key)
+            // A row may be shown under a key that its object does not have.
+            return try states.load(object).isStored ? object : access.joined.representative(of: object, table.id)
+        }
     }
 
     /// What a key's part may be as it travels: a reference for what refers to a mapped table.

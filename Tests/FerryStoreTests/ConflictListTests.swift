@@ -316,7 +316,7 @@ final class ConflictListTests: XCTestCase {
                 hidden[1].values,
                 [NamedValue(column: "song_id", value: .integer(1)), NamedValue(column: "name", value: .text("bridge"))])
             XCTAssertEqual(try device.store.hiddenRows(table: "part").map(\.table), ["part"])
-            XCTAssertEqual(try device.store.hiddenCount(table: "part"), 1)
+            XCTAssertEqual(try device.store.hiddenRowCount(table: "part"), 1)
             XCTAssertEqual(try device.store.hiddenRows(limit: 1).count, 1)
         }
     }

@@ -128,9 +128,9 @@ struct RandomHistory {
                 + story.suffix(60).joined(separator: "\n"))
     }
 
-    /// The rows as they are, where nothing is exceptional: then packing must leave them alone.
+    /// The rows as they are, where nothing but joined rows is exceptional: then packing must leave them alone.
     private func quietRows(_ device: TestDevice) throws -> [[String]]? {
-        if try !device.query("SELECT 1 FROM ferry_exception LIMIT 1").isEmpty { return nil }
+        if try !device.query("SELECT 1 FROM ferry_exception WHERE kind < 6 LIMIT 1").isEmpty { return nil }
         if try !device.query("PRAGMA foreign_key_check").isEmpty { return nil }
         return try oracle.schema.tables.map { try device.query("SELECT * FROM \(quoted($0.name)) ORDER BY 1, 2") }
     }

@@ -11,14 +11,6 @@ struct TestSchema: Sendable {
     var name: String
     var sql: String
     var declared: [String: [String]] = [:]
-    /// Partial UNIQUE indexes and those on expressions, as SQL.
-    var specialUniques: [SpecialUnique] = []
-
-    struct SpecialUnique: Sendable {
-        var table: String
-        var terms: [String]
-        var condition: String?
-    }
 }
 
 /// A device in memory: a tracked store and the log that it publishes, without files or a container.
@@ -147,7 +139,7 @@ extension TestDevice {
             var objects: [String: [[FieldValue]: ObjectID]] = [:]
             for table in schema.tables {
                 guard let tracked = access.registry.table(named: table.name) else { continue }
-                let slots = table.primaryKey.indices.map { "k\($0)" }.joined(separator: ", ")
+                let slots = table.key.indices.map { "k\($0)" }.joined(separator: ", ")
                 for row in try access.connection.rows("SELECT object, shown, \(slots) FROM \(tracked.objectTable)") {
                     guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { continue }
                     guard case .integer(1...2) = row[1] else { continue }
@@ -165,15 +157,15 @@ extension TestDevice {
                 var found: [ObjectID: [String: FieldValue]] = [:]
                 for row in try access.connection.rows("SELECT \(names) FROM \(quoted(table.name))") {
                     let values = Dictionary(uniqueKeysWithValues: zip(table.columns.map(\.name), row))
-                    let key = table.primaryKey.map { values[$0] ?? .null }
+                    let key = table.key.map { values[table.columns[$0].name] ?? .null }
                     guard let object = objects[table.name]?[key] else {
                         throw FerryError(.database, "\(table.name): the row \(key.map(\.text)) belongs to no object")
                     }
                     var travelling: [String: FieldValue] = [:]
-                    for column in table.columns where !(table.isMapped && column.name == table.primaryKey[0]) {
+                    for (place, column) in table.columns.enumerated() where place != table.mappedKey {
                         var value = values[column.name] ?? .null
                         if let parent = column.reference, value != .null {
-                            value = objects[parent]?[[value]].map { .reference($0) } ?? value
+                            value = objects[schema.tables[parent].name]?[[value]].map { .reference($0) } ?? value
                         }
                         travelling[column.name] = value
                     }
@@ -186,18 +178,18 @@ extension TestDevice {
     }
 
     /// The registers of all objects as the store holds them, with their values.
-    func registers(_ schema: OracleSchema) throws -> [String: [ObjectID: OracleObject]] {
+    func registers(_ schema: OracleSchema) throws -> [String: [ObjectID: PlainObject]] {
         try store.readAccess { access in
-            var result: [String: [ObjectID: OracleObject]] = [:]
+            var result: [String: [ObjectID: PlainObject]] = [:]
             for table in schema.tables {
                 guard let tracked = access.registry.table(named: table.name) else { continue }
                 let states = access.objects(of: tracked.id)
-                var found: [ObjectID: OracleObject] = [:]
+                var found: [ObjectID: PlainObject] = [:]
                 for row in try access.connection.rows("SELECT object FROM \(tracked.objectTable)") {
                     guard case .blob(let bytes) = row[0], let id = ObjectID(bytes: bytes) else { continue }
                     let state = try states.load(id)
                     if state.registers.newest == nil { continue }
-                    var object = OracleObject(table: table.name, id: id)
+                    var object = PlainObject(table: table.name, id: id)
                     object.inserted = state.registers.inserted
                     object.deleted = state.registers.deleted
                     var shown: FieldValues = [:]
