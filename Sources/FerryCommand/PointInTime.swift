@@ -23,9 +23,12 @@ enum PointInTime {
         return nil
     }
 
-    private static let patterns: [(pattern: String, hasZone: Bool)] = ["XXXXX", "XX", "X", ""].flatMap { zone in
-        ["yyyy-MM-dd'T'HH:mm:ss.SSS", "yyyy-MM-dd'T'HH:mm:ss", "yyyy-MM-dd'T'HH:mm"].map { ($0 + zone, !zone.isEmpty) }
-    } + [("yyyy-MM-dd", false)]
+    private static let patterns: [(pattern: String, hasZone: Bool)] =
+        ["XXXXX", "XX", "X", ""].flatMap { zone in
+            ["yyyy-MM-dd'T'HH:mm:ss.SSS", "yyyy-MM-dd'T'HH:mm:ss", "yyyy-MM-dd'T'HH:mm"].map {
+                ($0 + zone, !zone.isEmpty)
+            }
+        } + [("yyyy-MM-dd", false)]
 
     /// Milliseconds in `2h` and its like.
     private static func ago(_ text: String) -> Int64? {

@@ -4,7 +4,10 @@ import Foundation
 enum ISO8601 {
     /// `2026-03-01T14:05:09.120Z`.
     static func text(_ milliseconds: Int64) -> String {
-        let seconds = Double(milliseconds) / 1000
-        return Date(timeIntervalSince1970: seconds).formatted(.iso8601.time(includingFractionalSeconds: true))
+        // The fraction is written apart, because a date's binary one may be a little less.
+        let fraction = ((milliseconds % 1000) + 1000) % 1000
+        let whole = Date(timeIntervalSince1970: Double((milliseconds - fraction) / 1000)).formatted(.iso8601)
+        let digits = String(fraction)
+        return whole.dropLast() + "." + String(repeating: "0", count: 3 - digits.count) + digits + "Z"
     }
 }

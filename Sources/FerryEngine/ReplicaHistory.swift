@@ -107,7 +107,8 @@ extension Replica {
             case .absent where row.presence == .shown && !allowsDeletion:
                 throw FerryError(
                     .restoreRefused,
-                    "The row of \(row.table) was not there then: restoring it would delete it. Say --allow-delete for that.")
+                    "The row of \(row.table) was not there then: restoring it would delete it. Say --allow-delete for that."
+                )
             case .absent where !allowsAbsence(row.presence):
                 throw FerryError(
                     .restoreRefused, "The row of \(row.table) was not there then, and it has no row of its own now.")

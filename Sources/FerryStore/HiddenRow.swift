@@ -57,7 +57,8 @@ struct HiddenRowReader {
     init(_ access: StoreAccess) { self.access = access }
 
     /// The kinds of exceptions without a row, as SQL.
-    static let kinds = ExceptionKind.allCases.filter { $0.isHidden || $0 == .joined }.map { "\($0.rawValue)" }.joined(separator: ", ")
+    static let kinds = ExceptionKind.allCases.filter { $0.isHidden || $0 == .joined }.map { "\($0.rawValue)" }.joined(
+        separator: ", ")
 
     func read(table: Int?, object: ObjectID? = nil, limit: Int) throws -> [HiddenRow] {
         var conditions = ["kind IN (\(Self.kinds))"]

@@ -165,7 +165,8 @@ struct RowRestoration {
     private func check(_ refusal: RowWriter.Refusal?) throws {
         guard let refusal else { return }
         throw Self.refusal(
-            "The schema refuses it: \(refusal.message) (table \(table.name)). Nothing was changed. Make room for it first.")
+            "The schema refuses it: \(refusal.message) (table \(table.name)). Nothing was changed. Make room for it first."
+        )
     }
 }
 

@@ -101,8 +101,15 @@ final class RowHistoryTests: XCTestCase {
             try fleet.replicas[1].restoreRow(table: "song", key: ["1"], at: 1000, allowsDeletion: true)
         ) { error in
             XCTAssertEqual((error as? FerryError)?.code, .restoreRefused)
-            XCTAssertTrue((error as? FerryError)?.message.contains("do not reach back that far") ?? false)
+            let message = (error as? FerryError)?.message ?? ""
+            let since = histories.rows[0].changes[0].timeMilliseconds.map(ISO8601.text) ?? "?"
+            XCTAssertTrue(message.contains("do not reach back that far") && message.contains(since), message)
         }
+    }
+
+    func testTimesAreToldToTheMillisecond() {
+        XCTAssertEqual(ISO8601.text(1_772_374_000_007), "2026-03-01T14:06:40.007Z")
+        XCTAssertEqual(ISO8601.text(0), "1970-01-01T00:00:00.000Z")
     }
 
     // MARK: Restoring

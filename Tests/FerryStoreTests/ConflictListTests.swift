@@ -298,6 +298,42 @@ final class ConflictListTests: XCTestCase {
         XCTAssertEqual(try first.query("PRAGMA foreign_keys"), ["1"])
     }
 
+    // MARK: Joined rows
+
+    func testWhatAJoinedRowDoesNotShowComesBackToTheRow() throws {
+        let (first, second) = try pair(
+            one: "INSERT INTO song(id, title, code) VALUES (7, 'Seven', 'x')",
+            other: "INSERT INTO song(id, title, code) VALUES (8, 'Eight', 'x')")
+        XCTAssertEqual(try first.query("SELECT id, title FROM song WHERE code = 'x'"), ["7|Eight"])
+        let hidden = try XCTUnwrap(first.store.hiddenRows().first)
+        XCTAssertEqual(hidden.kind, .joined)
+        XCTAssertEqual(hidden.key, [.integer(8)])
+        XCTAssertTrue(hidden.reason.hasSuffix("(7)"), hidden.reason)
+        XCTAssertEqual(
+            try first.store.findRows(table: "song", key: ["8"]).map(\.presence), [.joined(key: [.integer(7)])])
+        let conflict = try XCTUnwrap(first.store.conflicts(.init(kind: .joined)).first { $0.column == "title" })
+        XCTAssertEqual(conflict.lost.value, .text("Seven"))
+        XCTAssertEqual(conflict.key, [.integer(7)])
+        let row = try first.restoreConflict(conflict.number)
+        XCTAssertEqual(row.key, [.integer(7)])
+        try exchange(first, second)
+        for device in [first, second] {
+            XCTAssertEqual(try device.query("SELECT id, title FROM song WHERE code = 'x'"), ["7|Seven"])
+        }
+    }
+
+    func testARowThatIsJoinedToAnotherIsNotRestoredByItself() throws {
+        let (first, _) = try pair(
+            one: "INSERT INTO song(id, title, code) VALUES (7, 'Seven', 'x')",
+            other: "INSERT INTO song(id, title, code) VALUES (8, 'Eight', 'x')")
+        let member = try first.store.findRows(table: "song", key: ["8"])[0].object
+        for target in [RowTarget.absent, .values(["title": .text("Acht")])] {
+            assertRefused(
+                try first.store.restoreRow(member, table: "song", to: target, seal: first.seal), "one with an older one"
+            )
+        }
+    }
+
     // MARK: Hidden rows
 
     func testAHiddenRowIsListedWithItsValuesAndReason() throws {
