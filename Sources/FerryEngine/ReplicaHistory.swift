@@ -68,6 +68,7 @@ extension Replica {
     /// Brings back what a conflict lost, as an ordinary change that the next sync sends, and resolves the conflict.
     /// - Throws: `nothingFound`; `restoreRefused` where the row, column or table is gone or the schema refuses it;
     ///   `busy`. Nothing is changed then.
+    @discardableResult
     public func restoreConflict(_ number: Int64) throws -> RestoredRow {
         try lock.withLock { try store.restoreConflict(number, seal: sealer(for: identity)) }
     }
@@ -84,6 +85,7 @@ extension Replica {
     ///   - isDryRun: whether to try it and change nothing.
     /// - Throws: as `Store.findRows` and `history`; `invalidArgument` where several rows had the key; `restoreRefused`
     ///   where the logs do not reach back that far, where the row was not there then, or the schema refuses it.
+    @discardableResult
     public func restoreRow(
         table: String, key: [String], at milliseconds: Int64, object: ObjectID? = nil, allowsDeletion: Bool = false,
         isDryRun: Bool = false
