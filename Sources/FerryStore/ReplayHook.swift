@@ -93,6 +93,9 @@ extension StoreAccess {
         do {
             try connection.writingAsApp(enforcingForeignKeys: connection.appEnforcesForeignKeys) {
                 try hook(database, changes)
+                if !database.isInsideTransaction {
+                    throw FerryError(.invalidArgument, "It ended the transaction, which is not its own.")
+                }
             }
         } catch {
             let reason = (error as? FerryError)?.message ?? "\(error)"

@@ -135,6 +135,15 @@ final class ReplayHookTests: XCTestCase {
         }
     }
 
+    func testAHookThatEndsTheTransactionIsRefused() throws {
+        let (first, second) = try pair()
+        second.store.willCommitReplay = { database, _ in try database.execute(sql: "ROLLBACK") }
+        try first.run("UPDATE item SET name = 'uno' WHERE id = 1")
+        try first.flush()
+        assertHookFails { try second.receive(first) }
+        XCTAssertEqual(try second.query("SELECT name FROM item WHERE id = 1"), ["one"])
+    }
+
     func testADeferredForeignKeyMayBeMendedWithinTheHook() throws {
         let (first, second) = try pair()
         second.store.willCommitReplay = { database, _ in

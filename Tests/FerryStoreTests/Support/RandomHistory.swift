@@ -14,6 +14,8 @@ struct RandomHistory {
     /// Checks one pass in so many; 1 to find the pass at which a failure began.
     private let checkInterval: Int
     private var passes = 0
+    /// Whether conflicts are restored and resolved now and then, and hooks write in replays.
+    private let restores: Bool
     private(set) var devices: [TestDevice] = []
     /// What was done, for a person who looks into a failure.
     private(set) var story: [String] = []
@@ -22,9 +24,10 @@ struct RandomHistory {
         var description: String
     }
 
-    init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4) throws {
+    init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4, restores: Bool = false) throws {
         self.seed = seed
         self.checkInterval = checkInterval
+        self.restores = restores
         var chance = Chance(seed: seed)
         oracle = chance.pick(oracles)
         schema = oracle.schema.test
@@ -45,6 +48,7 @@ struct RandomHistory {
         for _ in 0..<(6 + chance.below(14)) {
             let device = chance.pick(devices)
             for other in devices { other.clock.now += Int64(chance.below(3)) * 500 }
+            if restores { try restore(on: device) }
             if chance.oneIn(2) { try write(on: device) } else { try sync(device) }
         }
         for device in devices { try pass(device, []) }
@@ -71,6 +75,35 @@ struct RandomHistory {
             story.append(
                 "\(device.id.low): \(transaction.joined(separator: "; "))\(foreignKeys ? "" : "  -- foreign keys off")")
             device.runTolerating(transaction, foreignKeys: foreignKeys)
+        }
+    }
+
+    /// Settles some of a device's conflicts, or gives it a hook that writes what an app might.
+    private mutating func restore(on device: TestDevice) throws {
+        if chance.oneIn(3) {
+            let written = try statements.transaction(for: device).filter { sql in
+                ["INSERT", "UPDATE", "DELETE"].contains { sql.hasPrefix($0) }
+            }
+            device.store.willCommitReplay = { database, _ in
+                for sql in written {
+                    // What the schema refuses is left out, as by an app that looks first.
+                    try? database.inSavepoint {
+                        try database.execute(sql: sql)
+                        return .commit
+                    }
+                }
+            }
+            story.append("\(device.id.low): hook \(written.joined(separator: "; "))")
+        }
+        for conflict in try device.store.conflicts().filter({ _ in chance.oneIn(2) }) {
+            story.append("\(device.id.low): restore \(conflict)")
+            do {
+                _ = try device.restoreConflict(conflict.number)
+            } catch let error as FerryError where error.code == .restoreRefused {
+                try device.store.resolveConflicts([conflict.number])
+            } catch {
+                throw failure(device, "\(error)")
+            }
         }
     }
 
@@ -105,7 +138,15 @@ struct RandomHistory {
             passes += 1
             let isChecked = passes % checkInterval == 0
             let before = isChecked && incoming.isEmpty ? try quietRows(device) : nil
-            try device.pass(incoming)
+            do {
+                try device.pass(incoming)
+            } catch let error as FerryError where error.code == .replayHookFailed {
+                // It left a deferred foreign key broken.
+                device.store.willCommitReplay = nil
+                try device.pass(incoming)
+            }
+            // What a hook wrote is packed by the next pass.
+            if restores { try device.flush() }
             if let before, let after = try quietRows(device), before != after {
                 throw failure(device, "packing alone changed rows: \(before) became \(after)")
             }
