@@ -60,6 +60,7 @@ extension CaptureHistory {
             }
             let moved = (tracks[table.id] ?? [:]).values.filter(\.mayHaveMoved)
             for track in moved.sorted(by: { $0.object < $1.object }) {
+                try followReservation(at: track, in: table, &clock)
                 let stored = track.isFresh ? nil : try access.objects(of: table.id).load(track.object).key.first
                 for key in Set(track.formerKeys + (stored.map { [$0] } ?? [])).sorted() {
                     guard track.isDeleted || track.key[0] != key,
@@ -74,6 +75,23 @@ extension CaptureHistory {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// A row that moved to a key by which rows referred to nothing until now: it is what they refer to.
+    private mutating func followReservation(
+        at track: Track, in table: TrackedTable, _ clock: inout HybridClock
+    ) throws {
+        guard !track.isDeleted, !track.formerKeys.isEmpty,
+            let reserved = try access.objects(of: table.id).object(forKey: track.key[0]), reserved != track.object,
+            tracks[table.id]?[reserved] == nil, try !access.objects(of: table.id).load(reserved).shown.hasRow
+        else { return }
+        let former = Track(reserved, isFresh: false, key: track.key)
+        former.lastTime = track.lastTime
+        for child in registry.parentsFirst where child.isLocal {
+            for column in child.localColumns where column.reference == table.id {
+                try follow(track.key[0], of: former, to: track.object, in: child, column, &clock)
             }
         }
     }
@@ -135,7 +153,7 @@ extension CaptureHistory {
         for track in objects.values where !track.isDeleted {
             keys[table.id, default: [:]][track.key[0]] = (track.object, false)
         }
-        for track in objects.values where !track.isFresh && track.mayHaveMoved {
+        for track in objects.values where track.isFresh ? !track.formerKeys.isEmpty : track.mayHaveMoved {
             try connection.execute(
                 "UPDATE \(table.objectTable) SET k0 = NULL WHERE object = ? OR k0 = ?", .blob(track.object.bytes[...]),
                 track.isDeleted ? .null : track.key[0])

@@ -59,6 +59,13 @@ extension CaptureHistory {
             return .reference(object)
         }
         // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
+        let states = access.objects(of: parent)
+        if let known = try states.object(forKey: value), tracks[parent]?[known] == nil, !unmade.contains(known),
+            try !states.load(known).shown.hasRow
+        {
+            keys[parent, default: [:]][value] = (known, false)
+            return .reference(known)
+        }
         let reserved: ObjectID = access.random.makeID()
         keys[parent, default: [:]][value] = (reserved, false)
         reservations.append((parent, reserved, value))

@@ -152,10 +152,16 @@ final class RuleRegion {
         return tokens
     }
 
-    /// Adds who refers to a row that stays and that means other objects than before, or shows another key or other
+    /// Adds who refers to a row that goes, that means fewer objects than before, or that shows another key or other
     /// values that foreign keys refer to.
     private func follow(_ object: RegionObject) throws {
-        guard let row = object.row, object.isShown, !object.followsRow else { return }
+        if object.followsRow { return }
+        guard object.isShown else {
+            if object.row == nil && formerKeys[object.token] == nil { return }
+            object.followsRow = true
+            return try addDependents(object)
+        }
+        guard let row = object.row else { return }
         let table = object.table
         let shown = displayedRow(of: object).values
         let isKeyChanged = table.keyColumnIDs.contains { row[$0] != shown[$0] }
@@ -165,7 +171,6 @@ final class RuleRegion {
             object.followsRow = true
             try addDependents(object)
         } else if meaning.offers(of: table, row) != meaning.offers(of: table, shown) {
-            object.followsRow = true
             try addDependents(object) { if case .unique = $0.target { true } else { false } }
         }
     }
@@ -226,9 +231,6 @@ final class RuleRegion {
             + object.references.map(\.token).filter { searches[$0] != nil }
         for token in tokens {
             for member in try access.exceptionTokens.objects(concernedBy: token) { try add(member) }
-        }
-        if !object.isShown, object.row != nil || formerKeys[object.token] != nil {
-            try addDependents(object)
         }
     }
 
