@@ -329,7 +329,7 @@ final class ConflictListTests: XCTestCase {
         let member = try first.store.findRows(table: "song", key: ["8"])[0].object
         for target in [RowTarget.absent, .values(["title": .text("Acht")])] {
             assertRefused(
-                try first.store.restoreRow(member, table: "song", to: target, seal: first.seal), "one with an older one"
+                try first.restoreRow(member, table: "song", to: target), "one with an older one"
             )
         }
     }

@@ -15,7 +15,7 @@ final class RandomHistoryTests: XCTestCase {
 
     /// With conflicts that are restored, and hooks that write during replay.
     func testRandomHistoriesWithRestoredConflictsShowWhatTheOracleSays() throws {
-        try play(defaultCount: 500, restores: true)
+        try play(defaultCount: 300, restores: true)
     }
 
     private func play(defaultCount: UInt64, restores: Bool) throws {

@@ -97,13 +97,27 @@ struct RandomHistory {
         }
         for conflict in try device.store.conflicts().filter({ _ in chance.oneIn(2) }) {
             story.append("\(device.id.low): restore \(conflict)")
-            do {
-                _ = try device.restoreConflict(conflict.number)
-            } catch let error as FerryError where error.code == .restoreRefused {
+            if try !attempt(device, { try device.restoreConflict(conflict.number) }) {
                 try device.store.resolveConflicts([conflict.number])
-            } catch {
-                throw failure(device, "\(error)")
             }
+        }
+        // And rows that are deleted or hidden, with the values that they had.
+        let table = chance.pick(oracle.schema.tables).name
+        for (object, values) in try device.rowsWithoutPlace(table) where chance.oneIn(3) {
+            story.append("\(device.id.low): restore \(table) \(object)")
+            _ = try attempt(device) { try device.restoreRow(object, table: table, to: .values(values)) }
+        }
+    }
+
+    /// - Returns: whether the schema allowed it.
+    private func attempt(_ device: TestDevice, _ restore: () throws -> RestoredRow) throws -> Bool {
+        do {
+            _ = try restore()
+            return true
+        } catch let error as FerryError where error.code == .restoreRefused {
+            return false
+        } catch {
+            throw failure(device, "\(error)")
         }
     }
 
