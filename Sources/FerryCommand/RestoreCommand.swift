@@ -38,7 +38,7 @@ struct RestoreCommand: DatabaseCommand {
     @Flag(help: "Delete the row where it was not there then.")
     var allowDelete = false
 
-    @Flag(help: "Change nothing; tell what would happen.")
+    @Flag(help: "Change no row; tell what would happen.")
     var dryRun = false
 
     @OptionGroup var output: OutputOptions

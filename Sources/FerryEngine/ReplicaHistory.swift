@@ -82,7 +82,7 @@ extension Replica {
     ///   - milliseconds: the time, since the Unix epoch.
     ///   - object: which of several rows that had the key.
     ///   - allowsDeletion: whether the row may be deleted because it was not there then.
-    ///   - isDryRun: whether to try it and change nothing.
+    ///   - isDryRun: whether to try it and change no row. What is pending is packed all the same.
     /// - Throws: as `Store.findRows` and `history`; `invalidArgument` where several rows had the key; `restoreRefused`
     ///   where the logs do not reach back that far, where the row was not there then, or the schema refuses it.
     @discardableResult

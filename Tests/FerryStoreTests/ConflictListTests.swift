@@ -322,6 +322,47 @@ final class ConflictListTests: XCTestCase {
         }
     }
 
+    func testAReferenceToAJoinedRowComesBackAsTheRowThatShowsIt() throws {
+        let schema = TestSchema(
+            name: "joined parent",
+            sql: """
+                CREATE TABLE maker(id INTEGER PRIMARY KEY, code TEXT UNIQUE);
+                CREATE TABLE thing(id INTEGER PRIMARY KEY, maker INTEGER NOT NULL REFERENCES maker, name TEXT);
+                """)
+        let first = try TestDevice(1, schema)
+        let second = try TestDevice(2, schema, hoursAhead: 1)
+        try first.run("INSERT INTO maker VALUES (1, 'x')")
+        try second.run("INSERT INTO maker VALUES (2, 'x'); INSERT INTO thing VALUES (7, 2, 'lamp')")
+        try second.flush()
+        try second.run("DELETE FROM thing")
+        try exchange(first, second)
+        let lamp = try second.store.findRows(table: "thing", key: ["7"])[0].object
+        let maker = try second.store.findRows(table: "maker", key: ["2"])[0]
+        XCTAssertEqual(maker.presence, .joined(key: [.integer(1)]))
+        _ = try first.restoreRow(
+            lamp, table: "thing", to: .values(["maker": .reference(maker.object), "name": .text("lamp")]))
+        try exchange(first, second)
+        for device in [first, second] { XCTAssertEqual(try device.query("SELECT * FROM thing"), ["7|1|lamp"]) }
+    }
+
+    func testATriggerThatIgnoresTheRowIsTold() throws {
+        let schema = TestSchema(
+            name: "ignoring",
+            sql: """
+                CREATE TABLE item(name TEXT PRIMARY KEY NOT NULL, n) WITHOUT ROWID;
+                CREATE TRIGGER item_guard BEFORE INSERT ON item WHEN new.n > 5 BEGIN SELECT raise(IGNORE); END;
+                """)
+        let device = try TestDevice(1, schema)
+        try device.run("INSERT INTO item VALUES ('a', 1); UPDATE item SET n = 9; ")
+        try device.flush()
+        let object = try device.store.findRows(table: "item", key: ["a"])[0].object
+        try device.run("DELETE FROM item")
+        try device.flush()
+        assertRefused(
+            try device.restoreRow(object, table: "item", to: .values(["name": .text("a"), "n": .integer(9)])), "trigger"
+        )
+    }
+
     func testARowThatIsJoinedToAnotherIsNotRestoredByItself() throws {
         let (first, _) = try pair(
             one: "INSERT INTO song(id, title, code) VALUES (7, 'Seven', 'x')",
