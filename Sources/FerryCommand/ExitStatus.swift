@@ -35,6 +35,7 @@ enum ExitStatus: Int32 {
         .clockAhead: .badData,
         .restoreRefused: .badData,
         .replayHookFailed: .badData,
+        .verificationFailed: .badData,
 
         .databaseMissing: .noInput,
 

@@ -30,7 +30,9 @@ struct RootCommand: ParsableCommand {
         groupedSubcommands: [
             CommandGroup(name: "Begin and end", subcommands: [InitCommand.self, JoinCommand.self, LeaveCommand.self]),
             CommandGroup(name: "Keep in step", subcommands: [SyncCommand.self, WatchCommand.self]),
-            CommandGroup(name: "Look around", subcommands: [StatusCommand.self, LogCommand.self, HistoryCommand.self]),
+            CommandGroup(
+                name: "Look around",
+                subcommands: [StatusCommand.self, LogCommand.self, HistoryCommand.self, VerifyCommand.self]),
             CommandGroup(name: "Bring back", subcommands: [ConflictsCommand.self, RestoreCommand.self]),
             CommandGroup(name: "Beside the tables", subcommands: [KeyValueCommand.self]),
         ])

@@ -23,12 +23,13 @@ struct CapturedWriter {
     /// - Parameters:
     ///   - key: the present row's key; empty where there is no row.
     ///   - formerKey: the last key it had.
+    ///   - row: the present row's values as they travel.
     ///   - cleared: columns that the row shows cleared, and their values in the state.
     /// - Returns: what the rules may have to look at: nothing, where nothing happened.
     mutating func write(
         _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue],
         _ operations: [CapturedOperation],
-        cleared: FieldValues, _ clock: inout HybridClock
+        row: FieldValues, cleared: FieldValues, _ clock: inout HybridClock
     ) throws -> [TouchedObject] {
         var state = isFresh ? ObjectState(object: object) : try objects.load(object)
         let before = state
@@ -40,7 +41,7 @@ struct CapturedWriter {
         // What a foreign key's action did to a row that shows another object's value is no value of its own.
         for (column, value) in cleared where state.kept.fields[column] == nil { state.kept.fields[column] = value }
         var touched: [TouchedObject] = []
-        if let own = try save(&state, before, key, formerKey, changed, isCleared: !cleared.isEmpty) {
+        if let own = try save(&state, before, key, formerKey, changed, row: row, isCleared: !cleared.isEmpty) {
             touched.append(own)
         }
         if before.shown == .exceptionalRow { touched += try writeMembers(of: object, operations, &clock) }
@@ -76,6 +77,7 @@ struct CapturedWriter {
         for operation in operations {
             for (column, value) in operation.values { state.kept.fields[column] = value }
         }
+        objects.renewCheck(of: &state)
         try objects.save(state)
         return TouchedObject(
             table: table.id, object: object, columns: changed.keys, isDeleted: false, needsRules: true)
@@ -114,7 +116,7 @@ struct CapturedWriter {
 
     private func save(
         _ state: inout ObjectState, _ before: ObjectState, _ key: [FieldValue], _ formerKey: [FieldValue],
-        _ changed: FieldValues, isCleared: Bool
+        _ changed: FieldValues, row: FieldValues, isCleared: Bool
     ) throws -> TouchedObject? {
         let hasRow = !key.isEmpty
         state.key = key
@@ -124,6 +126,7 @@ struct CapturedWriter {
         } else if table.isMapped {
             state.kept.key = formerKey.first
         }
+        objects.renewCheck(of: &state, row: row)
         try objects.save(state)
         let isDeleted = !hasRow
         if isDeleted { try DeadOffers(access).note(state, table) }

@@ -115,6 +115,7 @@ struct RowRemoval {
             if table.isMapped { state.kept.key = state.key.first }
             state.key = []
             state.shown = .none
+            states.renewCheck(of: &state)
             try states.save(state)
             try DeadOffers(access).note(state, table)
             // Nothing refers to it: that need not be asked again.

@@ -187,7 +187,9 @@ struct RegionWriter {
             if state.registers.newest != nil { state.key = [] }
             state.shown = object.isJoined ? .joined : object.outcome == .gone ? .none : .hidden
         }
-        try access.objects(of: object.table.id).save(state)
+        let objects = access.objects(of: object.table.id)
+        objects.renewCheck(of: &state, row: object.values)
+        try objects.save(state)
         try ExceptionList(access).record(
             object, isExceptional: state.shown.isExceptional, tokens: exceptionTokens(object))
         if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }

@@ -17,6 +17,8 @@ struct RandomHistory {
     /// Whether conflicts are restored and resolved now and then, and hooks write in replays.
     private let restores: Bool
     private(set) var devices: [TestDevice] = []
+    /// The kinds of exceptions and conflicts that were met, and how often.
+    private(set) var met: [String: Int] = [:]
     /// What was done, for a person who looks into a failure.
     private(set) var story: [String] = []
 
@@ -24,15 +26,18 @@ struct RandomHistory {
         var description: String
     }
 
+    /// - Parameters:
+    ///   - oracles: one of them is chosen; empty: the schema is made of the seed too.
+    ///   - restores: whether conflicts are restored now and then, and hooks write in replays.
     init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4, restores: Bool = false) throws {
         self.seed = seed
         self.checkInterval = checkInterval
         self.restores = restores
         var chance = Chance(seed: seed)
-        oracle = chance.pick(oracles)
+        oracle = oracles.isEmpty ? try Oracle(RandomSchema.schema(seed: seed)) : chance.pick(oracles)
         schema = oracle.schema.test
         statements = RandomStatements(schema: oracle.schema, chance: Chance(seed: seed &+ 1), level: chance.below(3))
-        let count = 2 + chance.below(3)
+        let count = 2 + chance.below(oracles.isEmpty ? 4 : 3)
         let isClockOff = chance.oneIn(2)
         for number in 1...count {
             let device = try TestDevice(number, schema, hoursAhead: isClockOff ? Int64(chance.below(3)) : 0)
@@ -51,7 +56,11 @@ struct RandomHistory {
             if restores { try restore(on: device) }
             if chance.oneIn(2) { try write(on: device) } else { try sync(device) }
         }
-        for device in devices { try pass(device, []) }
+        for device in devices {
+            // What hooks write in the end would be news to the others.
+            device.store.willCommitReplay = nil
+            try pass(device, [])
+        }
         for device in devices {
             try pass(device, allNews(for: device))
             try check(device)
@@ -65,6 +74,25 @@ struct RandomHistory {
                 try pass(fresh, Array(news.prefix(batch)))
             }
             try check(fresh)
+        }
+        try compareDigests()
+    }
+
+    /// Devices that have replayed the same changes have the same digests.
+    private func compareDigests() throws {
+        let positions = try devices.map { device in
+            // A device that only listened has told of its schema, and of nothing else.
+            let (vector, digests) = try device.store.statePosition()
+            return (device, (vector: vector.positions.filter { $0.key.low < 90 }, digests: digests))
+        }
+        guard let (first, expected) = positions.first else { return }
+        for (device, position) in positions.dropFirst() {
+            if position.vector != expected.vector {
+                throw failure(device, "has replayed something else than device \(first.id.low)")
+            }
+            if position.digests != expected.digests || position.digests.isEmpty {
+                throw failure(device, "has other digests than device \(first.id.low), which knows the same")
+            }
         }
     }
 
@@ -110,9 +138,9 @@ struct RandomHistory {
     }
 
     /// - Returns: whether the schema allowed it.
-    private func attempt(_ device: TestDevice, _ restore: () throws -> RestoredRow) throws -> Bool {
+    private mutating func attempt(_ device: TestDevice, _ restore: () throws -> RestoredRow) throws -> Bool {
         do {
-            _ = try restore()
+            met["restored: \(try restore().action)", default: 0] += 1
             return true
         } catch let error as FerryError where error.code == .restoreRefused {
             return false
@@ -173,14 +201,18 @@ struct RandomHistory {
         }
     }
 
-    private func check(_ device: TestDevice) throws {
-        let complaints = try oracle.complaints(about: device)
+    private mutating func check(_ device: TestDevice) throws {
+        let kinds = "SELECT 'kind ' || kind FROM ferry_exception UNION ALL SELECT kind FROM ferry_conflict"
+        for kind in try device.query(kinds) { met[kind, default: 0] += 1 }
+        var complaints = try oracle.complaints(about: device)
+        let report = try device.store.verify(deep: true)
+        complaints += report.differences.map { "verify: \($0.table) \($0.key) \($0.kind): \($0.problem)" }
         if !complaints.isEmpty { throw failure(device, complaints.prefix(12).joined(separator: "\n")) }
     }
 
     private func failure(_ device: TestDevice, _ text: String) -> Failure {
         Failure(
-            description: "seed \(seed), \(schema.name), device \(device.id.low):\n\(text)\n"
+            description: "seed \(seed), \(schema.name), device \(device.id.low):\n\(text)\n\(schema.sql)\n"
                 + story.suffix(60).joined(separator: "\n"))
     }
 
