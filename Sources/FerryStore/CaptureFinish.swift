@@ -44,6 +44,7 @@ extension CaptureHistory {
             if !writer.changes.isEmpty { tables.append(writer.changes.changes) }
         }
         try saveReservations()
+        try restoreReservations()
         return (tables, touched)
     }
 

@@ -30,6 +30,7 @@ struct PolicyChange {
         let access = try StoreAccess(
             former.connection, registry: Registry(former.connection, schema), clock: former.clock,
             random: former.random, hooks: former.hooks, digests: former.digests)
+        access.changedRows = former.changedRows
         var changed: Set<Int> = []
         for (number, table) in access.registry.tables.sorted(by: { $0.key < $1.key }) {
             var difference = Difference(from: former.registry.tables[number], to: table)

@@ -30,6 +30,7 @@ extension Store {
     ///   - incoming: consecutive for each device, following what was replayed before; others are refused.
     ///   - checksums: of the last segment of each device that `incoming` is from.
     ///   - seal: makes segments of the changesets packed.
+    /// - Throws: `replayHookFailed` where `willCommitReplay` fails; nothing is packed or replayed then.
     public func pass(
         replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], seal: SegmentSealer
     ) throws -> PassOutcome {
@@ -51,26 +52,25 @@ extension Store {
             var touched: Set<Int> = []
             try pack(access, &clock, &outcome, seal, &touched)
             try takeUpPolicies(&access, &touched)
-            try checkSequence(Array(gate.rest), access)
-            var replayed: Set<DeviceID> = []
-            while let changesets = gate.next(access.registry, hooks) {
-                let replay = try AppTriggers(access).run { try ChangesetApplier(access).apply(changesets, &clock) }
-                outcome.replayed += replay.changes
-                outcome.conflicts += replay.conflicts
-                outcome.devicesAhead.formUnion(replay.devicesAhead)
-                touched.formUnion(replay.tables)
-                replayed.formUnion(changesets.map(\.device))
-                try takeUpPolicies(&access, &touched)
+            let hook = willCommitReplay
+            var changes = ReplayedChanges(tables: [], isTruncated: false)
+            if !gate.rest.isEmpty {
+                try checkSequence(Array(gate.rest), access)
+                access.changedRows = hook == nil ? nil : ChangedRows()
+                defer { access.changedRows = nil }
+                let replayed = try replay(&gate, &access, &clock, &outcome, &touched)
+                if let changedRows = access.changedRows { changes = changedRows.summary(access.registry) }
+                for (device, checksum) in checksums where replayed.contains(device) {
+                    // Of a log that stopped within a segment, the last checksum is not known.
+                    let value = gate.refused[device] == nil ? FieldValue.blob(checksum.bytes[...]) : .null
+                    try access.connection.execute(
+                        "UPDATE ferry_device SET checksum = ? WHERE id = ?", value, .blob(device.bytes[...]))
+                }
             }
             outcome.refused = gate.refused
-            for (device, checksum) in checksums where replayed.contains(device) {
-                // Of a log that stopped within a segment, the last checksum is not known.
-                let value = gate.refused[device] == nil ? FieldValue.blob(checksum.bytes[...]) : .null
-                try access.connection.execute(
-                    "UPDATE ferry_device SET checksum = ? WHERE id = ?", value, .blob(device.bytes[...]))
-            }
             try access.save(clock)
             try access.keyValueChanges.save(access.connection)
+            if let hook, !changes.tables.isEmpty { try access.run(hook, changes) }
             return (outcome, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
         }
     }
@@ -83,7 +83,26 @@ extension Store {
         touched.formUnion(outcome.tables)
     }
 
-    private func pack(
+    /// Replays what the policies allow, each part under those that came before it.
+    /// - Returns: the devices of which something was replayed.
+    private func replay(
+        _ gate: inout PolicyGate, _ access: inout StoreAccess, _ clock: inout HybridClock,
+        _ outcome: inout PassOutcome, _ touched: inout Set<Int>
+    ) throws -> Set<DeviceID> {
+        var replayed: Set<DeviceID> = []
+        while let changesets = gate.next(access.registry, hooks) {
+            let replay = try AppTriggers(access).run { try ChangesetApplier(access).apply(changesets, &clock) }
+            outcome.replayed += replay.changes
+            outcome.conflicts += replay.conflicts
+            outcome.devicesAhead.formUnion(replay.devicesAhead)
+            touched.formUnion(replay.tables)
+            replayed.formUnion(changesets.map(\.device))
+            try takeUpPolicies(&access, &touched)
+        }
+        return replayed
+    }
+
+    func pack(
         _ access: StoreAccess, _ clock: inout HybridClock, _ outcome: inout PassOutcome, _ seal: SegmentSealer,
         _ tables: inout Set<Int>
     ) throws {

@@ -6,7 +6,7 @@ struct RowComparison {
     private let stored: StoredState
     private let outcomes: [PlainOutcome]
     /// Representatives whose rows show further objects.
-    private var joining: Set<ObjectID> = []
+    private var joining: Set<RowToken> = []
     /// What the store lists about objects that are not simply shown: by table, the object and the kind.
     private let listed: [Int: [ObjectID: ExceptionKind]]
     /// Whom the store lists as shown by another object's row, by table.
@@ -18,7 +18,14 @@ struct RowComparison {
     init(_ access: StoreAccess, _ stored: StoredState, _ outcomes: [PlainOutcome]) throws {
         self.stored = stored
         self.outcomes = outcomes
-        for case .joined(let representative) in outcomes { joining.insert(representative) }
+        var place = 0
+        for table in stored.tables {
+            for outcome in outcomes[place..<place + table.objects.count] {
+                guard case .joined(let representative) = outcome else { continue }
+                joining.insert(RowToken(table: table.table.id, id: representative))
+            }
+            place += table.objects.count
+        }
         var listed: [Int: [ObjectID: ExceptionKind]] = [:]
         try access.connection.forEachRow("SELECT \"table\", object, kind FROM ferry_exception") { row in
             if let id: ObjectID = row.id(1) {
@@ -135,7 +142,10 @@ struct RowComparison {
         case .waits, .outranked, .refused: return .hidden
         case .joined: return .joined
         case .shown(let row):
-            if row.isRevived || !row.cleared.isEmpty || joining.contains(object.plain.id) { return .exceptionalRow }
+            if row.isRevived || !row.cleared.isEmpty || joining.contains(RowToken(table: table.id, id: object.plain.id))
+            {
+                return .exceptionalRow
+            }
             let isUnderAnotherKey = table.keyColumnIDs.contains { column in
                 let name = foldedName(table.columns[column].name)
                 return row.values[name] != object.plain.fields[name]?.value
