@@ -68,7 +68,7 @@ let package = Package(
         .testTarget(
             name: "FerryEngineTests",
             dependencies: [
-                "FerryEngine", "FerryStore", "FerryContainer", "FerryLog", "FerryCore",
+                "FerryEngine", "FerryMerge", "FerryStore", "FerryContainer", "FerryLog", "FerryCore",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

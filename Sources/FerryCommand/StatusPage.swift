@@ -50,7 +50,9 @@ struct StatusPage {
                     + "Changes of its table wait for who knows it.")
         }
         if report.hidden > 0 { news.append(Wording.count(report.hidden, "row is", "rows are") + " hidden; see below.") }
-        if report.conflicts > 0 { news.append(Wording.count(report.conflicts, "conflict") + "; `ferry conflicts` shows what lost.") }
+        if report.conflicts > 0 {
+            news.append(Wording.count(report.conflicts, "conflict") + "; `ferry conflicts` shows what lost.")
+        }
         return news
     }
 

@@ -1,4 +1,5 @@
 import FerryCore
+import FerryMerge
 import XCTest
 
 @testable import FerryEngine
@@ -27,6 +28,21 @@ final class PastRowTests: XCTestCase {
             XCTAssertEqual(
                 PastRow.fold(operations, at: time, isComplete: true),
                 .present(["a": .integer(a), "b": .integer(b)], key: .integer(7)), "at \(time)")
+        }
+    }
+
+    func testWhatDevicesAddedUnderACounterIsSummed() {
+        let insertion = operation(.insert, at: 10, ["a": 5])
+        let base = StampedValue(insertion.stamp, .integer(5))
+        let additions = [(one, Int64(20), Int64(1)), (other, 30, 2)].map { device, time, amount in
+            var addition = operation(.update, at: time, by: device, ["a": 5 + amount])
+            addition.parts["a"] = .counter(CounterPart(base: base, totals: [.init(addition.stamp, amount)]))
+            return addition
+        }
+        for (time, sum) in [(Int64(10), Int64(5)), (20, 6), (30, 8)] {
+            XCTAssertEqual(
+                PastRow.fold([insertion] + additions, at: time, isComplete: true),
+                .present(["a": .integer(sum)], key: nil), "at \(time)")
         }
     }
 
