@@ -51,11 +51,13 @@ extension CaptureHistory {
     mutating func travelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard let parent = column.reference else { return value }
         if case .null = value { return value }
-        if let object = try referredObject(registry[parent], value), !unmade.contains(object) {
-            return .reference(object)
-        }
+        let known = try referredObject(registry[parent], value)
+        if let known, !unmade.contains(known) { return .reference(known) }
+        if known == nil, column.isUnchecked, !KeyReservations.isReservable(value, in: registry[parent]) { return value }
         // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
-        let reserved: ObjectID = access.random.makeID()
+        // One that was made and unmade may be part of its identity already.
+        let reserved: ObjectID = known.flatMap { column.isUnchecked ? $0 : nil } ?? access.random.makeID()
+        unmade.remove(reserved)
         keys[parent, default: [:]][value] = (reserved, false)
         reservations.append((parent, reserved, value))
         return .reference(reserved)
@@ -63,7 +65,7 @@ extension CaptureHistory {
 
     /// Enters objects that are only referred to so far under the keys by which they are, once all keys are released.
     mutating func saveReservations() throws {
-        for (table, object, key) in reservations where tracks[table]?[object] == nil {
+        for (table, object, key) in reservations where tracks[table]?[object]?.keepsKey ?? true {
             var state = ObjectState(object: object)
             state.key = [key]
             try access.objects(of: table).save(state)
@@ -86,12 +88,38 @@ extension CaptureHistory {
         try displaceHolder(of: note.key, table, unlessIts: nil, &clock)
         if let known = try self.object(table, note.key), !(keys[table.id]?[note.key[0]]?.isGone ?? false) {
             // OR REPLACE on the key itself, or a key that was referred to before.
-            return (known, tracks[table.id]?[known]?.isFresh ?? false)
+            if try !yields(known, table, to: note) { return (known, tracks[table.id]?[known]?.isFresh ?? false) }
+            noteTakenKey(note, from: known)
+        } else {
+            noteTakenKey(note, from: nil)
         }
         let object = try newObject(table, note.key)
         keys[table.id, default: [:]][note.key[0]] = (object.id, false)
         freedKeys[table.id]?.remove(note.key[0])
         return object
+    }
+
+    /// Whether an object that only has its key reserved gives it up to a new row: one that had a row and died, one whose
+    /// row another device has, and one whose identity the new row would not have.
+    private func yields(_ known: ObjectID, _ table: TrackedTable, to note: Note) throws -> Bool {
+        guard table.hasUncheckedReferences, tracks[table.id]?[known] == nil else { return false }
+        let state = try access.objects(of: table.id).load(known)
+        guard state.isStored, !state.shown.hasRow else { return false }
+        if case .declared = table.identity { return true }
+        return state.registers.newest != nil || KeyReservations.isStandIn(note.key[0], for: known)
+    }
+
+    /// Remembers what rows mean by a key that a row takes: they refer to that row from now on.
+    /// - Parameter known: the object that only had the key reserved.
+    mutating func noteTakenKey(_ note: Note, from known: ObjectID?) {
+        let (table, key) = (note.table, note.key[0])
+        guard table.hasUncheckedReferences, takenKeys[table.id]?[key] == nil else { return }
+        if let known {
+            if tracks[table.id]?[known] != nil { return }
+            takenKeys[table.id, default: [:]][key] = TakenKey(meaning: .reference(known), time: note.time)
+        } else if !KeyReservations.isReservable(key, in: table) {
+            takenKeys[table.id, default: [:]][key] = TakenKey(meaning: key, time: note.time)
+        }
     }
 
     /// A key that changes hands was taken from a row that vanished.
@@ -108,7 +136,11 @@ extension CaptureHistory {
     mutating func newObject(
         _ table: TrackedTable, _ key: [FieldValue]
     ) throws -> (id: ObjectID, isFresh: Bool) {
-        if case .declared(let names) = table.identity, let row = try access.reader(of: table.id).read(key) {
+        if case .declared(let names) = table.identity,
+            // Where a column is gone, nothing tells what the row stands for.
+            names.allSatisfy({ name in table.localColumns.contains { equalNames($0.name, name) } }),
+            let row = try access.reader(of: table.id).read(key)
+        {
             let values = try names.map { name -> FieldValue in
                 guard let column = table.columnID(name), let value = row[column] else { return .null }
                 return try travelling(value, table.columns[column])

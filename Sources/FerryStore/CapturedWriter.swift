@@ -23,10 +23,11 @@ struct CapturedWriter {
     /// - Parameters:
     ///   - key: the present row's key; empty where there is no row.
     ///   - formerKey: the last key it had.
+    ///   - keepsKey: where there is no row, the last key stays reserved.
     ///   - cleared: columns that the row shows cleared, and their values in the state.
     /// - Returns: what the rules may have to look at; `nil` where nothing happened.
     mutating func write(
-        _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue],
+        _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue], keepsKey: Bool,
         _ operations: [CapturedOperation],
         cleared: FieldValues, _ clock: inout HybridClock
     ) throws -> TouchedObject? {
@@ -60,15 +61,16 @@ struct CapturedWriter {
             changes.append(object, operation.kind, stamp.time, key: wish, values: values)
         }
         for (column, value) in cleared { state.kept.fields[column] = value }
-        return try save(&state, before, key, formerKey, changed, isCleared: !cleared.isEmpty)
+        let reserved = keepsKey ? formerKey : []
+        return try save(&state, before, key, formerKey, reserved, changed, isCleared: !cleared.isEmpty)
     }
 
     private func save(
         _ state: inout ObjectState, _ before: ObjectState, _ key: [FieldValue], _ formerKey: [FieldValue],
-        _ changed: FieldValues, isCleared: Bool
+        _ reserved: [FieldValue], _ changed: FieldValues, isCleared: Bool
     ) throws -> TouchedObject? {
         let hasRow = !key.isEmpty
-        state.key = key
+        state.key = hasRow ? key : reserved
         state.shown = hasRow ? (before.shown == .exceptionalRow ? .exceptionalRow : .row) : .none
         if hasRow {
             state.kept.key = nil

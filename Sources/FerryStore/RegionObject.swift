@@ -68,6 +68,7 @@ final class RegionObject {
                     case .restrict: .restrict
                     case .cascade: .cascade
                     case .setNull, .setDefault: .clear
+                    case .none: .none
                     }
                 return RuleReference(target: target, action: action)
             }, claims: claims.map(\.claim), isHeldFromOutside: isHeldFromOutside, isRefused: refusal != nil)

@@ -124,7 +124,7 @@ final class RuleRegion {
         if object.isShown {
             try addRivals(object)
         } else if object.row != nil || formerKeys[object.token] != nil {
-            try addDependents(object)
+            try addDependents(object) { $0.action != .none }
         }
         // A row that offers other values than before leaves those behind that refer to the former ones.
         if object.row != nil, !object.formerTokens.isEmpty { try addDependents(object) }

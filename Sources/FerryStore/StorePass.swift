@@ -97,7 +97,7 @@ extension Store {
                 ? try SchemaRecorder(connection: access.connection).record(
                     access.registry.parentsFirst.filter(\.isLocal).map {
                         TrackedTableRecord(name: $0.name, identity: $0.identity)
-                    }) : nil
+                    }, references: access.references()) : nil
             try stage(changes, schema: schema, time: captured?.time ?? clock.tick(), access, seal, &outcome)
             try access.meta.set(.schemaUnsent, 0)
         }

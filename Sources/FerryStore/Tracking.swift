@@ -60,11 +60,12 @@ struct Tracking {
         }
         var registry = try Registry(connection, schema)
         try widenPending(registry.keyWidth)
-        for record in plan.tracked {
-            guard let table = registry.table(named: record.name) else { continue }
+        // Parents first, so that what refers to a row finds it noted where a flush ends between them.
+        let planned = Set(plan.tracked.map { foldedName($0.name) })
+        for table in registry.parentsFirst where planned.contains(foldedName(table.name)) {
             if try makeTriggers(table) { registry.adopted.append(table.id) }
             // A table that had triggers has noted its rows; one that is new, or was made anew, has not.
-            if !known.contains(foldedName(record.name)) || !triggered.contains(table.id) {
+            if !known.contains(foldedName(table.name)) || !triggered.contains(table.id) {
                 try noteRows(table, areOld: rowsAreOld)
             }
         }
@@ -74,14 +75,11 @@ struct Tracking {
         return registry
     }
 
-    /// What the selection that was made at the beginning means for a schema. Tables that the selection names and that
-    /// are gone are no error any more.
+    /// What the selection that was made at the beginning means for a schema. At the beginning it must fit; later, tables
+    /// and columns that it names may be gone.
     func plan(_ schema: Schema) throws -> TrackingPlan {
-        var selection = try meta.string(.selection).map(SelectionText.parse) ?? TableSelection()
-        selection.only = selection.only?.filter { schema.table($0) != nil }
-        selection.except = selection.except.filter { schema.table($0) != nil }
-        selection.declaredIdentities = selection.declaredIdentities.filter { schema.table($0.key) != nil }
-        return try TrackingPlan(schema, selection)
+        let selection = try meta.string(.selection).map(SelectionText.parse) ?? TableSelection()
+        return try TrackingPlan(schema, selection, isNew: meta.integer(.schemaVersion) == nil)
     }
 
     private func travellingColumns(_ table: SchemaTable, _ record: TrackedTableRecord) -> [String] {
@@ -188,17 +186,21 @@ enum SelectionText {
         var only: [String]?
         var except: [String]
         var identities: [String: [String]]
+        var references: [UndeclaredReference]?
     }
 
     static func format(_ selection: TableSelection) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        let form = Form(only: selection.only, except: selection.except, identities: selection.declaredIdentities)
+        let form = Form(
+            only: selection.only, except: selection.except, identities: selection.declaredIdentities,
+            references: selection.references)
         return String(decoding: try encoder.encode(form), as: UTF8.self)
     }
 
     static func parse(_ text: String) throws -> TableSelection {
         let form = try JSONDecoder().decode(Form.self, from: Data(text.utf8))
-        return TableSelection(only: form.only, except: form.except, declaredIdentities: form.identities)
+        return TableSelection(
+            only: form.only, except: form.except, declaredIdentities: form.identities, references: form.references ?? [])
     }
 }

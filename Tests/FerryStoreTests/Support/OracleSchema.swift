@@ -59,6 +59,12 @@ struct OracleSchema {
                 sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid")
             return try names.map { try Self.read($0, schema, database) }
         }
+        for reference in schema.references where self[reference.parent].isMapped {
+            guard let table = tables.firstIndex(where: { $0.name == reference.table }),
+                let column = tables[table].columns.firstIndex(where: { $0.name == reference.column })
+            else { continue }
+            tables[table].columns[column].reference = reference.parent
+        }
         // A column refers to a mapped table directly or through a column that does.
         for _ in tables {
             for (index, table) in tables.enumerated() {
@@ -135,7 +141,9 @@ struct OracleSchema {
                     columns: special.terms.map { term in columns.contains { $0.name == term } ? term : nil },
                     collations: special.terms.map { _ in "BINARY" }, condition: special.condition))
         }
-        let isReference = foreignKeys.values.contains { $0.columns == primaryKey && $0.parent != name }
+        let isReference =
+            foreignKeys.values.contains { $0.columns == primaryKey && $0.parent != name }
+            || schema.references.contains { $0.table == name && [$0.column] == primaryKey }
         let isSurrogate = primaryKey.count == 1 && keyType.uppercased() == "INTEGER" && !isReference
         return Table(
             name: name, columns: columns, primaryKey: primaryKey, isMapped: isSurrogate || schema.declared[name] != nil,

@@ -120,6 +120,10 @@ struct RandomStatements {
             let values = try existing([key.parentColumns[place]], of: schema[key.parent], device)
             if !values.isEmpty { return literal(chance.pick(values)[0]) }
         }
+        if keys.isEmpty, let parent = column.reference, !chance.oneIn(3) {
+            let values = try existing([schema[parent].primaryKey[0]], of: schema[parent], device)
+            if !values.isEmpty { return literal(chance.pick(values)[0]) }
+        }
         switch column.type.uppercased() {
         case "INTEGER", "INT": return "\(chance.below(6))"
         case "REAL": return chance.pick(["0.5", "1.0", "-0.0", "2", "1e999"])
