@@ -70,7 +70,7 @@ extension CaptureHistory {
                         $0.isGone || $0.object == track.object ? nil : $0.object
                     }
                     if isReferred, owner == nil, track.isDeleted, track.key[0] == key,
-                        takenKeys[table.id]?[key] == nil
+                        keys[table.id]?[key]?.object == track.object
                     {
                         track.keepsKey = true
                     }
@@ -85,8 +85,8 @@ extension CaptureHistory {
         try followUnmade(&clock)
         for (number, taken) in takenKeys.sorted(by: { $0.key < $1.key }) {
             for (key, former) in taken.sorted(by: { $0.key < $1.key }) {
-                guard let owner = keys[number]?[key], !owner.isGone, former.meaning != .reference(owner.object)
-                else { continue }
+                guard let owner = keys[number]?[key], former.meaning != .reference(owner.object) else { continue }
+                if former.meaning == key && owner.isGone { continue }
                 let change = KeyChange(
                     key: key, meaning: former.meaning, owner: owner.object, isKept: false, time: former.time)
                 try follow(registry[number], change, &clock)
@@ -153,36 +153,67 @@ extension CaptureHistory {
                 continue
             }
             // The reference is part of the row's identity.
-            var values = try travellingKey(child, rowKey)
-            let present = child.derivedID(values)
-            values[place] = change.meaning
-            let object = child.derivedID(values)
-            if tracks[child.id]?[object]?.isDeleted ?? false { continue }
-            let isNew = tracks[child.id]?[object] != nil
-            guard try isNew || access.objects(of: child.id).load(object).shown.hasRow else { continue }
-            let track = try self.track(object, child, key: rowKey, isFresh: false)
             if change.isDetached(column) {
-                if track.key != rowKey {
-                    // The object has a row under the new key already; this one is nobody's.
-                    if let refusal = try access.writer(of: child.id).delete(key: rowKey) { throw refusal }
-                } else {
-                    track.detached[column.id] = change.meaning
-                }
-                continue
+                try detach(rowKey, of: child, column, at: place, change)
+            } else {
+                try succeed(rowKey, of: child, change, &clock)
             }
-            var old = try access.reader(of: child.id).read(rowKey) ?? [:]
-            for column in child.columns where column.reference != nil {
-                if let value = old[column.id] { old[column.id] = try travelling(value, column) }
-            }
-            old[column.id] = change.meaning
-            let time = self.time(for: track, change.time, togglesLife: true, &clock)
-            track.done.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: old))
-            track.isDeleted = true
-            let successor = try self.track(present, child, key: rowKey, isFresh: false)
-            successor.key = rowKey
-            successor.isDeleted = false
-            successor.insertedAt = self.time(for: successor, time, togglesLife: true, &clock)
         }
+    }
+
+    /// A row that is known by a reference whose target lost its key to nobody.
+    private mutating func detach(
+        _ rowKey: [FieldValue], of child: TrackedTable, _ column: TrackedColumn, at place: Int, _ change: KeyChange
+    ) throws {
+        var values = try travellingKey(child, rowKey)
+        values[place] = change.meaning
+        let object = child.derivedID(values)
+        if tracks[child.id]?[object]?.isDeleted ?? false { return }
+        let isNew = tracks[child.id]?[object] != nil
+        guard try isNew || access.objects(of: child.id).load(object).shown.hasRow else { return }
+        let track = try self.track(object, child, key: rowKey, isFresh: false)
+        if track.key != rowKey {
+            // The object has a row under the new key already; this one is nobody's.
+            if let refusal = try access.writer(of: child.id).delete(key: rowKey) { throw refusal }
+        } else {
+            track.detached[column.id] = change.meaning
+        }
+    }
+
+    /// A row that is known by references, of which one or more mean something else now, is another object's.
+    private mutating func succeed(
+        _ rowKey: [FieldValue], of child: TrackedTable, _ change: KeyChange, _ clock: inout HybridClock
+    ) throws {
+        let present = try presentObject(child, rowKey)
+        guard let object = try formerObject(child, rowKey), object != present else { return }
+        let track = try self.track(object, child, key: rowKey, isFresh: false)
+        var old = try access.reader(of: child.id).read(rowKey) ?? [:]
+        for column in child.columns where column.reference != nil {
+            if let value = old[column.id] { old[column.id] = try travelling(value, column) }
+        }
+        let values = try identities[child.id]?[object] ?? formerKey(child, rowKey)
+        for (value, column) in zip(values, child.keyColumnIDs) { old[column] = value }
+        let time = self.time(for: track, change.time, togglesLife: true, &clock)
+        finish(track, at: time, oldRow: old)
+        let successor = try self.track(present, child, key: rowKey, isFresh: false)
+        successor.key = rowKey
+        successor.isDeleted = false
+        successor.insertedAt = self.time(for: successor, time, togglesLife: true, &clock)
+    }
+
+    /// The object that a row with references in its key belonged to until its notes were read.
+    private func formerObject(_ child: TrackedTable, _ rowKey: [FieldValue]) throws -> ObjectID? {
+        if let track = tracks[child.id]?.values.first(where: { !$0.isDeleted && $0.key == rowKey }) {
+            return track.object
+        }
+        let object = child.derivedID(try formerKey(child, rowKey))
+        if tracks[child.id]?[object]?.isDeleted ?? false { return nil }
+        return try access.objects(of: child.id).load(object).shown.hasRow ? object : nil
+    }
+
+    /// What a row's key meant at the end of the last flush.
+    private func formerKey(_ child: TrackedTable, _ rowKey: [FieldValue]) throws -> [FieldValue] {
+        try zip(rowKey, child.keyColumnIDs).map { try Travelling(access).value($0, child.columns[$1]) }
     }
 
     /// Keys change hands within a flush; no two states may hold one key at any time, so all that move let go first.
@@ -191,8 +222,10 @@ extension CaptureHistory {
         for track in objects.values where !track.isDeleted {
             keys[table.id, default: [:]][track.key[0]] = (track.object, false)
         }
-        for (key, _) in takenKeys[table.id] ?? [:] where !(keys[table.id]?[key]?.isGone ?? true) {
-            try connection.execute("UPDATE \(table.objectTable) SET k0 = NULL WHERE k0 = ?", key)
+        for (key, former) in takenKeys[table.id] ?? [:] {
+            guard case .reference(let object) = former.meaning, keys[table.id]?[key]?.object != object else { continue }
+            try connection.execute(
+                "UPDATE \(table.objectTable) SET k0 = NULL WHERE k0 = ? AND object = ?", key, .blob(object.bytes[...]))
         }
         for track in objects.values where !track.isFresh && track.mayHaveMoved && !track.keepsKey {
             try connection.execute(

@@ -82,6 +82,10 @@ struct CaptureHistory {
     var unmade: Set<ObjectID> = []
     /// The keys that they had, in tables to which unchecked references lead, and when they were unmade.
     var unmadeKeys: [Int: [(key: FieldValue, object: ObjectID, time: HybridTime)]] = [:]
+    /// Objects that this flush reserved a key for.
+    var reserving: Set<ObjectID> = []
+    /// The values from which objects that are known by references are derived.
+    var identities: [Int: [ObjectID: [FieldValue]]] = [:]
     /// Objects that are referred to by a key that no row has.
     var reservations: [(table: Int, object: ObjectID, key: FieldValue)] = []
     /// Keys that rows took in this flush and by which rows referred to something that had no row: in tables to which
@@ -228,7 +232,11 @@ struct CaptureHistory {
         if track.isDeleted { return }
         var old = try access.reader(of: table.id).readOld(oldRow) ?? [:]
         for column in table.columns where column.reference != nil {
-            if let value = old[column.id] { old[column.id] = try travelling(value, column) }
+            guard let value = old[column.id] else { continue }
+            // What the row never said does not become news by its deletion.
+            let isAsBefore = track.insertedAt == nil && track.changed[column.id] == nil
+            let former = isAsBefore ? column.reference.flatMap { takenKeys[$0]?[value]?.meaning } : nil
+            old[column.id] = try former ?? travelling(value, column)
         }
         if !table.isMapped, table.derivedID(table.keyColumnIDs.map { old[$0] ?? .null }) != object {
             // Known under the keys of then, as `derivedObject` found it.
@@ -250,6 +258,11 @@ struct CaptureHistory {
             }
             return
         }
+        finish(track, at: deletion, oldRow: old)
+    }
+
+    /// Ends what happened to an object by its deletion.
+    func finish(_ track: Track, at deletion: HybridTime, oldRow old: FieldValues) {
         track.done += operations(of: track, row: old)
         track.done.append(CapturedOperation(kind: .delete, time: deletion, values: [:], oldRow: old))
         track.insertedAt = nil

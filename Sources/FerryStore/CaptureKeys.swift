@@ -12,7 +12,7 @@ extension CaptureHistory {
     }
 
     mutating func derivedObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
-        let object = table.derivedID(try travellingKey(table, key))
+        let object = try presentObject(table, key)
         let mapped = zip(key, table.keyColumnIDs).contains { value, column in
             table.columns[column].reference.map { keys[$0]?[value] != nil } ?? false
         }
@@ -27,8 +27,17 @@ extension CaptureHistory {
             }
         }
         let before = table.derivedID(former)
+        identities[table.id, default: [:]][before] = former
         let states = access.objects(of: table.id)
         if try !states.load(object).shown.hasRow, try states.load(before).shown.hasRow { return before }
+        return object
+    }
+
+    /// The object of a row by what its key means when the note being read was made.
+    mutating func presentObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
+        let values = try travellingKey(table, key)
+        let object = table.derivedID(values)
+        if table.hasReferencesInKey { identities[table.id, default: [:]][object] = values }
         return object
     }
 
@@ -53,20 +62,23 @@ extension CaptureHistory {
         if case .null = value { return value }
         let known = try referredObject(registry[parent], value)
         if let known, !unmade.contains(known) { return .reference(known) }
-        if known == nil, column.isUnchecked, !KeyReservations.isReservable(value, in: registry[parent]) { return value }
+        if column.isUnchecked, !KeyReservations.isReservable(value, in: registry[parent]) { return value }
         // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
         // One that was made and unmade may be part of its identity already.
-        let reserved: ObjectID = known.flatMap { column.isUnchecked ? $0 : nil } ?? access.random.makeID()
+        let reserved: ObjectID = known ?? access.random.makeID()
         unmade.remove(reserved)
         keys[parent, default: [:]][value] = (reserved, false)
         reservations.append((parent, reserved, value))
+        reserving.insert(reserved)
         return .reference(reserved)
     }
 
     /// Enters objects that are only referred to so far under the keys by which they are, once all keys are released.
     mutating func saveReservations() throws {
         for (table, object, key) in reservations where tracks[table]?[object]?.keepsKey ?? true {
-            var state = ObjectState(object: object)
+            // It may have been given away since.
+            if keys[table]?[key]?.object != object { continue }
+            var state = try access.objects(of: table).load(object)
             state.key = [key]
             try access.objects(of: table).save(state)
         }
@@ -78,7 +90,7 @@ extension CaptureHistory {
     ) throws -> (id: ObjectID, isFresh: Bool) {
         let table = note.table
         if !table.isMapped {
-            let object = table.derivedID(try travellingKey(table, note.key))
+            let object = try presentObject(table, note.key)
             if let examination = examined[table.id]?[object] {
                 try delete(object, table, note.key, at: examination.time, oldRow: examination.sequence, &clock)
                 examined[table.id]?[object] = nil
@@ -88,12 +100,20 @@ extension CaptureHistory {
         try displaceHolder(of: note.key, table, unlessIts: nil, &clock)
         if let known = try self.object(table, note.key), !(keys[table.id]?[note.key[0]]?.isGone ?? false) {
             // OR REPLACE on the key itself, or a key that was referred to before.
-            if try !yields(known, table, to: note) { return (known, tracks[table.id]?[known]?.isFresh ?? false) }
+            if try !yields(known, table, to: note) {
+                return (known, tracks[table.id]?[known]?.isFresh ?? reserving.contains(known))
+            }
             noteTakenKey(note, from: known)
         } else {
             noteTakenKey(note, from: nil)
         }
         let object = try newObject(table, note.key)
+        if !object.isFresh, let former = try access.objects(of: table.id).load(object.id).key.first, former != note.key[0],
+            keys[table.id]?[former] == nil
+        {
+            // It comes back under another key than the one that stayed reserved for it.
+            freedKeys[table.id, default: []].insert(former)
+        }
         keys[table.id, default: [:]][note.key[0]] = (object.id, false)
         freedKeys[table.id]?.remove(note.key[0])
         return object

@@ -65,10 +65,14 @@ final class TrackedTable: @unchecked Sendable {
     /// The columns that the local table has, in the order of their numbers.
     private(set) var localColumns: [TrackedColumn] = []
 
+    /// Whether its objects are known by what their keys refer to.
+    private(set) var hasReferencesInKey = false
+
     /// Computes what follows from the columns; the last step of making the registry.
     func finish() {
         keyColumnIDs = isMapped ? [] : keyColumns.compactMap { name in columnID(name) }
         localColumns = columns.filter(\.isLocal)
+        hasReferencesInKey = keyColumnIDs.contains { columns[$0].reference != nil }
     }
 
     let objectTable: String
