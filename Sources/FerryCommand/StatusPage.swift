@@ -84,6 +84,6 @@ struct StatusPage {
 
     private static let words = [
         "waiting": "hidden", "outranked": "hidden", "refused": "hidden", "heldBack": "kept",
-        "clearedReference": "shown as NULL",
+        "clearedReference": "shown as NULL", "joined": "joined",
     ]
 }

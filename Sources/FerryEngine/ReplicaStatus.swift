@@ -135,6 +135,9 @@ extension ExceptionKind {
         case .refused: "refused"
         case .heldBack: "heldBack"
         case .clearedReference: "clearedReference"
+        case .joined: "joined"
+        case .joining: "joining"
+        case .resolvedKey: "resolvedKey"
         }
     }
 }

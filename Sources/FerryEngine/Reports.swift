@@ -92,7 +92,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
     /// Objects whose rows are not shown as they were written, by reason.
     public struct Exceptional: Codable, Equatable, Sendable {
         public var table: String
-        /// `waiting`, `outranked`, `refused` (all hidden), `heldBack` or `clearedReference` (shown).
+        /// `waiting`, `outranked`, `refused` (all hidden), `heldBack` or `clearedReference` (shown), or `joined` (shown by
+        /// the row of another).
         public var kind: String
         public var reason: String
         public var count: Int

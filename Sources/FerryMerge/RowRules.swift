@@ -36,16 +36,19 @@ public struct RuleReference: Sendable {
     }
 }
 
-/// An object's claim to a value of a UNIQUE index. A claim whose reference is cleared is no claim.
+/// An object's claim to a value of a UNIQUE index, or to a key.
 public struct RuleClaim: Hashable, Sendable {
     /// The index and the value, as one token.
     public var token: RowToken
-    /// Indices into the object's references whose columns are part of the claim.
-    public var references: [Int]
+    /// The place of the index among its table's; `nil` for the key.
+    public var index: Int?
+    /// Whether of two rows that claim the same the younger is hidden, instead of both being joined.
+    public var hidesLosers: Bool
 
-    public init(token: RowToken, references: [Int]) {
+    public init(token: RowToken, index: Int?, hidesLosers: Bool = false) {
         self.token = token
-        self.references = references
+        self.index = index
+        self.hidesLosers = hidesLosers
     }
 }
 
@@ -61,7 +64,6 @@ public struct RuleObject: Sendable {
     /// The UNIQUE tuples it offers to foreign keys that refer to other columns than the key.
     public var offers: [RowToken]
     public var references: [RuleReference]
-    public var claims: [RuleClaim]
     /// Held back by a RESTRICT reference from a row outside of the region.
     public var isHeldFromOutside: Bool
     /// SQLite refused its row in an earlier round.
@@ -69,8 +71,7 @@ public struct RuleObject: Sendable {
 
     public init(
         token: RowToken, isAlive: Bool, isRestorable: Bool, inserted: Stamp, offers: [RowToken] = [],
-        references: [RuleReference] = [], claims: [RuleClaim] = [], isHeldFromOutside: Bool = false,
-        isRefused: Bool = false
+        references: [RuleReference] = [], isHeldFromOutside: Bool = false, isRefused: Bool = false
     ) {
         self.token = token
         self.isAlive = isAlive
@@ -78,7 +79,6 @@ public struct RuleObject: Sendable {
         self.inserted = inserted
         self.offers = offers
         self.references = references
-        self.claims = claims
         self.isHeldFromOutside = isHeldFromOutside
         self.isRefused = isRefused
     }
@@ -93,10 +93,52 @@ public enum RowOutcome: Equatable, Sendable {
     case shown(cleared: [Int], isRevived: Bool)
     /// Hidden until the target of this reference is shown.
     case waits(reference: Int)
-    /// Hidden because an older object claims the same UNIQUE value: an index into its claims.
-    case outranked(claim: Int)
+    /// Hidden because an older object claims the same UNIQUE value, and the index is not one that joins.
+    case outranked(claim: RuleClaim)
     /// Hidden because the schema refuses the row.
     case refused
+
+    /// Whether a row shows it: its own, or that of its class.
+    public var isVisible: Bool { if case .shown = self { true } else { false } }
+}
+
+/// What the rules have to ask about a region that depends on values.
+///
+/// The functions that are given `RowClasses` must answer from the classes and the objects alone.
+public protocol RuleSurroundings {
+    /// Whether a row outside of the region is, or offers, the token.
+    func isShownOutside(_ token: RowToken) throws -> Bool
+    /// What a visible object claims by its own values, its references resolved to what they mean in `classes` and
+    /// cleared ones NULL.
+    func claims(of object: Int, _ classes: RowClasses) throws -> [RuleClaim]
+    /// What the row of a class of several claims.
+    func claims(ofClass representative: Int, _ classes: RowClasses) throws -> [RuleClaim]
+    /// References of present objects without a visible target by their own values, which have one once they are
+    /// resolved.
+    func resolvedLinks(_ classes: RowClasses) throws -> [RuleLink]
+    /// References of visible objects that their rows cannot show, because the row of the target's class shows other
+    /// values.
+    func brokenReferences(_ classes: RowClasses) throws -> [RuleLink]
+}
+
+/// A reference of an object; for a resolved one, also the object that it leads to.
+public struct RuleLink: Hashable, Sendable {
+    public var object: Int
+    public var reference: Int
+    public var target: Int
+
+    public init(object: Int, reference: Int, target: Int) {
+        self.object = object
+        self.reference = reference
+        self.target = target
+    }
+}
+
+/// What the rules decide about a region.
+public struct RowSolution: Sendable {
+    /// In the order of the objects.
+    public var outcomes: [RowOutcome]
+    public var classes: RowClasses
 }
 
 /// The rules that make rows from state, as a pure function (Docs/Merge.md, "From state to rows").
@@ -106,64 +148,59 @@ public enum RowOutcome: Equatable, Sendable {
 public enum RowRules {
     /// - Parameters:
     ///   - objects: the region, in any order.
-    ///   - isShownOutside: whether a row outside of the region is, or offers, the token.
-    /// - Returns: the outcomes, in the order of `objects`.
-    public static func solve(
-        _ objects: [RuleObject], isShownOutside: (RowToken) throws -> Bool
-    ) rethrows -> [RowOutcome] {
+    ///   - surroundings: answers what depends on values.
+    public static func solve(_ objects: [RuleObject], _ surroundings: some RuleSurroundings) throws -> RowSolution {
         var region = Region(objects)
-        try region.revive(isShownOutside)
-        // Losing a UNIQUE value hides a row, which hides rows that refer to it, which frees the values they claim.
-        // Who has lost stays lost, so this ends.
+        try region.revive(surroundings)
+        // Who lost a UNIQUE value stays lost, what is broken stays broken, and links only grow: so this ends.
         while true {
-            try region.hide(isShownOutside)
-            if !region.outrank() { break }
+            try region.hide(surroundings)
+            try region.join(surroundings)
+            if region.link(try surroundings.resolvedLinks(region.classes)) { continue }
+            if region.breakReferences(try surroundings.brokenReferences(region.classes)) { continue }
+            if try !region.outrank(surroundings) { break }
         }
-        return region.outcomes
+        return RowSolution(outcomes: region.classes.outcomes, classes: region.classes)
     }
 }
 
 /// The working state of one `solve`.
 private struct Region {
     let objects: [RuleObject]
-    /// Who is or offers a token.
-    let providers: [RowToken: [Int]]
     /// Who refers to a token: object and reference.
     let dependents: [RowToken: [(object: Int, reference: Int)]]
-    /// Oldest insertion first; ties, which only a device's own insertions have, by table and ID.
-    let byAge: [Int]
 
     var isPresent: [Bool]
     var isRevived: [Bool]
-    var lost: [Int?]
-    var outcomes: [RowOutcome]
+    var lost: [Int: RuleClaim] = [:]
+    /// References that lead to an object by their resolved values, and the reverse.
+    var links: Set<RuleLink> = []
+    var linked: [Int: [RuleLink]] = [:]
+    var linkers: [Int: [Int]] = [:]
+    /// References that count as missing, by object.
+    var broken: [Int: Set<Int>] = [:]
+    var classes: RowClasses
+    var outcomes: [RowOutcome] {
+        get { classes.outcomes }
+        set { classes.outcomes = newValue }
+    }
 
     init(_ objects: [RuleObject]) {
         self.objects = objects
-        var providers: [RowToken: [Int]] = [:]
         var dependents: [RowToken: [(object: Int, reference: Int)]] = [:]
         for (index, object) in objects.enumerated() {
-            providers[object.token, default: []].append(index)
-            for token in object.offers { providers[token, default: []].append(index) }
             for (reference, value) in object.references.enumerated() {
                 dependents[value.target, default: []].append((index, reference))
             }
         }
-        self.providers = providers
         self.dependents = dependents
-        byAge = objects.indices.sorted { left, right in
-            let (a, b) = (objects[left], objects[right])
-            if a.inserted != b.inserted { return a.inserted < b.inserted }
-            return a.token.table != b.token.table ? a.token.table < b.token.table : a.token.id < b.token.id
-        }
         isPresent = objects.map(\.isAlive)
         isRevived = objects.map { _ in false }
-        lost = objects.map { _ in nil }
-        outcomes = objects.map { _ in .gone }
+        classes = RowClasses(objects)
     }
 
     /// Rule 1, to its least fixed point: a worklist of present objects, each of which holds its RESTRICT targets.
-    mutating func revive(_ isShownOutside: (RowToken) throws -> Bool) rethrows {
+    mutating func revive(_ surroundings: some RuleSurroundings) throws {
         var work = objects.indices.filter { isPresent[$0] }
         for index in objects.indices
         where objects[index].isHeldFromOutside && !isPresent[index] && objects[index].isRestorable {
@@ -173,12 +210,12 @@ private struct Region {
         }
         while let index = work.popLast() {
             for reference in objects[index].references where reference.action == .restrict {
-                let candidates = providers[reference.target] ?? []
+                let candidates = classes.providers[reference.target] ?? []
                 // Revived ones do not count: who is revived must not depend on who came first.
                 if candidates.contains(where: { objects[$0].isAlive }) { continue }
-                if try isShownOutside(reference.target) { continue }
+                if try surroundings.isShownOutside(reference.target) { continue }
                 // By-value targets may have several deleted candidates: the oldest insertion, as for UNIQUE values.
-                guard let chosen = byAge.first(where: { candidates.contains($0) && objects[$0].isRestorable })
+                guard let chosen = classes.byAge.first(where: { candidates.contains($0) && objects[$0].isRestorable })
                 else { continue }
                 if isPresent[chosen] { continue }
                 isPresent[chosen] = true
@@ -189,7 +226,7 @@ private struct Region {
     }
 
     /// Rule 2, to its least fixed point: at first all present objects are shown; hiding one hides those that need it.
-    mutating func hide(_ isShownOutside: (RowToken) throws -> Bool) rethrows {
+    mutating func hide(_ surroundings: some RuleSurroundings) throws {
         var work: [Int] = []
         for index in objects.indices {
             if !isPresent[index] {
@@ -204,11 +241,11 @@ private struct Region {
             }
         }
         while let index = work.popLast() {
-            guard case .shown = outcomes[index] else { continue }
+            guard outcomes[index].isVisible else { continue }
             var cleared: [Int] = []
             var missing: Int?
             for (position, reference) in objects[index].references.enumerated() {
-                if try reference.action == .none || isShown(reference.target, isShownOutside) { continue }
+                if try reference.action == .none || isShown(index, position, surroundings) { continue }
                 if reference.action == .clear { cleared.append(position) } else { missing = missing ?? position }
             }
             guard let missing else {
@@ -219,31 +256,88 @@ private struct Region {
             for token in [objects[index].token] + objects[index].offers {
                 for dependent in dependents[token] ?? [] { work.append(dependent.object) }
             }
+            work += linkers[index] ?? []
         }
     }
 
-    private func isShown(_ token: RowToken, _ isShownOutside: (RowToken) throws -> Bool) rethrows -> Bool {
-        for candidate in providers[token] ?? [] {
-            if case .shown = outcomes[candidate] { return true }
+    private func isShown(_ object: Int, _ position: Int, _ surroundings: some RuleSurroundings) throws -> Bool {
+        if broken[object]?.contains(position) ?? false { return false }
+        let token = objects[object].references[position].target
+        for candidate in classes.providers[token] ?? [] where outcomes[candidate].isVisible { return true }
+        for link in linked[object] ?? [] where link.reference == position && outcomes[link.target].isVisible {
+            return true
         }
-        return try isShownOutside(token)
+        return try surroundings.isShownOutside(token)
     }
 
-    /// Rule 3: of the shown objects that claim one UNIQUE value, the oldest insertion keeps it.
+    mutating func link(_ found: [RuleLink]) -> Bool {
+        var changed = false
+        for link in found where links.insert(link).inserted {
+            linked[link.object, default: []].append(link)
+            linkers[link.target, default: []].append(link.object)
+            classes.add(link)
+            changed = true
+        }
+        return changed
+    }
+
+    mutating func breakReferences(_ found: [RuleLink]) -> Bool {
+        var changed = false
+        for link in found where broken[link.object, default: []].insert(link.reference).inserted { changed = true }
+        return changed
+    }
+
+    /// Rule 3: visible objects that claim one UNIQUE value, or one key, are one row; to the least fixed point, as
+    /// references to what is joined become equal. A joined row that shows values of several objects claims those too.
+    mutating func join(_ surroundings: some RuleSurroundings) throws {
+        classes.reset()
+        var isStable = false
+        while !isStable {
+            repeat {
+                isStable = true
+                var owners: [RowToken: Int] = [:]
+                for index in classes.byAge where outcomes[index].isVisible {
+                    for claim in try surroundings.claims(of: index, classes) where !claim.hidesLosers {
+                        if unite(claim, index, &owners) { isStable = false }
+                    }
+                }
+            } while !isStable
+            if classes.isTrivial { return }
+            // All of these at once: what a joined row shows depends on the classes as they are now.
+            var claims: [(index: Int, claim: RuleClaim)] = []
+            for index in classes.byAge where outcomes[index].isVisible {
+                claims += try surroundings.claims(of: index, classes).map { (index, $0) }
+                guard classes.members(of: index).count > 1 else { continue }
+                claims += try surroundings.claims(ofClass: index, classes).map { (index, $0) }
+            }
+            var owners: [RowToken: Int] = [:]
+            for (index, claim) in claims where !claim.hidesLosers {
+                if unite(claim, index, &owners) { isStable = false }
+            }
+        }
+    }
+
+    private mutating func unite(_ claim: RuleClaim, _ index: Int, _ owners: inout [RowToken: Int]) -> Bool {
+        guard let owner = owners.updateValue(index, forKey: claim.token) else { return false }
+        return classes.unite(owner, index, because: claim)
+    }
+
+    /// Of the classes that claim one value of an index that hides losers, the one with the oldest insertion keeps it.
     /// - Returns: whether anybody lost who had not before.
-    mutating func outrank() -> Bool {
+    mutating func outrank(_ surroundings: some RuleSurroundings) throws -> Bool {
         var owners: Set<RowToken> = []
         var changed = false
-        for index in byAge {
-            guard case .shown(let cleared, _) = outcomes[index] else { continue }
-            let claims = objects[index].claims.enumerated().filter { _, claim in
-                !claim.references.contains { cleared.contains($0) }
-            }
-            if let conflict = claims.first(where: { owners.contains($0.element.token) }) {
-                lost[index] = conflict.offset
+        for index in classes.byAge where outcomes[index].isVisible && classes.representative(of: index) == index {
+            let members = classes.members(of: index)
+            let claims = try
+                (members.count > 1
+                ? surroundings.claims(ofClass: index, classes) : surroundings.claims(of: index, classes))
+                .filter(\.hidesLosers)
+            if let conflict = claims.first(where: { owners.contains($0.token) }) {
+                for member in members { lost[member] = conflict }
                 changed = true
             } else {
-                for (_, claim) in claims { owners.insert(claim.token) }
+                owners.formUnion(claims.map(\.token))
             }
         }
         return changed

@@ -14,6 +14,7 @@ extension CaptureHistory {
             try saveReservations()
             var writer = CapturedWriter(access, table)
             let reader = access.reader(of: table.id)
+            var written: [TouchedObject] = []
             for track in objects.values.sorted(by: { $0.object < $1.object }) {
                 var operations = track.done
                 var cleared: FieldValues = [:]
@@ -32,12 +33,12 @@ extension CaptureHistory {
                         operations.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: nil))
                     }
                 }
-                let outcome = try writer.write(
+                written += try writer.write(
                     track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
-                    keepsKey: track.keepsKey, operations,
-                    cleared: cleared, &clock)
-                if let outcome { touched.append(outcome) }
+                    keepsKey: track.keepsKey, operations, cleared: cleared, &clock)
             }
+            written += try FreedClaims(access, table).take(from: written, &writer, &clock)
+            touched += written
             if !writer.changes.isEmpty { tables.append(writer.changes.changes) }
         }
         try saveReservations()
@@ -75,7 +76,8 @@ extension CaptureHistory {
                         track.keepsKey = true
                     }
                     try follow(
-                        table, KeyChange(
+                        table,
+                        KeyChange(
                             key: key, meaning: .reference(track.object), owner: owner,
                             isKept: track.keepsKey && track.key[0] == key,
                             time: track.lastTime), &clock)
@@ -206,7 +208,8 @@ extension CaptureHistory {
         if let track = tracks[child.id]?.values.first(where: { !$0.isDeleted && $0.key == rowKey }) {
             return track.object
         }
-        let object = child.derivedID(try formerKey(child, rowKey))
+        var object = child.derivedID(try formerKey(child, rowKey))
+        if let shown = try access.joined.representative(of: object, child.id) { object = shown }
         if tracks[child.id]?[object]?.isDeleted ?? false { return nil }
         return try access.objects(of: child.id).load(object).shown.hasRow ? object : nil
     }
@@ -223,11 +226,14 @@ extension CaptureHistory {
             keys[table.id, default: [:]][track.key[0]] = (track.object, false)
         }
         for (key, former) in takenKeys[table.id] ?? [:] {
-            guard case .reference(let object) = former.meaning, keys[table.id]?[key]?.object != object else { continue }
+            guard case .reference(let object) = former.meaning, let owner = keys[table.id]?[key],
+                owner.object != object
+            else { continue }
             try connection.execute(
                 "UPDATE \(table.objectTable) SET k0 = NULL WHERE k0 = ? AND object = ?", key, .blob(object.bytes[...]))
         }
-        for track in objects.values where !track.isFresh && track.mayHaveMoved && !track.keepsKey {
+        for track in objects.values
+        where !track.keepsKey && (track.isFresh ? !track.formerKeys.isEmpty : track.mayHaveMoved) {
             try connection.execute(
                 "UPDATE \(table.objectTable) SET k0 = NULL WHERE object = ? OR k0 = ?", .blob(track.object.bytes[...]),
                 track.isDeleted ? .null : track.key[0])

@@ -13,6 +13,10 @@ extension CaptureHistory {
 
     mutating func derivedObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
         let object = try presentObject(table, key)
+        // The row of another object may show this key.
+        if tracks[table.id]?[object] == nil, let shown = try access.joined.representative(of: object, table.id) {
+            return shown
+        }
         let mapped = zip(key, table.keyColumnIDs).contains { value, column in
             table.columns[column].reference.map { keys[$0]?[value] != nil } ?? false
         }
@@ -64,6 +68,13 @@ extension CaptureHistory {
         if let known, !unmade.contains(known) { return .reference(known) }
         if column.isUnchecked, !KeyReservations.isReservable(value, in: registry[parent]) { return value }
         // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
+        let states = access.objects(of: parent)
+        if let known = try states.object(forKey: value), tracks[parent]?[known] == nil, !unmade.contains(known),
+            try !states.load(known).shown.hasRow
+        {
+            keys[parent, default: [:]][value] = (known, false)
+            return .reference(known)
+        }
         // One that was made and unmade may be part of its identity already.
         let reserved: ObjectID = known ?? access.random.makeID()
         unmade.remove(reserved)
@@ -108,7 +119,8 @@ extension CaptureHistory {
             noteTakenKey(note, from: nil)
         }
         let object = try newObject(table, note.key)
-        if !object.isFresh, let former = try access.objects(of: table.id).load(object.id).key.first, former != note.key[0],
+        if !object.isFresh, let former = try access.objects(of: table.id).load(object.id).key.first,
+            former != note.key[0],
             keys[table.id]?[former] == nil
         {
             // It comes back under another key than the one that stayed reserved for it.
@@ -133,7 +145,7 @@ extension CaptureHistory {
     /// - Parameter known: the object that only had the key reserved.
     mutating func noteTakenKey(_ note: Note, from known: ObjectID?) {
         let (table, key) = (note.table, note.key[0])
-        guard table.hasUncheckedReferences, takenKeys[table.id]?[key] == nil else { return }
+        guard table.hasUncheckedReferences || known != nil, takenKeys[table.id]?[key] == nil else { return }
         if let known {
             if tracks[table.id]?[known] != nil { return }
             takenKeys[table.id, default: [:]][key] = TakenKey(meaning: .reference(known), time: note.time)

@@ -25,18 +25,70 @@ struct CapturedWriter {
     ///   - formerKey: the last key it had.
     ///   - keepsKey: where there is no row, the last key stays reserved.
     ///   - cleared: columns that the row shows cleared, and their values in the state.
-    /// - Returns: what the rules may have to look at; `nil` where nothing happened.
+    /// - Returns: what the rules may have to look at: nothing, where nothing happened.
     mutating func write(
         _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue], keepsKey: Bool,
         _ operations: [CapturedOperation],
         cleared: FieldValues, _ clock: inout HybridClock
-    ) throws -> TouchedObject? {
+    ) throws -> [TouchedObject] {
         var state = isFresh ? ObjectState(object: object) : try objects.load(object)
         let before = state
         // A row that never got out of this flush: known to nobody.
         if key.isEmpty, !before.isStored || before.registers.newest == nil, operations.last?.kind == .delete {
-            return nil
+            return []
         }
+        let changed = merge(operations, into: &state, wish: formerKey.first, &clock)
+        // What a foreign key's action did to a row that shows another object's value is no value of its own.
+        for (column, value) in cleared where state.kept.fields[column] == nil { state.kept.fields[column] = value }
+        var touched: [TouchedObject] = []
+        if let own = try save(
+            &state, before, key, formerKey, keepsKey ? formerKey : [], changed, isCleared: !cleared.isEmpty)
+        {
+            touched.append(own)
+        }
+        if before.shown == .exceptionalRow { touched += try writeMembers(of: object, operations, &clock) }
+        return touched
+    }
+
+    /// What is written to a joined row is written to all objects that it shows, so that it stays one thing. After a
+    /// deletion the row is gone, and what is inserted under its key is the representative alone.
+    private mutating func writeMembers(
+        of representative: ObjectID, _ operations: [CapturedOperation], _ clock: inout HybridClock
+    ) throws -> [TouchedObject] {
+        if operations.isEmpty { return [] }
+        let end = operations.firstIndex { $0.kind == .delete }.map { $0 + 1 } ?? operations.count
+        // Each keeps its key, and what goes with it.
+        let keyColumns = Set(table.columnGroups.filter(\.isKey).flatMap(\.columns))
+        let shared = operations[..<end].map { operation in
+            // Its own insertion stays what it was.
+            var shared = operation
+            if operation.kind == .insert { shared.kind = .update }
+            shared.values = operation.values.filter { !keyColumns.contains($0.key) }
+            shared.oldRow = nil
+            return shared
+        }
+        return try access.joined.members(of: representative, table.id).map { try writeHidden($0, shared, &clock) }
+    }
+
+    /// Writes operations on an object that has no row of its own: its values are kept in the state.
+    mutating func writeHidden(
+        _ object: ObjectID, _ operations: [CapturedOperation], _ clock: inout HybridClock
+    ) throws -> TouchedObject {
+        var state = try objects.load(object)
+        let changed = merge(operations, into: &state, wish: nil, &clock)
+        for operation in operations {
+            for (column, value) in operation.values { state.kept.fields[column] = value }
+        }
+        try objects.save(state)
+        return TouchedObject(
+            table: table.id, object: object, columns: changed.keys, isDeleted: false, needsRules: true)
+    }
+
+    /// Gives operations their times, and takes them into the registers and the changeset.
+    /// - Returns: the columns that changed.
+    private mutating func merge(
+        _ operations: [CapturedOperation], into state: inout ObjectState, wish: FieldValue?, _ clock: inout HybridClock
+    ) -> FieldValues {
         var changed = FieldValues(width: table.columns.count)
         for operation in operations {
             let stamp = Stamp(time: laterTime(operation.time, than: state, &clock), device: access.device)
@@ -57,12 +109,10 @@ struct CapturedWriter {
             if !state.kept.fields.isEmpty {
                 for column in values.keys { state.kept.fields[column] = nil }
             }
-            let wish = operation.kind == .insert && table.isMapped ? formerKey.first : nil
-            changes.append(object, operation.kind, stamp.time, key: wish, values: values)
+            let key = operation.kind == .insert && table.isMapped ? wish : nil
+            changes.append(state.object, operation.kind, stamp.time, key: key, values: values)
         }
-        for (column, value) in cleared { state.kept.fields[column] = value }
-        let reserved = keepsKey ? formerKey : []
-        return try save(&state, before, key, formerKey, reserved, changed, isCleared: !cleared.isEmpty)
+        return changed
     }
 
     private func save(

@@ -10,6 +10,8 @@ struct ConflictLog {
         case deleted
         /// A deletion lost to a write that had not seen it.
         case revived
+        /// Two rows with the same UNIQUE value became one, which shows another value than one of them had.
+        case joined
     }
 
     let access: StoreAccess

@@ -62,6 +62,12 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
         return result
     }
 
+    func mapped(_ transform: (FieldValue) -> FieldValue) -> FieldValues {
+        var result = self
+        for column in slots.indices { result.slots[column] = slots[column].map(transform) }
+        return result
+    }
+
     func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> FieldValues {
         var result = FieldValues(width: slots.count)
         try forEachColumn { column, value in

@@ -21,6 +21,9 @@ struct KeyReservations {
     /// The key of an object for what refers to it: that of its row, or a reserved one, which is made where there is none.
     func key(of object: ObjectID, in table: TrackedTable) throws -> FieldValue {
         var state = try access.objects(of: table.id).load(object)
+        if state.shown == .joined, let shown = try access.joined.representative(of: object, table.id) {
+            return try key(of: shown, in: table)
+        }
         if let key = state.key.first { return key }
         let key = try newStandIn(for: object, in: table)
         state.key = [key]

@@ -11,9 +11,11 @@ enum Shown: Int {
     case exceptionalRow = 2
     /// No row though it is alive; listed in `ferry_exception`.
     case hidden = 3
+    /// No row of its own: the row of another object shows it; listed in `ferry_joined`.
+    case joined = 4
 
     var hasRow: Bool { self == .row || self == .exceptionalRow }
-    var isExceptional: Bool { self == .exceptionalRow || self == .hidden }
+    var isExceptional: Bool { self == .exceptionalRow || self == .hidden || self == .joined }
 }
 
 /// The state of one object as it lies in the store.

@@ -1,8 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// What an object's values mean to the rules: tokens that it refers to, offers and claims. Pure, but for expressions
-/// of UNIQUE indexes, which SQLite computes.
+/// What an object's values mean to the rules: tokens that it refers to and offers. Pure.
 struct References {
     let registry: Registry
 
@@ -49,39 +48,13 @@ struct References {
         return tokens
     }
 
-    private func offer(_ table: TrackedTable, _ columns: [Int], _ parts: [FieldValue]) -> RowToken? {
+    /// The token of a tuple of values under columns that a foreign key refers to; `nil` where one is NULL.
+    func offer(_ table: TrackedTable, _ columns: [Int], _ parts: [FieldValue]) -> RowToken? {
         // In the order of column numbers, so that foreign keys that list them in another order mean the same.
         let order = columns.indices.sorted { columns[$0] < columns[$1] }
         let token = table.uniqueToken(
             order.map { parts[$0] }, names: order.map { "#\(columns[$0])" },
             collations: order.map { table.columns[columns[$0]].collation })
         return token.map { RowToken(table: table.id, id: $0) }
-    }
-
-    /// The values of UNIQUE indexes that an object claims.
-    /// - Parameters:
-    ///   - clearable: the columns of references that may be shown as NULL, with the reference's place.
-    ///   - evaluate: computes the terms of a partial or expression index; `nil` where the row is not in the index.
-    func claims(
-        of table: TrackedTable, _ values: FieldValues, clearable: [Int: Int],
-        evaluate: (TrackedUniqueIndex) throws -> [FieldValue]?
-    ) rethrows -> [(index: Int, claim: RuleClaim)] {
-        var result: [(index: Int, claim: RuleClaim)] = []
-        for (place, index) in table.uniqueIndexes.enumerated() {
-            let terms: [FieldValue]
-            if index.needsEvaluation {
-                guard let computed = try evaluate(index) else { continue }
-                terms = computed
-            } else {
-                terms = index.terms.map { term in term.column.flatMap { values[$0] } ?? .null }
-            }
-            guard
-                let token = table.uniqueToken(
-                    terms, names: ["!\(index.name)"], collations: index.terms.map(\.collation))
-            else { continue }
-            let references = index.terms.compactMap { $0.column.flatMap { clearable[$0] } }
-            result.append((place, RuleClaim(token: RowToken(table: table.id, id: token), references: references)))
-        }
-        return result
     }
 }

@@ -11,7 +11,8 @@ final class RegionObject {
     /// The state's values: the row's, except where the state keeps others.
     let values: FieldValues
     let references: [(foreignKey: Int, token: RowToken)]
-    let claims: [(index: Int, claim: RuleClaim)]
+    /// What its values claim as they are.
+    let claims: [RuleClaim]
     /// What it offers to foreign keys on other columns than the key.
     let offers: [RowToken]
     /// Tokens that the present row offers or claims and the state's values do not.
@@ -19,12 +20,22 @@ final class RegionObject {
     /// Objects whose rows hold it back by RESTRICT; read where it is dead and has a row.
     var holders: [ObjectID] = []
     var holderTables: [Int] = []
+    /// Who was shown by its row beside itself.
+    var formerMembers: [ObjectID] = []
+    /// Whether who refers to its row was added because the row means or shows something else than before.
+    var followsRow = false
     var refusal: String?
     var outcome = RowOutcome.gone
+    /// Who is shown by its row, itself included, oldest first; empty where it has none.
+    var members: [RegionObject] = []
+    /// By whose row it is shown; `nil` where it is not.
+    weak var representative: RegionObject?
+    /// By what it came to be shown by another's row.
+    var cause: RuleClaim?
 
     init(
         token: RowToken, table: TrackedTable, state: ObjectState, row: FieldValues?, values: FieldValues,
-        references: [(foreignKey: Int, token: RowToken)], claims: [(index: Int, claim: RuleClaim)], offers: [RowToken],
+        references: [(foreignKey: Int, token: RowToken)], claims: [RuleClaim], offers: [RowToken],
         formerTokens: [RowToken]
     ) {
         self.token = token
@@ -38,9 +49,13 @@ final class RegionObject {
         self.formerTokens = formerTokens
     }
 
-    var isShown: Bool { if case .shown = outcome { true } else { false } }
+    /// Whether it has a row of its own.
+    var isShown: Bool { representative === self }
 
-    /// The references that the row shows cleared, as places in `references`.
+    /// Whether the row of another object shows it.
+    var isJoined: Bool { representative != nil && representative !== self }
+
+    /// The references that a row shows cleared, as places in `references`.
     var cleared: [Int] { if case .shown(let cleared, _) = outcome { cleared } else { [] } }
 
     var isRevived: Bool { if case .shown(_, let isRevived) = outcome { isRevived } else { false } }
@@ -71,6 +86,6 @@ final class RegionObject {
                     case .none: .none
                     }
                 return RuleReference(target: target, action: action)
-            }, claims: claims.map(\.claim), isHeldFromOutside: isHeldFromOutside, isRefused: refusal != nil)
+            }, isHeldFromOutside: isHeldFromOutside, isRefused: refusal != nil)
     }
 }

@@ -12,9 +12,9 @@ struct RegionWriter {
         self.region = region
     }
 
-    /// SQLite refused the row of an object: rule 4.
+    /// SQLite refused the row of these objects: rule 4.
     struct Refused: Error {
-        var token: RowToken
+        var tokens: [RowToken]
         var reason: String
     }
 
@@ -60,6 +60,7 @@ struct RegionWriter {
             try KeyReservations(access).moveReferences(to: object.token.id, in: object.table, from: former, to: key)
         }
         for object in region.objects { try record(object) }
+        try recordClasses()
         return written
     }
 
@@ -70,7 +71,7 @@ struct RegionWriter {
     }
 
     private func refused(_ object: RegionObject, _ refusal: RowWriter.Refusal) -> Refused {
-        Refused(token: object.token, reason: refusal.message)
+        Refused(tokens: object.members.map(\.token), reason: refusal.message)
     }
 
     private func delete(_ object: RegionObject) throws {
@@ -91,7 +92,7 @@ struct RegionWriter {
     private func assignKey(_ object: RegionObject) throws -> FieldValue? {
         if object.table.isMapped {
             guard let (key, former) = try KeyReservations(access).keyForRow(of: object.state, in: object.table) else {
-                throw Refused(token: object.token, reason: "its key is taken by another row")
+                throw Refused(tokens: object.members.map(\.token), reason: "its key is taken by another row")
             }
             object.state.key = [key]
             // Saved at once: the next allocation must see it, and references look it up.
@@ -99,21 +100,24 @@ struct RegionWriter {
             try access.objects(of: object.table.id).save(object.state)
             return former
         }
+        let row = region.displayedRow(of: object)
         object.state.key = try object.table.keyColumnIDs.map { column in
-            try displayed(object.values[column] ?? .null, column, object) ?? .null
+            try local(row.values[column] ?? .null, column, row.source(column)) ?? .null
         }
         return nil
     }
 
-    /// A value as the row shows it; `nil` where the row leaves it out (unknown: the default applies).
-    private func displayed(_ value: FieldValue?, _ column: Int, _ object: RegionObject) throws -> FieldValue? {
-        guard let value else { return nil }
-        if let action = object.clearedColumns[column] { return try cleared(action, column, object.table) }
+    /// A value of a row as the row holds it.
+    /// - Parameter source: the object that the value comes from.
+    private func local(_ value: FieldValue, _ column: Int, _ source: RegionObject) throws -> FieldValue? {
+        if let action = source.clearedColumns[column] { return try cleared(action, column, source.table) }
         guard case .reference(let target) = value else { return value }
-        guard let parent = object.table.columns[column].reference else { return .null }
-        let member = region[RowToken(table: parent, id: target)]
-        if object.table.columns[column].isUnchecked {
-            let key = try member?.state.key.first ?? KeyReservations(access).key(of: target, in: access.registry[parent])
+        guard let parent = source.table.columns[column].reference else { return .null }
+        let member = region[RowToken(table: parent, id: target)].map { $0.representative ?? $0 }
+        if source.table.columns[column].isUnchecked {
+            let key =
+                try member?.state.key.first
+                ?? KeyReservations(access).key(of: member?.token.id ?? target, in: access.registry[parent])
             member?.state.key = [key]
             return key
         }
@@ -157,11 +161,12 @@ struct RegionWriter {
     }
 
     private func rowValues(_ object: RegionObject) throws -> [(column: Int, value: FieldValue)] {
+        let row = region.displayedRow(of: object)
         var values: [(column: Int, value: FieldValue)] = []
         for column in object.table.localColumns {
-            if let value = try displayed(object.values[column.id], column.id, object) {
-                values.append((column.id, value))
-            }
+            // What is not known is left out: the default applies.
+            guard let value = row.values[column.id] else { continue }
+            if let shown = try local(value, column.id, row.source(column.id)) { values.append((column.id, shown)) }
         }
         return values
     }
@@ -183,18 +188,12 @@ struct RegionWriter {
 
     private func record(_ object: RegionObject) throws {
         var state = object.state
-        let isExceptional: Bool
+        if let representative = object.representative, representative.members.count > 1 {
+            try recordDifferences(object, representative)
+        }
         if object.isShown {
-            // The row shows the values now; kept are those it clears and those of columns it does not have.
-            let cleared = object.clearedColumns
-            isExceptional = !cleared.isEmpty || object.isRevived
-            var kept = KeptValues()
-            for (column, value) in object.values where cleared[column] != nil || !object.table.columns[column].isLocal {
-                kept.fields[column] = value
-            }
-            kept.fields = kept.fields.overlaid(with: try KeyReservations(access).misleading(object.values, object.table))
-            state.kept = kept
-            state.shown = isExceptional ? .exceptionalRow : .row
+            state.kept = try keptBesideRow(object)
+            state.shown = isExceptional(object) ? .exceptionalRow : .row
         } else {
             if object.row != nil {
                 state.kept.fields = object.values
@@ -202,95 +201,76 @@ struct RegionWriter {
             }
             // What is only referred to keeps the key by which it is.
             state.key = try KeyReservations(access).retained(state.key, by: state, in: object.table)
-            isExceptional = object.outcome != .gone
-            state.shown = isExceptional ? .hidden : .none
+            state.shown = object.isJoined ? .joined : object.outcome == .gone ? .none : .hidden
         }
         try access.objects(of: object.table.id).save(state)
-        try ExceptionList(connection).record(
-            object, isExceptional: isExceptional, defaultTargets: defaultTargets(object))
+        try ExceptionList(access).record(
+            object, isExceptional: state.shown.isExceptional, tokens: exceptionTokens(object))
         if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }
     }
-}
 
-/// Keeps the list of exceptional objects, why they are, and the tokens that concern them.
-struct ExceptionList {
-    let connection: SQLConnection
-
-    init(_ connection: SQLConnection) { self.connection = connection }
-
-    func record(_ object: RegionObject, isExceptional: Bool, defaultTargets: [RowToken] = []) throws {
-        let table = FieldValue.integer(Int64(object.token.table))
-        let id = FieldValue.blob(object.token.id.bytes[...])
-        try connection.execute("DELETE FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
-        try connection.execute("DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", table, id)
-        if !isExceptional { return }
-        let (kind, reason) = describe(object)
-        try connection.execute(
-            "INSERT INTO ferry_exception VALUES (?, ?, ?, ?)", table, id, .integer(Int64(kind.rawValue)), .text(reason))
-        let tokens = Set(
-            object.references.map(\.token) + object.claims.map(\.claim.token) + object.offers + defaultTargets)
-        for token in tokens {
-            try connection.execute(
-                "INSERT INTO ferry_exception_token VALUES (?, ?, ?, ?)", .integer(Int64(token.table)),
-                .blob(token.id.bytes[...]), table, id)
-        }
-    }
-
-    private func describe(_ object: RegionObject) -> (ExceptionKind, String) {
-        switch object.outcome {
-        case .gone: return (.heldBack, "")
-        case .shown(let cleared, let isRevived):
-            if isRevived { return (.heldBack, "deleted, but other rows still refer to it") }
-            let names = cleared.flatMap { place in
-                object.table.foreignKeys[object.references[place].foreignKey].columns.map {
-                    object.table.columns[$0].name
-                }
+    /// The values that the row does not show: of columns that it does not have, cleared references, and where it shows
+    /// those of another object or of a reference's representative.
+    private func keptBesideRow(_ object: RegionObject) throws -> KeptValues {
+        let row = region.displayedRow(of: object)
+        var kept = KeptValues()
+        for (column, value) in object.values {
+            let source = row.source(column)
+            if source.clearedColumns[column] != nil || row.values[column] != value
+                || !object.table.columns[column].isLocal
+            {
+                kept.fields[column] = value
             }
-            return (.clearedReference, "\(names.joined(separator: ", ")) refers to a row that is gone")
-        case .waits(let reference):
-            let key = object.table.foreignKeys[object.references[reference].foreignKey]
-            let names = key.columns.map { object.table.columns[$0].name }.joined(separator: ", ")
-            return (.waiting, "\(names) refers to a row that is not there")
-        case .outranked(let claim):
-            let index = object.table.uniqueIndexes[object.claims[claim].index]
-            let names = index.terms.map { $0.column.map { object.table.columns[$0].name } ?? $0.expression ?? "" }
-            return (.outranked, "an older row has the same \(names.joined(separator: ", "))")
-        case .refused:
-            return (.refused, object.refusal ?? "")
+        }
+        kept.fields = kept.fields.overlaid(with: try KeyReservations(access).misleading(object.values, object.table))
+        return kept
+    }
+
+    /// Keeps what an object says and the row that shows it does not, where it is shown by it for the first time.
+    private func recordDifferences(_ object: RegionObject, _ representative: RegionObject) throws {
+        let isNew =
+            object.isJoined
+            ? !representative.formerMembers.contains(object.token.id)
+            : representative.members.contains { $0 !== object && !object.formerMembers.contains($0.token.id) }
+        guard isNew else { return }
+        let row = region.displayedRow(of: representative)
+        for (column, value) in object.values where !object.table.keyColumnIDs.contains(column) {
+            guard let shown = row.values[column], shown != value, let lost = object.state.registers.stamp(of: column),
+                let kept = row.source(column).state.registers.stamp(of: column)
+            else { continue }
+            try ConflictLog(access).record(
+                .joined, table: object.token.table, object: object.token.id, column: column, lost: (value, lost),
+                kept: (shown, kept))
         }
     }
-}
 
-/// Keeps the tokens that deleted objects would offer to foreign keys on other columns than the key: what refers to one
-/// of them by RESTRICT holds it back, and nothing but these tokens leads to it. A token that is out of date costs a look.
-struct DeadOffers {
-    let access: StoreAccess
+    private func isExceptional(_ object: RegionObject) -> Bool {
+        if object.members.count > 1 || object.isRevived || !object.clearedColumns.isEmpty { return true }
+        let shown = region.displayedRow(of: object).values
+        return object.table.keyColumnIDs.contains { shown[$0] != object.values[$0] }
+    }
 
-    init(_ access: StoreAccess) { self.access = access }
+    /// What leads to an exceptional object: tokens that it refers to, claims or offers, by its own values and as it is
+    /// shown.
+    private func exceptionTokens(_ object: RegionObject) throws -> Set<RowToken> {
+        var tokens = Set(object.references.map(\.token) + object.claims.map(\.token) + object.offers)
+        tokens.formUnion(try defaultTargets(object))
+        tokens.formUnion(try region.shownTokens(of: object))
+        return tokens
+    }
 
-    func note(_ state: ObjectState, _ table: TrackedTable) throws {
-        if table.incoming.isEmpty || state.registers.inserted == nil { return }
-        let offers = References(registry: access.registry).offers(of: table, state.kept.fields)
-        for token in offers {
-            try access.connection.execute(
-                "INSERT OR IGNORE INTO ferry_exception_token VALUES (?, ?, ?, ?)", .integer(Int64(token.table)),
-                .blob(token.id.bytes[...]), .integer(Int64(table.id)), .blob(state.object.bytes[...]))
+    /// Notes who is shown by which row.
+    private func recordClasses() throws {
+        for object in region.objects { try access.joined.forget(object.token) }
+        for object in region.objects where object.isShown {
+            for member in object.members where member !== object {
+                try access.joined.note(member.token.id, isShownBy: object.token)
+            }
+        }
+        for object in region.objects where object.isShown && object.table.hasReferencesInKey {
+            let shown = region.displayedRow(of: object).values
+            let key = object.table.derivedID(object.table.keyColumnIDs.map { shown[$0] ?? .null })
+            if key != object.token.id { try access.joined.note(key, isShownBy: object.token, asAlias: true) }
         }
     }
-}
-
-/// Why an object is not shown simply as its state says (the column `kind` of `ferry_exception`).
-public enum ExceptionKind: Int, Sendable, Codable, CaseIterable {
-    /// Hidden until what it refers to is shown.
-    case waiting = 1
-    /// Hidden because an older row has the same UNIQUE value.
-    case outranked = 2
-    /// Hidden because the schema refuses the row.
-    case refused = 3
-    /// Shown although deleted: other rows hold it back.
-    case heldBack = 4
-    /// Shown with a reference cleared.
-    case clearedReference = 5
-
-    public var isHidden: Bool { self == .waiting || self == .outranked || self == .refused }
 }

@@ -43,7 +43,7 @@ struct RowMaintenance {
             } catch let refusal as RegionWriter.Refused {
                 access.intents = intents
                 // Who is refused stays refused in this round; its row gone, others may be shown.
-                refused[refusal.token] = refusal.reason
+                for token in refusal.tokens { refused[token] = refusal.reason }
             }
         }
     }
@@ -73,7 +73,7 @@ struct SeedFinder {
             if table?.id != object.table { table = access.registry[object.table] }
             guard let table, table.isLocal else { continue }
             let isRelated = !table.foreignKeys.isEmpty || !table.incoming.isEmpty
-            if !object.needsRules, exceptions.isEmpty, !isRelated { continue }
+            if !object.needsRules, exceptions.isEmpty, !isRelated, table.uniqueIndexes.isEmpty { continue }
             let token = RowToken(table: object.table, id: object.object)
             if object.needsRules {
                 add(token)
@@ -96,16 +96,17 @@ struct SeedFinder {
                     for orphan in try orphans(child, key, table, offered) { add(orphan) }
                 }
             }
+            guard concernsOthers(object, table) else { continue }
             // Where exceptional objects exist near by, what was let go may concern them.
-            if !exceptions.isEmpty, concernsOthers(object, table) {
-                add(token)
-                let near = [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table)
-                related.formUnion(exceptions.intersection(near))
-            }
+            let near = exceptions.intersection(
+                [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table))
+            related.formUnion(near)
+            if try !near.isEmpty || isAwaited(object, table) { add(token) }
         }
         for number in related.sorted() {
             try connection.forEachRow(
-                "SELECT object FROM ferry_exception WHERE \"table\" = ?", [.integer(Int64(number))]
+                "SELECT object FROM ferry_exception WHERE \"table\" = ? AND kind NOT IN (\(ExceptionKind.ofClasses))",
+                [.integer(Int64(number))]
             ) { row in
                 if let id: ObjectID = row.id(0) { add(RowToken(table: number, id: id)) }
             }
@@ -132,14 +133,32 @@ struct SeedFinder {
                 return try access.objects(of: child.id).object(forKey: row[0]).map { RowToken(table: child.id, id: $0) }
             }
             let values = try zip(row, child.keyColumnIDs).map { try travelling.value($0, child.columns[$1]) }
-            return RowToken(table: child.id, id: child.derivedID(values))
+            let object = child.derivedID(values)
+            return RowToken(table: child.id, id: try access.joined.representative(of: object, child.id) ?? object)
         }
     }
 
+    /// Tables with objects that something let go may concern. What is joined waits for nothing, and who claims the same
+    /// is found by its claims.
     private func exceptionalTables() throws -> Set<Int> {
         var tables: Set<Int> = []
-        try connection.forEachRow("SELECT DISTINCT \"table\" FROM ferry_exception") { tables.insert($0.int(0)) }
+        try connection.forEachRow(
+            "SELECT DISTINCT \"table\" FROM ferry_exception WHERE kind NOT IN (\(ExceptionKind.ofClasses))"
+        ) { tables.insert($0.int(0)) }
         return tables
+    }
+
+    /// Whether an exceptional object refers to this one, or claims or offers what it does.
+    private func isAwaited(_ object: TouchedObject, _ table: TrackedTable) throws -> Bool {
+        let tokens = access.exceptionTokens
+        guard try tokens.areAny(of: table.id) else { return false }
+        func concerns(_ token: RowToken) throws -> Bool { try !tokens.objects(concernedBy: token).isEmpty }
+        if try concerns(RowToken(table: table.id, id: object.object)) { return true }
+        if object.isDeleted { return false }
+        let row = try access.reader(of: table.id).read(object.key) ?? [:]
+        let values = try Travelling(access).values(row, table)
+        return try References(registry: access.registry).offers(of: table, values).contains(where: concerns)
+            || UniqueClaims(access).claims(table, values).map(\.token).contains(where: concerns)
     }
 
     /// Whether a change can free or claim what another object waits for.

@@ -14,6 +14,7 @@ final class RuleRegion {
     let access: StoreAccess
     private let meaning: References
     private let travelling: Travelling
+    private let uniqueClaims: UniqueClaims
     private var connection: SQLConnection { access.connection }
     private(set) var objects: [RegionObject] = []
     private var places: [RowToken: Int] = [:]
@@ -23,12 +24,18 @@ final class RuleRegion {
     private let formerKeys: [RowToken: [FieldValue]]
     /// Objects that the expansion has looked at under their present outcome.
     private var expanded: [Int: RowOutcome] = [:]
+    /// What visible objects and joined rows claimed in the solving at hand, and which of it rivals were looked for.
+    private var claimed: [RowToken: (object: Int, claim: RuleClaim, values: FieldValues)] = [:]
+    private var searched: Set<RowToken> = []
+    private var lookedUp: Set<RowToken> = []
+    private var displayed: DisplayedRows?
 
     init(_ access: StoreAccess, formerKeys: [RowToken: [FieldValue]] = [:]) {
         self.access = access
         self.formerKeys = formerKeys
         meaning = References(registry: access.registry)
         travelling = Travelling(access)
+        uniqueClaims = UniqueClaims(access)
     }
 
     func contains(_ token: RowToken) -> Bool { places[token] != nil }
@@ -54,22 +61,37 @@ final class RuleRegion {
         let values = (row ?? [:]).overlaid(with: state.kept.fields)
         let references = meaning.targets(of: table, values)
         for (place, target) in references { noteSearch(table.foreignKeys[place], target, values) }
-        let claims = try self.claims(table, values, references)
+        let claims = try uniqueClaims.claims(table, values)
         let offers = meaning.offers(of: table, values)
         var former: [RowToken] = []
         if let row, !state.kept.fields.isEmpty {
-            former = try self.claims(table, row, []).map(\.claim.token) + meaning.offers(of: table, row)
+            former = try uniqueClaims.claims(table, row).map(\.token) + meaning.offers(of: table, row)
         }
         let object = RegionObject(
             token: token, table: table, state: state, row: row, values: values, references: references, claims: claims,
             offers: offers, formerTokens: former)
         places[token] = objects.count
         objects.append(object)
+        let isJoined = try addClass(of: object)
         if row != nil, !state.registers.isAlive {
-            try readHolders(object)
+            // Who refers to a joined row may mean any of its objects.
+            if isJoined { try addDependents(object) } else { try readHolders(object) }
             // Values may be offered by somebody else too, so who refers to them takes part.
             try addDependents(object) { if case .unique = $0.target { true } else { false } }
         }
+        return true
+    }
+
+    /// Adds the objects that were shown by one row with this one.
+    /// - Returns: whether there are any.
+    private func addClass(of object: RegionObject) throws -> Bool {
+        let table = object.token.table
+        object.formerMembers = try access.joined.members(of: object.token.id, table)
+        for member in object.formerMembers { try add(RowToken(table: table, id: member)) }
+        guard let shown = try access.joined.representative(of: object.token.id, table) else {
+            return !object.formerMembers.isEmpty
+        }
+        try add(RowToken(table: table, id: shown))
         return true
     }
 
@@ -78,16 +100,97 @@ final class RuleRegion {
     /// Solves the rules over the region, growing it until its surroundings are not concerned.
     func solve() throws {
         while true {
-            let outcomes = try RowRules.solve(
-                objects.map { $0.ruleObject(isHeldFromOutside: isHeldFromOutside($0)) },
-                isShownOutside: { try isShownOutside($0) })
-            for (object, outcome) in zip(objects, outcomes) { object.outcome = outcome }
+            claimed = [:]
+            displayed = nil
+            let solution = try RowRules.solve(
+                objects.map { $0.ruleObject(isHeldFromOutside: isHeldFromOutside($0)) }, self)
+            take(solution)
             let count = objects.count
             for index in 0..<count where expanded[index] != objects[index].outcome {
                 expanded[index] = objects[index].outcome
                 try expand(objects[index])
             }
+            for index in 0..<count {
+                try follow(objects[index])
+                if !solution.classes.isTrivial { try addResolvedTargets(of: objects[index]) }
+            }
+            for (token, entry) in claimed where searched.insert(token).inserted {
+                try addRivals(objects[entry.object], entry.claim, entry.values)
+            }
             if objects.count == count { return }
+        }
+    }
+
+    private func take(_ solution: RowSolution) {
+        for (index, object) in objects.enumerated() {
+            object.outcome = solution.outcomes[index]
+            let isVisible = object.outcome.isVisible
+            object.representative = isVisible ? objects[solution.classes.representative(of: index)] : nil
+            object.members = object.isShown ? solution.classes.members(of: index).map { objects[$0] } : []
+            object.cause = object.isJoined ? solution.classes.cause(of: index) : nil
+        }
+        displayed = DisplayedRows(objects, solution.classes, access.registry)
+    }
+
+    /// What the row of a shown object shows.
+    func displayedRow(of object: RegionObject) -> (values: FieldValues, source: (Int) -> RegionObject) {
+        guard let displayed, let index = places[object.token] else { return (object.values, { _ in object }) }
+        let row = displayed.row(index)
+        return (row.values, { column in row.sources[column].map { self.objects[$0] } ?? object })
+    }
+
+    /// What an object claims and offers as it is shown.
+    func shownTokens(of object: RegionObject) throws -> [RowToken] {
+        guard let displayed, let index = places[object.token], object.outcome.isVisible else { return [] }
+        let resolved = displayed.resolved(index)
+        var tokens = [displayed.resolvedKey(index)].compactMap { $0 }
+        for values in object.isShown ? [resolved, displayed.row(index).values] : [resolved]
+        where values != object.values {
+            tokens += try uniqueClaims.claims(object.table, values).map(\.token)
+            tokens += meaning.offers(of: object.table, values)
+        }
+        return tokens
+    }
+
+    /// Adds who refers to a row that goes, that means fewer objects than before, or that shows another key or other
+    /// values that foreign keys refer to.
+    private func follow(_ object: RegionObject) throws {
+        if object.followsRow { return }
+        guard object.isShown else {
+            if object.row == nil && formerKeys[object.token] == nil { return }
+            object.followsRow = true
+            // References that no foreign key checks stay what they are, unless another row shows what they lead to.
+            return try addDependents(object) { object.isJoined || $0.action != .none }
+        }
+        guard let row = object.row else { return }
+        let table = object.table
+        let shown = displayedRow(of: object).values
+        let isKeyChanged = table.keyColumnIDs.contains { row[$0] != shown[$0] }
+        // A row that only gains objects leaves nobody behind.
+        let hasLost = object.formerMembers.contains { former in !object.members.contains { $0.token.id == former } }
+        if isKeyChanged || hasLost {
+            object.followsRow = true
+            try addDependents(object)
+        } else if meaning.offers(of: table, row) != meaning.offers(of: table, shown) {
+            try addDependents(object) { if case .unique = $0.target { true } else { false } }
+        }
+    }
+
+    /// Adds what may stand for the target of a reference that has none to be seen: the object whose row shows the key
+    /// that the reference means once what it is made of is resolved.
+    private func addResolvedTargets(of object: RegionObject) throws {
+        guard let displayed, let index = places[object.token] else { return }
+        for (place, reference) in object.references.enumerated() {
+            guard case .key = object.table.foreignKeys[reference.foreignKey].target,
+                displayed.classes.target(of: index, reference: place, token: reference.token) == nil
+            else { continue }
+            for token in [reference.token, displayed.resolvedTarget(of: index, place)].compactMap({ $0 })
+            where lookedUp.insert(token).inserted {
+                try add(token)
+                if let shown = try access.joined.representative(of: token.id, token.table) {
+                    try add(RowToken(table: token.table, id: shown))
+                }
+            }
         }
     }
 
@@ -95,7 +198,7 @@ final class RuleRegion {
         zip(object.holderTables, object.holders).contains { places[RowToken(table: $0, id: $1)] == nil }
     }
 
-    private func isShownOutside(_ token: RowToken) throws -> Bool {
+    func isShownOutside(_ token: RowToken) throws -> Bool {
         if places[token] != nil { return false }
         if let search = searches[token] {
             guard let key = try findRow(search.parent, search.columns, search.values),
@@ -109,54 +212,39 @@ final class RuleRegion {
     /// Adds what an object's outcome concerns.
     private func expand(_ object: RegionObject) throws {
         for (_, target) in object.references where searches[target] == nil {
-            if let place = try access.objects(of: target.table).place(of: target.id), place.shown != .row {
-                try add(target)
+            if let place = try access.objects(of: target.table).place(of: target.id) {
+                if place.shown != .row { try add(target) }
+            } else if let shown = try access.joined.representative(of: target.id, target.table) {
+                try add(RowToken(table: target.table, id: shown))
             }
+        }
+        // What its columns refer to through another table's foreign keys may be joined too.
+        for column in object.table.columns {
+            guard let parent = column.reference, case .reference(let id)? = object.values[column.id],
+                try access.objects(of: parent).place(of: id)?.shown == .joined
+            else { continue }
+            try add(RowToken(table: parent, id: id))
         }
         // Exceptional objects that wait for, or claim, what this one offers or used to offer, and deleted ones that
         // offer the values that it refers to.
         let tokens =
-            [object.token] + object.offers + object.claims.map(\.claim.token) + object.formerTokens
+            [object.token] + object.offers + object.claims.map(\.token) + object.formerTokens
             + object.references.map(\.token).filter { searches[$0] != nil }
         for token in tokens {
-            for member in try exceptions(about: token) { try add(member) }
+            for member in try access.exceptionTokens.objects(concernedBy: token) { try add(member) }
         }
-        if object.isShown {
-            try addRivals(object)
-        } else if object.row != nil || formerKeys[object.token] != nil {
-            try addDependents(object) { $0.action != .none }
-        }
-        // A row that offers other values than before leaves those behind that refer to the former ones.
-        if object.row != nil, !object.formerTokens.isEmpty { try addDependents(object) }
     }
 
-    private func exceptions(about token: RowToken) throws -> [RowToken] {
-        var found: [RowToken] = []
-        try connection.forEachRow(
-            "SELECT \"table\", object FROM ferry_exception_token WHERE token_table = ? AND token = ?",
-            [.integer(Int64(token.table)), .blob(token.id.bytes[...])]
-        ) { row in
-            if let id: ObjectID = row.id(1) { found.append(RowToken(table: row.int(0), id: id)) }
+    /// Whoever shows or waits with what an object claims.
+    private func addRivals(_ object: RegionObject, _ claim: RuleClaim, _ values: FieldValues) throws {
+        for member in try access.exceptionTokens.objects(concernedBy: claim.token) { try add(member) }
+        guard let place = claim.index else {
+            try add(claim.token)
+            return
         }
-        return found
-    }
-
-    /// Rows that hold a UNIQUE value which the object claims. One that has a row with the same value has no rival.
-    private func addRivals(_ object: RegionObject) throws {
-        for (place, _) in object.claims {
-            let index = object.table.uniqueIndexes[place]
-            guard let terms = try localTerms(object.table, index, object.values) else { continue }
-            let conditions = index.terms.enumerated().map { position, term in
-                let text = term.column.map { quoted(object.table.columns[$0].name) } ?? "(\(term.expression ?? "NULL"))"
-                return "\(text) COLLATE \(quoted(term.collation)) = ?\(position + 1)"
-            }
-            let condition = (conditions + (index.condition.map { ["(\($0))"] } ?? [])).joined(separator: " AND ")
-            let rows = try connection.rows(
-                "SELECT \(object.table.keyList) FROM \(quoted(object.table.name)) WHERE \(condition)", values: terms)
-            for key in rows {
-                if let rival = try self.object(object.table, key) {
-                    try add(RowToken(table: object.table.id, id: rival))
-                }
+        for key in try uniqueClaims.holders(object.table, place, values) {
+            if let rival = try self.object(object.table, key) {
+                try add(RowToken(table: object.table.id, id: rival))
             }
         }
     }
@@ -224,47 +312,8 @@ final class RuleRegion {
                 values.append(value)
             }
         }
-        return table.derivedID(values)
-    }
-
-    private func claims(
-        _ table: TrackedTable, _ values: FieldValues, _ references: [(foreignKey: Int, token: RowToken)]
-    ) throws -> [(index: Int, claim: RuleClaim)] {
-        var clearable: [Int: Int] = [:]
-        for (place, reference) in references.enumerated() {
-            let key = table.foreignKeys[reference.foreignKey]
-            if key.action == .setNull || key.action == .setDefault {
-                for column in key.columns { clearable[column] = place }
-            }
-        }
-        return try meaning.claims(of: table, values, clearable: clearable) { try localTerms(table, $0, values) }
-    }
-
-    /// The terms of a UNIQUE index as SQLite computes them for values that may have no row yet; `nil` where a partial
-    /// index leaves them out, or where a reference has no local key.
-    private func localTerms(
-        _ table: TrackedTable, _ index: TrackedUniqueIndex, _ values: FieldValues
-    ) throws -> [FieldValue]? {
-        if index.isOpaque { return nil }
-        var local: FieldValues = [:]
-        for column in table.localColumns {
-            guard let value = try travelling.local(values[column.id] ?? .null, column) else {
-                if index.terms.contains(where: { $0.column == column.id }) { return nil }
-                continue
-            }
-            local[column.id] = value
-        }
-        if !index.needsEvaluation { return index.terms.map { $0.column.flatMap { local[$0] } ?? .null } }
-        let columns = table.localColumns
-        let source = columns.enumerated().map { "?\($0 + 1) AS \(quoted($1.name))" }.joined(separator: ", ")
-        let terms = index.terms.map {
-            $0.column.map { quoted(table.columns[$0].name) } ?? "(\($0.expression ?? "NULL"))"
-        }
-        let rows = try connection.rows(
-            "SELECT \(terms.joined(separator: ", ")) FROM (SELECT \(source))"
-                + (index.condition.map { " WHERE \($0)" } ?? ""),
-            values: columns.map { local[$0.id] ?? .null })
-        return rows.first
+        let object = table.derivedID(values)
+        return try access.joined.representative(of: object, table.id) ?? object
     }
 
     private func noteSearch(_ key: TrackedForeignKey, _ token: RowToken, _ values: FieldValues) {
@@ -286,4 +335,43 @@ final class RuleRegion {
             values: local
         ).first
     }
+}
+
+// MARK: What the rules ask
+
+extension RuleRegion: RuleSurroundings {
+    private func rows(_ classes: RowClasses) -> DisplayedRows {
+        if let displayed, displayed.classes.revision == classes.revision { return displayed }
+        let made = DisplayedRows(objects, classes, access.registry)
+        displayed = made
+        return made
+    }
+
+    func claims(of index: Int, _ classes: RowClasses) throws -> [RuleClaim] {
+        let object = objects[index]
+        guard case .shown(let cleared, _) = classes.outcomes[index] else { return [] }
+        let isResolving = !object.references.isEmpty && (!classes.isTrivial || classes.hasLinks)
+        if !isResolving, cleared.isEmpty { return note(object.claims, index, object.values) }
+        let rows = rows(classes)
+        let values = rows.resolved(index)
+        var claims = values == object.values ? object.claims : try uniqueClaims.claims(object.table, values)
+        if let key = rows.resolvedKey(index) { claims.append(RuleClaim(token: key, index: nil)) }
+        return note(claims, index, values)
+    }
+
+    func claims(ofClass representative: Int, _ classes: RowClasses) throws -> [RuleClaim] {
+        let values = rows(classes).row(representative).values
+        return note(try uniqueClaims.claims(objects[representative].table, values), representative, values)
+    }
+
+    private func note(_ claims: [RuleClaim], _ index: Int, _ values: FieldValues) -> [RuleClaim] {
+        for claim in claims where !searched.contains(claim.token) { claimed[claim.token] = (index, claim, values) }
+        return claims
+    }
+
+    func resolvedLinks(_ classes: RowClasses) throws -> [RuleLink] {
+        try rows(classes).links { try isShownOutside($0) }
+    }
+
+    func brokenReferences(_ classes: RowClasses) throws -> [RuleLink] { rows(classes).brokenReferences() }
 }

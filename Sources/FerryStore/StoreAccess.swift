@@ -7,6 +7,8 @@ final class StoreAccess {
     let registry: Registry
     let devices: DeviceNumbers
     let meta: StoreMeta
+    let joined: JoinedObjects
+    let exceptionTokens: ExceptionTokens
     /// This device.
     let device: DeviceID
     let clock: any WallClock
@@ -27,6 +29,8 @@ final class StoreAccess {
         self.clock = clock
         self.random = random
         devices = try DeviceNumbers(connection)
+        joined = JoinedObjects(connection)
+        exceptionTokens = ExceptionTokens(connection)
         meta = StoreMeta(connection: connection)
         guard let number = try meta.integer(.device) else {
             throw FerryError(.internalInconsistency, "The store does not say which device it is.")

@@ -59,11 +59,12 @@ extension Store {
             try connection.forEachRow(
                 "SELECT \"table\", kind, reason, count(*) FROM ferry_exception GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
             ) { row in
+                let kind = ExceptionKind(rawValue: row.int(1)) ?? .refused
+                guard kind.isListed else { return }
                 exceptional.append(
                     .init(
-                        table: access.registry.tables[row.int(0)]?.name ?? "?",
-                        kind: ExceptionKind(rawValue: row.int(1)) ?? .refused, reason: row.string(2), count: row.int(3))
-                )
+                        table: access.registry.tables[row.int(0)]?.name ?? "?", kind: kind, reason: row.string(2),
+                        count: row.int(3)))
             }
             return StoreStatus(
                 tables: tables, leftOut: plan.leftOut, devices: try Self.devices(access),

@@ -3,7 +3,7 @@ import FerryCore
 /// Ferry's tables in the app's database (Docs/Architecture.md, "What Ferry keeps in the database").
 enum StoreTables {
     /// The version of these tables; a store of a newer version is refused.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     static let create = """
         CREATE TABLE ferry_meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -37,6 +37,11 @@ enum StoreTables {
             token_table INTEGER NOT NULL, token BLOB NOT NULL, "table" INTEGER NOT NULL, object BLOB NOT NULL,
             PRIMARY KEY(token_table, token, "table", object)) WITHOUT ROWID;
         CREATE INDEX ferry_exception_token_object ON ferry_exception_token("table", object);
+        -- Objects that are shown by the row of another one, and the keys under which a row is shown that has another.
+        CREATE TABLE ferry_joined(
+            "table" INTEGER NOT NULL, object BLOB NOT NULL, representative BLOB NOT NULL, alias INTEGER NOT NULL,
+            PRIMARY KEY("table", object)) WITHOUT ROWID;
+        CREATE INDEX ferry_joined_representative ON ferry_joined("table", representative);
         CREATE TABLE ferry_conflict(
             number INTEGER PRIMARY KEY, "table" INTEGER NOT NULL, object BLOB NOT NULL, "column" INTEGER,
             kind TEXT NOT NULL, lost_value BLOB, lost_device INTEGER NOT NULL, lost_time INTEGER NOT NULL,

@@ -18,11 +18,15 @@ final class TableMerge {
     /// Objects that the batch inserts into tables which references lead to that no foreign key checks, by table.
     private let arriving: [Int: Set<ObjectID>]
     private let hasUncheckedReferences: Bool
+    private let uniqueClaims: UniqueClaims
+    /// Whether exceptional objects refer to, claim or offer something of this table.
     private let hasExceptions: Bool
     /// Whether peers have columns that this database does not have.
     private let hasForeignColumns: Bool
     /// Columns under a UNIQUE index or a foreign key, or that foreign keys refer to.
     private let sensitiveColumns: Set<Int>
+    /// Columns under a UNIQUE index.
+    private let claimColumns: Set<Int>
     /// Columns that rows are found by: of the key, and those that foreign keys refer to.
     private let offeredColumns: Set<Int>
 
@@ -57,14 +61,17 @@ final class TableMerge {
         travelling = Travelling(access)
         reservations = KeyReservations(access)
         hasUncheckedReferences = table.columns.contains(where: \.isUnchecked)
-        hasExceptions = try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_exception)") != 0
+        uniqueClaims = UniqueClaims(access)
+        hasExceptions = try access.exceptionTokens.areAny(of: table.id)
         hasForeignColumns = table.columns.contains { !$0.isLocal }
-        var columns: Set<Int> = []
-        for key in table.foreignKeys { columns.formUnion(key.columns) }
+        var claimed: Set<Int> = []
         for index in table.uniqueIndexes {
-            if index.needsEvaluation { columns.formUnion(table.columns.map(\.id)) }
-            columns.formUnion(index.terms.compactMap(\.column))
+            if index.needsEvaluation { claimed.formUnion(table.columns.map(\.id)) }
+            claimed.formUnion(index.terms.compactMap(\.column))
         }
+        claimColumns = claimed
+        var columns = claimed
+        for key in table.foreignKeys { columns.formUnion(key.columns) }
         var offered = Set(table.keyColumnIDs)
         for incoming in table.incoming {
             if case .unique(let numbers) = access.registry[incoming.table].foreignKeys[incoming.foreignKey].target {
@@ -237,11 +244,15 @@ final class TableMerge {
             try insert(&merge)
         case (.none, false):
             // What waits for a deleted object may hold it back, once it is known.
-            if hasExceptions, table.incoming.contains(where: isHolding) { return try leaveToRules(&merge) }
+            if try table.incoming.contains(where: isHolding)
+                && isAwaited(merge.state.object, merge.state.kept.fields.overlaid(with: merge.won))
+            {
+                return try leaveToRules(&merge)
+            }
             keepWon(&merge, merge.won)
             try objects.save(merge.state)
             try DeadOffers(access).note(merge.state, table)
-        case (.exceptionalRow, _), (.hidden, _):
+        case (.exceptionalRow, _), (.hidden, _), (.joined, _):
             try leaveToRules(&merge)
         }
     }
@@ -270,7 +281,8 @@ final class TableMerge {
             return
         }
         let isSensitive = merge.won.keys.contains { sensitiveColumns.contains($0) }
-        if isSensitive, hasExceptions { return try leaveToRules(&merge) }
+        // What it claims now, an exceptional object may claim too.
+        if hasExceptions, merge.won.keys.contains(where: claimColumns.contains) { return try leaveToRules(&merge) }
         if merge.won.keys.contains(where: { offeredColumns.contains($0) }) { return try leaveToRules(&merge) }
         guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
         if try writer.update(key: merge.before.key, values) != nil { return try leaveToRules(&merge) }
@@ -300,7 +312,9 @@ final class TableMerge {
             (key, former) = allocated
         }
         if try writer.insert(key: key, values) != nil { return try leaveToRules(&merge) }
-        if let former, let key { try reservations.moveReferences(to: merge.state.object, in: table, from: former, to: key) }
+        if let former, let key {
+            try reservations.moveReferences(to: merge.state.object, in: table, from: former, to: key)
+        }
         merge.state.key =
             try key.map { [$0] }
             ?? table.keyColumnIDs.map { column in
@@ -365,16 +379,20 @@ final class TableMerge {
             case .key:
                 guard let token = meaning.target(key, values) else { continue }
                 let place = try access.objects(of: token.table).place(of: token.id)
-                if !(place?.shown.hasRow ?? false) { return false }
+                if place?.shown != .row { return false }
             case .unique:
                 if meaning.target(key, values) != nil { return false }
             }
         }
-        guard hasExceptions else { return true }
-        if !table.uniqueIndexes.isEmpty { return false }
-        let waiting = try access.connection.count(
-            "SELECT EXISTS(SELECT 1 FROM ferry_exception_token WHERE token_table = ? AND token = ?)",
-            .integer(Int64(table.id)), .blob(object.bytes[...]))
-        return waiting == 0 && meaning.offers(of: table, values).isEmpty
+        return try !isAwaited(object, values)
+    }
+
+    /// Whether an exceptional object waits for this one, or claims what it claims.
+    private func isAwaited(_ object: ObjectID, _ values: FieldValues) throws -> Bool {
+        guard hasExceptions else { return false }
+        let tokens =
+            try [RowToken(table: table.id, id: object)] + meaning.offers(of: table, values)
+            + uniqueClaims.claims(table, values).map(\.token)
+        return try tokens.contains { try !access.exceptionTokens.objects(concernedBy: $0).isEmpty }
     }
 }

@@ -65,14 +65,38 @@ final class TrackedTable: @unchecked Sendable {
     /// The columns that the local table has, in the order of their numbers.
     private(set) var localColumns: [TrackedColumn] = []
 
-    /// Whether its objects are known by what their keys refer to.
-    private(set) var hasReferencesInKey = false
-
     /// Computes what follows from the columns; the last step of making the registry.
     func finish() {
         keyColumnIDs = isMapped ? [] : keyColumns.compactMap { name in columnID(name) }
         localColumns = columns.filter(\.isLocal)
-        hasReferencesInKey = keyColumnIDs.contains { columns[$0].reference != nil }
+        columnGroups = groups()
+    }
+
+    /// Whether columns of a derived key refer to other tables, so that what rows show there may change.
+    var hasReferencesInKey: Bool {
+        let key = Set(keyColumnIDs)
+        return !key.isEmpty && foreignKeys.contains { !key.isDisjoint(with: $0.columns) }
+    }
+
+    /// Columns that a joined row takes from one of its objects together: those of one foreign key, of several that
+    /// share columns, and of the key.
+    private(set) var columnGroups: [ColumnGroup] = []
+
+    struct ColumnGroup: Sendable {
+        var columns: [Int]
+        /// Whether it holds columns of the key.
+        var isKey: Bool
+    }
+
+    private func groups() -> [ColumnGroup] {
+        var groups = columns.map { Set([$0.id]) }
+        for together in foreignKeys.map(\.columns) + [keyColumnIDs] where !together.isEmpty {
+            let touching = groups.filter { !$0.isDisjoint(with: together) }
+            groups.removeAll { !$0.isDisjoint(with: together) }
+            groups.append(touching.reduce(Set(together)) { $0.union($1) })
+        }
+        return groups.map { ColumnGroup(columns: $0.sorted(), isKey: !$0.isDisjoint(with: keyColumnIDs)) }
+            .sorted { $0.columns[0] < $1.columns[0] }
     }
 
     let objectTable: String
@@ -145,6 +169,8 @@ struct TrackedUniqueIndex: Sendable {
     /// Whether it may depend on generated columns, which only a row of the table itself has: then the rules cannot see
     /// what it claims, and what SQLite refuses is hidden.
     var isOpaque = false
+    /// Whether of two rows that claim one value the younger is hidden, instead of both being joined (a policy).
+    var hidesLosers = false
 
     /// Whether values must be computed by SQLite: a partial index or one on expressions.
     var needsEvaluation: Bool { condition != nil || terms.contains { $0.column == nil } }

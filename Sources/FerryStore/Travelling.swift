@@ -26,7 +26,10 @@ struct Travelling {
     func local(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue? {
         guard case .reference(let object) = value else { return value }
         guard let parent = column.reference else { return nil }
-        if let place = try access.objects(of: parent).place(of: object), place.shown.hasRow { return place.key }
+        let place = try access.objects(of: parent).place(of: object)
+        if let place, place.shown.hasRow { return place.key }
+        // Another row shows it: the rules say which.
+        if place?.shown == .joined { return nil }
         return column.isUnchecked ? try KeyReservations(access).key(of: object, in: access.registry[parent]) : nil
     }
 }

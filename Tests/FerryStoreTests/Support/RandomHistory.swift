@@ -106,8 +106,9 @@ struct RandomHistory {
             let isChecked = passes % checkInterval == 0
             let before = isChecked && incoming.isEmpty ? try quietRows(device) : nil
             try device.pass(incoming)
-            if let before, let after = try quietRows(device), before != after {
-                throw failure(device, "packing alone changed rows: \(before) became \(after)")
+            // A joined row whose UNIQUE value was cleared is several rows again.
+            if let before, let after = try quietRows(device), before.rows != after.rows, before.joined <= after.joined {
+                throw failure(device, "packing alone changed rows: \(before.rows) became \(after.rows)")
             }
             if isChecked { try check(device) }
         } catch let failure as Failure {
@@ -128,11 +129,12 @@ struct RandomHistory {
                 + story.suffix(60).joined(separator: "\n"))
     }
 
-    /// The rows as they are, where nothing is exceptional: then packing must leave them alone.
-    private func quietRows(_ device: TestDevice) throws -> [[String]]? {
-        if try !device.query("SELECT 1 FROM ferry_exception LIMIT 1").isEmpty { return nil }
+    /// The rows as they are, where nothing but joined rows is exceptional: then packing must leave them alone.
+    private func quietRows(_ device: TestDevice) throws -> (rows: [[String]], joined: Int)? {
+        if try !device.query("SELECT 1 FROM ferry_exception WHERE kind < 6 LIMIT 1").isEmpty { return nil }
         if try !device.query("PRAGMA foreign_key_check").isEmpty { return nil }
-        return try oracle.schema.tables.map { try device.query("SELECT * FROM \(quoted($0.name)) ORDER BY 1, 2") }
+        let rows = try oracle.schema.tables.map { try device.query("SELECT * FROM \(quoted($0.name)) ORDER BY 1, 2") }
+        return (rows, try device.query("SELECT 1 FROM ferry_exception WHERE kind = 6").count)
     }
 }
 

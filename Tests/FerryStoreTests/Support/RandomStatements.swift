@@ -47,8 +47,8 @@ struct RandomStatements {
     private mutating func insertion(_ table: OracleSchema.Table, _ device: TestDevice) throws -> String {
         var names: [String] = []
         var values: [String] = []
-        for column in table.columns {
-            let isKey = table.primaryKey.contains(column.name)
+        for (place, column) in table.columns.enumerated() {
+            let isKey = table.key.contains(place)
             // A surrogate key is mostly left to SQLite.
             if table.isMapped, isKey, !chance.oneIn(3) { continue }
             if !isKey, chance.oneIn(6) { continue }
@@ -74,9 +74,10 @@ struct RandomStatements {
     }
 
     private mutating func update(_ table: OracleSchema.Table, _ device: TestDevice) throws -> String {
-        var columns = table.columns.filter { level > 0 || !table.primaryKey.contains($0.name) }
+        let keyNames = table.key.map { table.columns[$0].name }
+        var columns = table.columns.filter { level > 0 || !keyNames.contains($0.name) }
         // Keys change seldom.
-        columns = columns.filter { !table.primaryKey.contains($0.name) || chance.oneIn(3) }
+        columns = columns.filter { !keyNames.contains($0.name) || chance.oneIn(3) }
         if columns.isEmpty { columns = [chance.pick(table.columns)] }
         var assignments: [String] = []
         let first = chance.pick(columns)
@@ -96,10 +97,11 @@ struct RandomStatements {
             let column = chance.pick(table.columns)
             return "\(quoted(column.name)) = \(try value(column, table, device, mayBeNull: false))"
         }
-        let keys = try existing(table.primaryKey, of: table, device)
+        let keyNames = table.key.map { table.columns[$0].name }
+        let keys = try existing(keyNames, of: table, device)
         if keys.isEmpty { return "0" }
         let key = chance.pick(keys)
-        return zip(table.primaryKey, key).map { "\(quoted($0)) = \(literal($1))" }.joined(separator: " AND ")
+        return zip(keyNames, key).map { "\(quoted($0)) = \(literal($1))" }.joined(separator: " AND ")
     }
 
     private func existing(
@@ -110,18 +112,22 @@ struct RandomStatements {
     }
 
     private mutating func value(
-        _ column: OracleSchema.Column, _ table: OracleSchema.Table, _ device: TestDevice, mayBeNull: Bool
+        _ column: PlainSchema.Column, _ table: OracleSchema.Table, _ device: TestDevice, mayBeNull: Bool
     ) throws -> String {
         if mayBeNull, chance.oneIn(column.isNotNull ? 40 : 7) { return "NULL" }
-        let keys = table.foreignKeys.filter { $0.columns.contains(column.name) }
+        let keys = table.foreignKeys.filter { $0.columns.contains { table.columns[$0].name == column.name } }
         if !keys.isEmpty, !chance.oneIn(6) {
             let key = chance.pick(keys)
-            guard let place = key.columns.firstIndex(of: column.name) else { return "NULL" }
-            let values = try existing([key.parentColumns[place]], of: schema[key.parent], device)
+            guard let place = key.columns.firstIndex(where: { table.columns[$0].name == column.name }) else {
+                return "NULL"
+            }
+            let parent = schema.tables[key.parent]
+            let values = try existing([parent.columns[key.parentColumns[place]].name], of: parent, device)
             if !values.isEmpty { return literal(chance.pick(values)[0]) }
         }
         if keys.isEmpty, let parent = column.reference, !chance.oneIn(3) {
-            let values = try existing([schema[parent].primaryKey[0]], of: schema[parent], device)
+            let target = schema.tables[parent]
+            let values = try existing(target.key.map { target.columns[$0].name }, of: target, device)
             if !values.isEmpty { return literal(chance.pick(values)[0]) }
         }
         switch column.type.uppercased() {

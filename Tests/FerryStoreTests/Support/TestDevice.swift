@@ -12,14 +12,6 @@ struct TestSchema: Sendable {
     var sql: String
     var declared: [String: [String]] = [:]
     var references: [UndeclaredReference] = []
-    /// Partial UNIQUE indexes and those on expressions, as SQL.
-    var specialUniques: [SpecialUnique] = []
-
-    struct SpecialUnique: Sendable {
-        var table: String
-        var terms: [String]
-        var condition: String?
-    }
 }
 
 /// A device in memory: a tracked store and the log that it publishes, without files or a container.
@@ -52,7 +44,8 @@ final class TestDevice {
         _ = try store.beginTracking(
             StoreIdentity(
                 device: id, deviceName: "device\(number)", container: Self.container, containerName: "",
-                containerPath: "/container"), TableSelection(declaredIdentities: schema.declared, references: schema.references))
+                containerPath: "/container"),
+            TableSelection(declaredIdentities: schema.declared, references: schema.references))
     }
 
     /// Runs SQL as an app does.
@@ -136,7 +129,7 @@ extension TestDevice {
             var reserved: [String: [FieldValue: ObjectID]] = [:]
             for table in schema.tables {
                 guard let tracked = access.registry.table(named: table.name) else { continue }
-                let slots = table.primaryKey.indices.map { "k\($0)" }.joined(separator: ", ")
+                let slots = table.key.indices.map { "k\($0)" }.joined(separator: ", ")
                 for row in try access.connection.rows("SELECT object, shown, \(slots) FROM \(tracked.objectTable)") {
                     guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { continue }
                     guard case .integer(1...2) = row[1] else {
@@ -157,16 +150,18 @@ extension TestDevice {
                 var found: [ObjectID: [String: FieldValue]] = [:]
                 for row in try access.connection.rows("SELECT \(names) FROM \(quoted(table.name))") {
                     let values = Dictionary(uniqueKeysWithValues: zip(table.columns.map(\.name), row))
-                    let key = table.primaryKey.map { values[$0] ?? .null }
+                    let key = table.key.map { values[table.columns[$0].name] ?? .null }
                     guard let object = objects[table.name]?[key] else {
                         throw FerryError(.database, "\(table.name): the row \(key.map(\.text)) belongs to no object")
                     }
                     var travelling: [String: FieldValue] = [:]
-                    for column in table.columns where !(table.isMapped && column.name == table.primaryKey[0]) {
+                    for (place, column) in table.columns.enumerated() where place != table.mappedKey {
                         var value = values[column.name] ?? .null
                         if let parent = column.reference, value != .null {
-                            value = (objects[parent]?[[value]] ?? reserved[parent]?[value]).map { .reference($0) } ?? value
-                            if let plain = try plainValue(of: column.name, object, table.name, access) { value = plain }
+                            let name = schema.tables[parent].name
+                            let plain = try plainValue(of: column.name, object, table.name, showing: value, access)
+                            value = (objects[name]?[[value]] ?? reserved[name]?[value]).map { .reference($0) } ?? value
+                            if let plain { value = plain }
                         }
                         travelling[column.name] = value
                     }
@@ -180,27 +175,28 @@ extension TestDevice {
 
     /// The value of a reference that the store keeps beside the row because the row's would be taken for another.
     private func plainValue(
-        of column: String, _ object: ObjectID, _ table: String, _ access: StoreAccess
+        of column: String, _ object: ObjectID, _ table: String, showing shown: FieldValue, _ access: StoreAccess
     ) throws -> FieldValue? {
         guard let table = access.registry.table(named: table), let column = table.columnID(column),
             table.columns[column].isUnchecked
         else { return nil }
-        return try access.objects(of: table.id).load(object).kept.fields[column]
+        let kept = try access.objects(of: table.id).load(object).kept.fields[column]
+        return kept == shown ? kept : nil
     }
 
     /// The registers of all objects as the store holds them, with their values.
-    func registers(_ schema: OracleSchema) throws -> [String: [ObjectID: OracleObject]] {
+    func registers(_ schema: OracleSchema) throws -> [String: [ObjectID: PlainObject]] {
         try store.readAccess { access in
-            var result: [String: [ObjectID: OracleObject]] = [:]
+            var result: [String: [ObjectID: PlainObject]] = [:]
             for table in schema.tables {
                 guard let tracked = access.registry.table(named: table.name) else { continue }
                 let states = access.objects(of: tracked.id)
-                var found: [ObjectID: OracleObject] = [:]
+                var found: [ObjectID: PlainObject] = [:]
                 for row in try access.connection.rows("SELECT object FROM \(tracked.objectTable)") {
                     guard case .blob(let bytes) = row[0], let id = ObjectID(bytes: bytes) else { continue }
                     let state = try states.load(id)
                     if state.registers.newest == nil { continue }
-                    var object = OracleObject(table: table.name, id: id)
+                    var object = PlainObject(table: table.name, id: id)
                     object.inserted = state.registers.inserted
                     object.deleted = state.registers.deleted
                     var shown: FieldValues = [:]

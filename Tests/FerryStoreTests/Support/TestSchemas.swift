@@ -46,8 +46,7 @@ extension TestSchema {
             CREATE TABLE stock(
                 product INTEGER PRIMARY KEY REFERENCES product(id) ON DELETE RESTRICT, amount INTEGER,
                 maker TEXT REFERENCES maker(code));
-            """, declared: ["category": ["name"]],
-        specialUniques: [.init(table: "product", terms: ["serial"], condition: "price > 0.7")])
+            """, declared: ["category": ["name"]])
 
     /// References in a circle and to itself, by CASCADE and by RESTRICT.
     static let circles = TestSchema(

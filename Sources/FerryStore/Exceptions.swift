@@ -1,0 +1,151 @@
+import FerryCore
+import FerryMerge
+
+/// Keeps the list of exceptional objects, why they are, and the tokens that concern them.
+struct ExceptionList {
+    let access: StoreAccess
+    private var connection: SQLConnection { access.connection }
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    func record(_ object: RegionObject, isExceptional: Bool, tokens: Set<RowToken>) throws {
+        let table = FieldValue.integer(Int64(object.token.table))
+        let id = FieldValue.blob(object.token.id.bytes[...])
+        try connection.execute("DELETE FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
+        try connection.execute("DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", table, id)
+        if !isExceptional { return }
+        let (kind, reason) = describe(object)
+        try connection.execute(
+            "INSERT INTO ferry_exception VALUES (?, ?, ?, ?)", table, id, .integer(Int64(kind.rawValue)), .text(reason))
+        for token in tokens {
+            try access.exceptionTokens.note(token, concerns: object.token)
+        }
+    }
+
+    private func describe(_ object: RegionObject) -> (ExceptionKind, String) {
+        switch object.outcome {
+        case .gone: return (.heldBack, "")
+        case .shown(_, true): return (.heldBack, "deleted, but other rows still refer to it")
+        case .shown where object.isJoined:
+            let names = object.cause.map { self.names(of: $0, object.table) } ?? ""
+            return (.joined, "one row with an older one that has the same \(names)")
+        case .shown where object.members.count > 1:
+            return (.joining, "shows \(object.members.count) rows as one")
+        case .shown(let cleared, false):
+            let names = cleared.flatMap { place in
+                object.table.foreignKeys[object.references[place].foreignKey].columns.map {
+                    object.table.columns[$0].name
+                }
+            }
+            if names.isEmpty { return (.resolvedKey, "its key refers to a row that is one with an older one") }
+            return (.clearedReference, "\(names.joined(separator: ", ")) refers to a row that is gone")
+        case .waits(let reference):
+            let key = object.table.foreignKeys[object.references[reference].foreignKey]
+            let names = key.columns.map { object.table.columns[$0].name }.joined(separator: ", ")
+            return (.waiting, "\(names) refers to a row that is not there")
+        case .outranked(let claim):
+            return (.outranked, "an older row has the same \(names(of: claim, object.table))")
+        case .refused:
+            return (.refused, object.refusal ?? "")
+        }
+    }
+
+    private func names(of claim: RuleClaim, _ table: TrackedTable) -> String {
+        guard let place = claim.index else { return "key" }
+        return table.uniqueIndexes[place].terms.map { $0.column.map { table.columns[$0].name } ?? $0.expression ?? "" }
+            .joined(separator: ", ")
+    }
+}
+
+/// Keeps the tokens that deleted objects would offer to foreign keys on other columns than the key: what refers to one
+/// of them by RESTRICT holds it back, and nothing but these tokens leads to it. A token that is out of date costs a look.
+struct DeadOffers {
+    let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    func note(_ state: ObjectState, _ table: TrackedTable) throws {
+        if table.incoming.isEmpty || state.registers.inserted == nil { return }
+        let offers = References(registry: access.registry).offers(of: table, state.kept.fields)
+        for token in offers {
+            try access.exceptionTokens.note(token, concerns: RowToken(table: table.id, id: state.object))
+        }
+    }
+}
+
+/// The tokens that exceptional objects refer to, claim or offer (`ferry_exception_token`): by them an object is found
+/// when somebody else comes, goes or changes.
+final class ExceptionTokens {
+    private let connection: SQLConnection
+    private let insert: LazyStatement
+    private let select: LazyStatement
+    private var tables: Set<Int>?
+
+    init(_ connection: SQLConnection) {
+        self.connection = connection
+        insert = LazyStatement("INSERT OR IGNORE INTO ferry_exception_token VALUES (?, ?, ?, ?)", connection)
+        select = LazyStatement(
+            "SELECT \"table\", object FROM ferry_exception_token WHERE token_table = ? AND token = ?", connection)
+    }
+
+    /// Whether any token is of a table; where none is, no object of the table need be looked at for their sake.
+    func areAny(of table: Int) throws -> Bool {
+        if let tables { return tables.contains(table) }
+        var found: Set<Int> = []
+        try connection.forEachRow("SELECT DISTINCT token_table FROM ferry_exception_token") { found.insert($0.int(0)) }
+        tables = found
+        return found.contains(table)
+    }
+
+    /// The exceptional objects that a token concerns.
+    func objects(concernedBy token: RowToken) throws -> [RowToken] {
+        guard try areAny(of: token.table) else { return [] }
+        let statement = try select.prepared()
+        defer { statement.reset() }
+        statement.bind(token.table, 1)
+        statement.bind(token.id, 2)
+        var found: [RowToken] = []
+        while try statement.step() {
+            if let id: ObjectID = statement.id(1) { found.append(RowToken(table: statement.int(0), id: id)) }
+        }
+        return found
+    }
+
+    func note(_ token: RowToken, concerns object: RowToken) throws {
+        let statement = try insert.prepared()
+        statement.bind(token.table, 1)
+        statement.bind(token.id, 2)
+        statement.bind(object.table, 3)
+        statement.bind(object.id, 4)
+        try statement.run()
+        tables?.insert(token.table)
+    }
+}
+
+/// Why an object is not shown simply as its state says (the column `kind` of `ferry_exception`).
+public enum ExceptionKind: Int, Sendable, Codable, CaseIterable {
+    /// Hidden until what it refers to is shown.
+    case waiting = 1
+    /// Hidden because an older row has the same UNIQUE value.
+    case outranked = 2
+    /// Hidden because the schema refuses the row.
+    case refused = 3
+    /// Shown although deleted: other rows hold it back.
+    case heldBack = 4
+    /// Shown with a reference cleared.
+    case clearedReference = 5
+    /// Without a row of its own: an older row with the same UNIQUE value, or the same key, shows it too.
+    case joined = 6
+    /// Shown by a row that shows others with the same UNIQUE value too.
+    case joining = 7
+    /// Shown under the key of the row that what its key refers to is one with.
+    case resolvedKey = 8
+
+    public var isHidden: Bool { self == .waiting || self == .outranked || self == .refused }
+
+    /// The kinds that follow from rule 3, as a list in SQL.
+    static let ofClasses = [joined, .joining, .resolvedKey].map { "\($0.rawValue)" }.joined(separator: ", ")
+
+    /// Whether a person may want to know of it: not what only follows from another one.
+    var isListed: Bool { self != .joining && self != .resolvedKey }
+}

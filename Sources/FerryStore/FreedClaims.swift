@@ -1,0 +1,65 @@
+import FerryCore
+import FerryMerge
+
+/// Lets go of UNIQUE values that an object of a joined row has and the row does not show.
+///
+/// To the person who writes, such a value is free. Whoever takes it would be joined with that row; so the object that
+/// has it is given what its row shows, as an operation of its own.
+struct FreedClaims {
+    let access: StoreAccess
+    let table: TrackedTable
+
+    init(_ access: StoreAccess, _ table: TrackedTable) {
+        self.access = access
+        self.table = table
+    }
+
+    /// - Parameter written: what this flush wrote to the table.
+    /// - Returns: the objects that let go of something.
+    func take(
+        from written: [TouchedObject], _ writer: inout CapturedWriter, _ clock: inout HybridClock
+    ) throws -> [TouchedObject] {
+        guard !table.uniqueIndexes.isEmpty, try access.joined.areAny(in: table.id) else { return [] }
+        let claims = UniqueClaims(access)
+        let travelling = Travelling(access)
+        var freed: [TouchedObject] = []
+        for object in written where !object.isDeleted {
+            let state = try access.objects(of: table.id).load(object.object)
+            guard state.shown.hasRow, let row = try access.reader(of: table.id).read(state.key) else { continue }
+            let values = try travelling.values(row, table)
+            for claim in try claims.claims(table, values) {
+                for owner in try access.exceptionTokens.objects(concernedBy: claim.token)
+                where owner.table == table.id && owner.id != object.object {
+                    if let taken = try letGo(owner.id, of: claim, taker: object.object, &writer, &clock) {
+                        freed.append(taken)
+                    }
+                }
+            }
+        }
+        return freed
+    }
+
+    private func letGo(
+        _ owner: ObjectID, of claim: RuleClaim, taker: ObjectID, _ writer: inout CapturedWriter,
+        _ clock: inout HybridClock
+    ) throws -> TouchedObject? {
+        let objects = access.objects(of: table.id)
+        let representative = try access.joined.representative(of: owner, table.id) ?? owner
+        let state = try objects.load(owner)
+        guard representative != taker, state.shown == .joined || state.shown == .exceptionalRow,
+            let row = try access.reader(of: table.id).read(objects.load(representative).key)
+        else { return nil }
+        let shown = try Travelling(access).values(row, table)
+        let claims = UniqueClaims(access)
+        let own = (representative == owner ? shown : [:]).overlaid(with: state.kept.fields)
+        // It may have let go of it before, and what its row shows nobody can have taken.
+        guard try claims.claims(table, own).contains(where: { $0.token == claim.token }),
+            try !claims.claims(table, shown).contains(where: { $0.token == claim.token })
+        else { return nil }
+        let keyColumns = Set(table.columnGroups.filter(\.isKey).flatMap(\.columns))
+        let different = shown.filter { own[$0.key] != $0.value && !keyColumns.contains($0.key) }
+        if different.isEmpty { return nil }
+        let operation = CapturedOperation(kind: .update, time: clock.tick(), values: different, oldRow: nil)
+        return try writer.writeHidden(owner, [operation], &clock)
+    }
+}

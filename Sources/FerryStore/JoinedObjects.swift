@@ -1,0 +1,70 @@
+import FerryCore
+import FerryMerge
+
+/// Which objects are shown by the row of another one (`ferry_joined`): members of a joined row, and IDs that are derived
+/// from the key that a row shows where its object has another.
+final class JoinedObjects {
+    private let connection: SQLConnection
+    private let selectMembers: LazyStatement
+    private let selectRepresentative: LazyStatement
+    private var tables: Set<Int>?
+
+    init(_ connection: SQLConnection) {
+        self.connection = connection
+        selectMembers = LazyStatement(
+            "SELECT object FROM ferry_joined WHERE \"table\" = ? AND representative = ? AND NOT alias ORDER BY object",
+            connection)
+        selectRepresentative = LazyStatement(
+            "SELECT representative FROM ferry_joined WHERE \"table\" = ? AND object = ?", connection)
+    }
+
+    /// Whether a table has any; most have none, and need not be asked further.
+    func areAny(in table: Int) throws -> Bool {
+        if let tables { return tables.contains(table) }
+        var found: Set<Int> = []
+        try connection.forEachRow("SELECT DISTINCT \"table\" FROM ferry_joined") { found.insert($0.int(0)) }
+        tables = found
+        return found.contains(table)
+    }
+
+    /// The objects that a representative's row shows beside itself, by ID.
+    func members(of representative: ObjectID, _ table: Int) throws -> [ObjectID] {
+        guard try areAny(in: table) else { return [] }
+        let statement = try selectMembers.prepared()
+        defer { statement.reset() }
+        statement.bind(table, 1)
+        statement.bind(representative, 2)
+        var members: [ObjectID] = []
+        while try statement.step() {
+            if let id: ObjectID = statement.id(0) { members.append(id) }
+        }
+        return members
+    }
+
+    /// The object whose row shows an ID; `nil` where it is shown by its own row or by none.
+    func representative(of object: ObjectID, _ table: Int) throws -> ObjectID? {
+        guard try areAny(in: table) else { return nil }
+        let statement = try selectRepresentative.prepared()
+        defer { statement.reset() }
+        statement.bind(table, 1)
+        statement.bind(object, 2)
+        return try statement.step() ? statement.id(0) : nil
+    }
+
+    /// Forgets an object, as a member and as a representative.
+    func forget(_ token: RowToken) throws {
+        guard try areAny(in: token.table) else { return }
+        try connection.execute(
+            "DELETE FROM ferry_joined WHERE \"table\" = ?1 AND (object = ?2 OR representative = ?2)",
+            .integer(Int64(token.table)), .blob(token.id.bytes[...]))
+    }
+
+    /// Notes that the row of `representative` shows an object, or that it shows the key which an ID is derived from.
+    func note(_ object: ObjectID, isShownBy representative: RowToken, asAlias: Bool = false) throws {
+        // A member that the key would mean too leads to the same row.
+        try connection.execute(
+            "INSERT OR IGNORE INTO ferry_joined VALUES (?, ?, ?, ?)", .integer(Int64(representative.table)),
+            .blob(object.bytes[...]), .blob(representative.id.bytes[...]), .integer(asAlias ? 1 : 0))
+        tables?.insert(representative.table)
+    }
+}

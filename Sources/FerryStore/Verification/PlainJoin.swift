@@ -1,0 +1,292 @@
+import FerryCore
+
+/// Rule 3 over the visible objects: which of them are one row, what that row shows, and which references it breaks.
+///
+/// Rounds are simultaneous: all claims of a round are computed from the classes as they are when it begins, and then
+/// those with equal claims are united. So no order of objects matters.
+struct PlainJoin {
+    private let world: PlainWorld
+    private let scratch: PlainScratch
+    private let policies: PlainPolicies
+    private let isVisible: [Bool]
+    /// References to what is not there, by object; they are cleared.
+    private let missing: [Int: Set<PlainWorld.Link>]
+    /// Who represents an object: the oldest of its class. Meaningful for visible objects.
+    private(set) var representatives: [Int]
+    /// The members of classes of more than one, the oldest first, by representative.
+    private(set) var members: [Int: [Int]] = [:]
+    /// The member that each column of such a class comes from; `nil` where no member has a stamp there.
+    private var sources: [Int: [Int?]] = [:]
+
+    init(
+        _ world: PlainWorld, _ scratch: PlainScratch, _ policies: PlainPolicies, isVisible: [Bool],
+        missing: [Int: Set<PlainWorld.Link>]
+    ) throws {
+        self.world = world
+        self.scratch = scratch
+        self.policies = policies
+        self.isVisible = isVisible
+        self.missing = missing
+        representatives = Array(world.subjects.indices)
+        while true {
+            let claims = try objectClaims()
+            if unite(claims) { continue }
+            if members.isEmpty { return }
+            let rows = members.keys.sorted()
+            if !unite(claims + (try rows.flatMap { row in try self.claims(row) { displayed(row, $0) } })) { return }
+        }
+    }
+
+    /// The objects that stand for a row each.
+    var rows: [Int] { representatives.indices.filter { isVisible[$0] && representatives[$0] == $0 } }
+
+    // MARK: Claims
+
+    private struct Claim: Hashable {
+        var table: Int
+        /// The UNIQUE index's place; -1 is the key.
+        var index: Int
+        var terms: [FieldValue]
+    }
+
+    private func objectClaims() throws -> [(claim: Claim, object: Int)] {
+        try representatives.indices.filter { isVisible[$0] }.flatMap { object in
+            try claims(object) { resolved(object, $0) }
+        }
+    }
+
+    /// What a row with these values claims: its values of every UNIQUE index whose rivals are joined, and its key.
+    private func claims(
+        _ object: Int, _ value: (Int) -> FieldValue?
+    ) throws -> [(claim: Claim, object: Int)] {
+        let table = world.table(of: object)
+        var result: [(claim: Claim, object: Int)] = []
+        for place in table.uniques.indices where !policies.hideLoser.contains(table.uniques[place].name) {
+            guard let claim = try claim(place, object, table, value) else { continue }
+            result.append((claim, object))
+        }
+        if !table.isMapped {
+            let terms = zip(table.key, table.keyCollations).map { plainForm(value($0) ?? .null, $1) }
+            if !terms.contains(.null) {
+                result.append((Claim(table: world.subjects[object].table, index: -1, terms: terms), object))
+            }
+        }
+        return result
+    }
+
+    private func claim(
+        _ place: Int, _ object: Int, _ table: PlainSchema.Table, _ value: (Int) -> FieldValue?
+    ) throws -> Claim? {
+        let unique = table.uniques[place]
+        var terms = unique.terms.map { term in term.column.flatMap(value) ?? .null }
+        if unique.isComputed {
+            let row = table.columns.indices.compactMap { column in
+                value(column).map { (column, world.local($0, table.columns[column])) }
+            }
+            guard let computed = try scratch.terms(of: unique, row, in: table) else { return nil }
+            // Columns keep their values: a reference is more than the number that stands for it.
+            for (position, term) in unique.terms.enumerated() where term.column == nil {
+                terms[position] = computed[position]
+            }
+        }
+        if terms.contains(.null) { return nil }
+        return Claim(
+            table: world.subjects[object].table, index: place,
+            terms: zip(terms, unique.terms).map { plainForm($0, $1.collation) })
+    }
+
+    /// Unites the classes of all objects with equal claims.
+    /// - Returns: whether there were any that were not one yet.
+    private mutating func unite(_ claims: [(claim: Claim, object: Int)]) -> Bool {
+        var owners: [Claim: Int] = [:]
+        var hasUnited = false
+        for (claim, object) in claims {
+            guard let owner = owners[claim] else {
+                owners[claim] = object
+                continue
+            }
+            let (a, b) = (root(owner), root(object))
+            if a == b { continue }
+            hasUnited = true
+            if world.isOlder(a, b) { representatives[b] = a } else { representatives[a] = b }
+        }
+        if !hasUnited { return false }
+        for object in representatives.indices { representatives[object] = root(object) }
+        members = [:]
+        for object in representatives.indices where isVisible[object] && representatives[object] != object {
+            members[representatives[object], default: [representatives[object]]].append(object)
+        }
+        for (row, unsorted) in members { members[row] = unsorted.sorted { world.isOlder($0, $1) } }
+        sources = Dictionary(uniqueKeysWithValues: members.map { row, members in (row, columnSources(members)) })
+        return true
+    }
+
+    private func root(_ object: Int) -> Int {
+        var root = object
+        while representatives[root] != root { root = representatives[root] }
+        return root
+    }
+
+    // MARK: Rows
+
+    /// From which member each column comes: the key with all that belongs to it from the representative, any other
+    /// group from the member that wrote it last.
+    private func columnSources(_ members: [Int]) -> [Int?] {
+        let table = world.table(of: members[0])
+        let keyGroups = table.isMapped ? [] : table.key.map { table.groups[$0] }
+        return table.columns.indices.map { column in
+            let group = table.groups[column]
+            if keyGroups.contains(group) { return members[0] }
+            var newest: (stamp: Stamp, member: Int)?
+            for member in members {
+                for other in table.columns.indices where table.groups[other] == group {
+                    guard let stamp = world.subjects[member].stamps[other] else { continue }
+                    if newest.map({ $0.stamp < stamp }) ?? true { newest = (stamp, member) }
+                }
+            }
+            return newest?.member
+        }
+    }
+
+    /// The member whose value of a column the row shows.
+    func source(_ row: Int, _ column: Int) -> Int? { sources[row].map { $0[column] } ?? row }
+
+    /// What the row that an object represents shows in a column; `nil` where it is not given.
+    func displayed(_ row: Int, _ column: Int) -> FieldValue? { displayed(row, column, path: []) }
+
+    private func displayed(_ row: Int, _ column: Int, path: [Place]) -> FieldValue? {
+        source(row, column).flatMap { resolved($0, column, path: path) }
+    }
+
+    private struct Place: Equatable {
+        var object: Int
+        var column: Int
+    }
+
+    private func resolved(_ object: Int, _ column: Int) -> FieldValue? { resolved(object, column, path: []) }
+
+    /// An object's value of a column, once it is known who represents what it refers to.
+    /// - Parameter path: where the question comes from; where it comes round, the object's own value is the answer.
+    private func resolved(_ object: Int, _ column: Int, path: [Place]) -> FieldValue? {
+        let subject = world.subjects[object]
+        let table = world.table(of: object)
+        if isCleared(object, column) { return .null }
+        guard let own = represented(object, column) else { return nil }
+        let here = Place(object: object, column: column)
+        if path.contains(here) { return own }
+        var value = own
+        for link in subject.links where !isMissing(object, link) {
+            let key = table.foreignKeys[link.key]
+            guard let position = key.columns.firstIndex(of: column), let target = target(link) else { continue }
+            if key.isMapped {
+                value = .reference(world.subjects[target].id)
+                continue
+            }
+            let shown = displayed(target, key.parentColumns[position], path: path + [here]) ?? .null
+            let collation = world.schema.tables[key.parent].columns[key.parentColumns[position]].collation
+            value = plainForm(shown, collation) == plainForm(own, collation) ? own : shown
+        }
+        return value
+    }
+
+    /// The row that a reference leads to: of several, the one with the oldest representative.
+    private func target(_ link: PlainWorld.Link) -> Int? {
+        world.targets[link.targets].filter { isVisible[$0] }.map { representatives[$0] }.min { world.isOlder($0, $1) }
+    }
+
+    private func isMissing(_ object: Int, _ link: PlainWorld.Link) -> Bool {
+        missing[object]?.contains(link) ?? false
+    }
+
+    /// The missing reference for which a column is cleared; of several the last.
+    func clearing(_ object: Int, _ column: Int) -> PlainSchema.ForeignKey? {
+        guard let links = missing[object] else { return nil }
+        let keys = world.table(of: object).foreignKeys
+        let last = links.filter { keys[$0.key].columns.contains(column) }.max { $0.key < $1.key }
+        return last.map { keys[$0.key] }
+    }
+
+    private func isCleared(_ object: Int, _ column: Int) -> Bool {
+        !missing.isEmpty && clearing(object, column) != nil
+    }
+
+    // MARK: What does not fit
+
+    /// Objects that references without a visible target mean, once what they are made of is resolved: by list of
+    /// targets.
+    func resolvedTargets(of candidates: [Bool]) -> [(list: Int, target: Int)] {
+        if members.isEmpty { return [] }
+        var found: [(list: Int, target: Int)] = []
+        var offered: [[Int]: [[FieldValue]: Int]] = [:]
+        var seen: Set<Int> = []
+        for object in candidates.indices where candidates[object] {
+            for link in world.subjects[object].links where seen.insert(link.targets).inserted {
+                let key = world.table(of: object).foreignKeys[link.key]
+                if key.isMapped || world.targets[link.targets].contains(where: { isVisible[$0] }) { continue }
+                let place = [key.parent] + key.parentColumns
+                if offered[place] == nil { offered[place] = tuples(key.parent, key.parentColumns) }
+                let collations = key.parentColumns.map { world.schema.tables[key.parent].columns[$0].collation }
+                let tuple = zip(key.columns, collations).map { column, collation in
+                    plainForm(represented(object, column) ?? .null, collation)
+                }
+                if let target = offered[place]?[tuple] { found.append((link.targets, target)) }
+            }
+        }
+        return found
+    }
+
+    /// The tuples that the visible objects of a table have in some columns once they are resolved.
+    private func tuples(_ table: Int, _ columns: [Int]) -> [[FieldValue]: Int] {
+        let collations = columns.map { world.schema.tables[table].columns[$0].collation }
+        var tuples: [[FieldValue]: Int] = [:]
+        for object in representatives.indices where isVisible[object] && world.subjects[object].table == table {
+            let tuple = zip(columns, collations).map { plainForm(resolved(object, $0) ?? .null, $1) }
+            if !tuple.contains(.null) { tuples[tuple] = object }
+        }
+        return tuples
+    }
+
+    /// An object's own value, with the representative in place of a reference to a visible object.
+    private func represented(_ object: Int, _ column: Int) -> FieldValue? {
+        let given = world.subjects[object].values[column]
+        guard case .reference(let id)? = given,
+            let parent = world.table(of: object).columns[column].reference,
+            let target = world.places[parent][id], isVisible[target]
+        else { return given }
+        return .reference(world.subjects[representatives[target]].id)
+    }
+
+    /// References whose values are not those that their target shows. One with a cleared column is no reference.
+    func brokenReferences() -> [Int: Set<PlainWorld.Link>] {
+        var broken: [Int: Set<PlainWorld.Link>] = [:]
+        for object in representatives.indices where isVisible[object] {
+            for link in world.subjects[object].links where !isMissing(object, link) {
+                let key = world.table(of: object).foreignKeys[link.key]
+                if key.columns.contains(where: { isCleared(object, $0) }) { continue }
+                guard let target = target(link) else { continue }
+                let fits = zip(key.columns, key.parentColumns).allSatisfy { column, parentColumn in
+                    let collation = world.schema.tables[key.parent].columns[parentColumn].collation
+                    let own = plainForm(resolved(object, column) ?? .null, collation)
+                    if key.isMapped { return own == .reference(world.subjects[target].id) }
+                    return own != .null && own == plainForm(displayed(target, parentColumn) ?? .null, collation)
+                }
+                if !fits { broken[object, default: []].insert(link) }
+            }
+        }
+        return broken
+    }
+
+    /// Rows that claim what an older row shows, under an index whose losers are hidden.
+    func outranked() throws -> [Int] {
+        if policies.hideLoser.isEmpty { return [] }
+        var owners: Set<Claim> = []
+        var losers: [Int] = []
+        for row in rows.sorted(by: { world.isOlder($0, $1) }) {
+            let table = world.table(of: row)
+            let claims = try table.uniques.indices.filter { policies.hideLoser.contains(table.uniques[$0].name) }
+                .compactMap { place in try claim(place, row, table) { displayed(row, $0) } }
+            if claims.contains(where: owners.contains) { losers.append(row) } else { owners.formUnion(claims) }
+        }
+        return losers
+    }
+}

@@ -1,0 +1,165 @@
+import FerryCore
+
+/// Computes the rows of a state by the plainest code that says what Docs/Merge.md says ("From state to rows"): over all
+/// objects at once, from the schema alone. It shares nothing with the code that maintains rows but FerryCore's
+/// vocabulary, so that one can be held against the other.
+///
+/// Not covered: UNIQUE indexes that depend on generated columns, which claim nothing here, and the reason for which
+/// SQLite refuses the younger row when it is written.
+final class PlainRows {
+    let schema: PlainSchema
+    private let policies: PlainPolicies
+    private let scratch: PlainScratch
+    private var defaults: [String: FieldValue] = [:]
+
+    /// - Throws: `database` where the schema needs functions that SQLite does not have by itself.
+    init(_ schema: PlainSchema, policies: PlainPolicies = PlainPolicies()) throws {
+        self.schema = schema
+        self.policies = policies
+        scratch = try PlainScratch(schema)
+    }
+
+    /// What becomes of each object, in the order of `objects`, which are all objects of all tables of the schema.
+    func outcomes(of objects: [PlainObject]) throws -> [PlainOutcome] {
+        let plainWorld = PlainWorld(objects, schema, policies)
+        var refused: [Int: String] = [:]
+        while true {
+            var candidates = plainWorld.isPresent
+            for object in refused.keys { candidates[object] = false }
+            let (world, join, lost) = try settle(plainWorld, candidates)
+            var shown: [Int: PlainRow] = [:]
+            var isAccepted = true
+            let displays = Displays(world, join)
+            for row in join.rows {
+                let (made, values) = try self.row(row, world, join, displays)
+                if let reason = try scratch.refusal(of: values, in: world.table(of: row)) {
+                    isAccepted = false
+                    for member in join.members[row] ?? [row] { refused[member] = reason }
+                } else {
+                    shown[row] = made
+                }
+            }
+            if !isAccepted { continue }
+            return objects.indices.map { object in
+                if !world.isPresent[object] { return .gone }
+                if let reason = refused[object] { return .refused(reason) }
+                if lost.contains(object) { return .outranked }
+                if let row = shown[object] { return .shown(row) }
+                let row = join.representatives[object]
+                return row == object ? .waits : .joined(to: world.subjects[row].id)
+            }
+        }
+    }
+
+    /// Rules 2 and 3. What breaks or loses once stays broken or lost, and what a reference was found to mean once it
+    /// is resolved stays its target, so this ends.
+    private func settle(
+        _ world: PlainWorld, _ candidates: [Bool]
+    ) throws -> (world: PlainWorld, PlainJoin, lost: Set<Int>) {
+        var world = world
+        var broken: [Int: Set<PlainWorld.Link>] = [:]
+        var lost: Set<Int> = []
+        var candidates = candidates
+        while true {
+            let (isVisible, missing) = world.hide(candidates, broken: broken)
+            let join = try PlainJoin(world, scratch, policies, isVisible: isVisible, missing: missing)
+            let found = join.resolvedTargets(of: candidates)
+            if !found.isEmpty {
+                for (list, target) in found { world.add(target, to: list) }
+                continue
+            }
+            let newlyBroken = join.brokenReferences()
+            if !newlyBroken.isEmpty {
+                broken.merge(newlyBroken) { $0.union($1) }
+                continue
+            }
+            let losers = try join.outranked()
+            if losers.isEmpty { return (world, join, lost) }
+            for loser in losers.flatMap({ join.members[$0] ?? [$0] }) {
+                lost.insert(loser)
+                candidates[loser] = false
+            }
+        }
+    }
+
+    /// What a row shows, and the same with numbers in place of references, for SQLite to look at.
+    private func row(
+        _ row: Int, _ world: PlainWorld, _ join: PlainJoin, _ displays: Displays
+    ) throws -> (PlainRow, local: [(column: Int, value: FieldValue)]) {
+        let table = world.table(of: row)
+        var made = PlainRow(isRevived: !world.subjects[row].isAlive)
+        var local: [(column: Int, value: FieldValue)] = []
+        for (place, column) in table.columns.enumerated() {
+            if place == table.mappedKey {
+                local.append((place, world.localKey(row, column)))
+                continue
+            }
+            guard let source = join.source(row, place), var value = join.displayed(row, place) else { continue }
+            if let key = join.clearing(source, place) {
+                made.cleared.insert(column.name)
+                if key.action == .setDefault, key.columns.count == 1, let sql = column.defaultSQL {
+                    value = try displays.target(key, defaultValue(sql)) ?? .null
+                }
+            }
+            made.values[column.name] = value
+            local.append((place, world.local(value, column)))
+        }
+        return (made, local)
+    }
+
+    private func defaultValue(_ sql: String) throws -> FieldValue {
+        if let known = defaults[sql] { return known }
+        let value = try scratch.value(of: sql)
+        defaults[sql] = value
+        return value
+    }
+}
+
+/// Which values rows show in the columns that defaults refer to.
+private final class Displays {
+    private let world: PlainWorld
+    private let join: PlainJoin
+    private var known: [[Int]: [FieldValue: FieldValue]] = [:]
+
+    init(_ world: PlainWorld, _ join: PlainJoin) {
+        self.world = world
+        self.join = join
+    }
+
+    /// A default as it travels; `nil` where it refers to no row.
+    func target(_ key: PlainSchema.ForeignKey, _ value: FieldValue) -> FieldValue? {
+        let column = key.parentColumns[0]
+        let collation = world.schema.tables[key.parent].columns[column].collation
+        if known[[key.parent, column]] == nil {
+            var values: [FieldValue: FieldValue] = [:]
+            for row in join.rows where world.subjects[row].table == key.parent {
+                let subject = world.subjects[row]
+                if key.isMapped {
+                    if let local = subject.key { values[local] = .reference(subject.id) }
+                } else if let shown = join.displayed(row, column), shown != .null {
+                    values[plainForm(shown, collation)] = shown
+                }
+            }
+            known[[key.parent, column]] = values
+        }
+        guard let shown = known[[key.parent, column]]?[plainForm(value, collation)] else { return nil }
+        return key.isMapped ? shown : value
+    }
+}
+
+extension PlainWorld {
+    /// A value as SQLite can look at it: in place of a reference a number that stands for its object.
+    func local(_ value: FieldValue, _ column: PlainSchema.Column) -> FieldValue {
+        guard case .reference(let id) = value else { return value }
+        guard let parent = column.reference, let object = places[parent][id] else { return .integer(0) }
+        let key = schema.tables[parent].mappedKey.map { schema.tables[parent].columns[$0] }
+        return key.map { localKey(object, $0) } ?? .integer(0)
+    }
+
+    /// A key for an object of a mapped table. Integer keys differ from device to device, so that any will do.
+    func localKey(_ object: Int, _ column: PlainSchema.Column) -> FieldValue {
+        if case .text? = subjects[object].key { return subjects[object].key ?? .null }
+        if case .blob? = subjects[object].key { return subjects[object].key ?? .null }
+        return .integer(Int64(object + 1))
+    }
+}

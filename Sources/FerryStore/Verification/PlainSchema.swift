@@ -1,0 +1,161 @@
+import FerryCore
+
+/// A schema as verification sees it: plain values, read apart from what capture and replay use.
+///
+/// Tables and columns go by their places in arrays, and their names are in lower case, as SQLite compares them.
+struct PlainSchema {
+    struct Column {
+        var name: String
+        var type: String
+        var collation: String
+        /// The table whose objects its values refer to, where they travel as references.
+        var reference: Int?
+        /// The text of its default, an SQL expression.
+        var defaultSQL: String?
+        var isNotNull: Bool
+    }
+
+    enum Action { case restrict, cascade, setNull, setDefault }
+
+    struct ForeignKey {
+        var columns: [Int]
+        var parent: Int
+        /// The parent's columns, in the order of `columns`.
+        var parentColumns: [Int]
+        /// Whether it refers to the parent's mapped key, so that its value is a reference to an object.
+        var isMapped: Bool
+        var action: Action
+
+        /// Whether a row with a missing target is shown with the reference cleared.
+        var isClearing: Bool { action == .setNull || action == .setDefault }
+    }
+
+    struct Unique {
+        /// In lower case.
+        var name: String
+        var terms: [Term]
+        /// The text of a partial index's WHERE.
+        var condition: String?
+
+        struct Term {
+            /// `nil` for an expression.
+            var column: Int?
+            var sql: String
+            var collation: String
+        }
+
+        /// Whether SQLite has to say what a row's terms are.
+        var isComputed: Bool { condition != nil || terms.contains { $0.column == nil } }
+    }
+
+    struct Table {
+        var name: String
+        /// The name as it was declared.
+        var spelling: String
+        /// All that are stored: generated ones are left out.
+        var columns: [Column]
+        /// The primary key.
+        var key: [Int]
+        /// The collations under which the key is unique.
+        var keyCollations: [String]
+        /// Whether local keys are mapped to object IDs; the key is no value of an object then.
+        var isMapped: Bool
+        var isStrict: Bool
+        /// In ascending order of `PRAGMA foreign_key_list`'s IDs.
+        var foreignKeys: [ForeignKey] = []
+        /// UNIQUE indexes and constraints that an object's values decide. An index with a mapped key in it cannot be
+        /// violated; one that depends on generated columns is left to SQLite.
+        var uniques: [Unique] = []
+        /// Which columns are shown together, as a group's number for each column: those of one foreign key, and of
+        /// foreign keys that share a column.
+        var groups: [Int] = []
+        /// The statements that create the table and its UNIQUE indexes.
+        var statements: [String]
+
+        var mappedKey: Int? { isMapped ? key.first : nil }
+
+        func column(_ name: String) -> Int? {
+            let folded = foldedName(name)
+            return columns.firstIndex { $0.name == folded }
+        }
+    }
+
+    var tables: [Table]
+
+    func place(of name: String) -> Int? {
+        let folded = foldedName(name)
+        return tables.firstIndex { $0.name == folded }
+    }
+
+    subscript(name: String) -> Table {
+        guard let place = place(of: name) else { preconditionFailure("no table \(name)") }
+        return tables[place]
+    }
+}
+
+/// The merge policies that change which rows are shown.
+struct PlainPolicies: Equatable {
+    /// Tables, in lower case, in which only an insertion brings a deleted object back.
+    var deleteWins: Set<String> = []
+    /// UNIQUE indexes, in lower case, whose rivals are not joined: the oldest is shown.
+    var hideLoser: Set<String> = []
+}
+
+/// Whether SQLite takes two values for equal: those that have the same form here. Collations of an app's own count as
+/// BINARY. https://www.sqlite.org/datatype3.html#comparison_expressions
+func plainForm(_ value: FieldValue, _ collation: String) -> FieldValue {
+    switch value {
+    case .real(let real): Int64(exactly: real).map { .integer($0) } ?? value
+    case .text(let bytes) where collation == "NOCASE":
+        .text(ArraySlice(bytes.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }))
+    case .text(let bytes) where collation == "RTRIM":
+        .text(ArraySlice(bytes.reversed().drop { $0 == 0x20 }.reversed()))
+    default: value
+    }
+}
+
+/// Values of an object that has no row of its own to be read from: its registers with their values, by column name in
+/// lower case.
+struct PlainObject: Equatable {
+    struct Field: Equatable {
+        var stamp: Stamp
+        /// `nil` where the stamp is known and the value is nowhere to be found, which is damage.
+        var value: FieldValue?
+    }
+
+    /// In lower case.
+    let table: String
+    let id: ObjectID
+    /// The newest insertion.
+    var inserted: Stamp?
+    /// The newest deletion.
+    var deleted: Stamp?
+    var fields: [String: Field] = [:]
+    /// The local key in a mapped table, where it has a row.
+    var key: FieldValue?
+}
+
+/// What becomes of an object.
+enum PlainOutcome: Equatable {
+    /// Deleted, or not inserted yet.
+    case gone
+    case shown(PlainRow)
+    /// One row with others, which that object represents.
+    case joined(to: ObjectID)
+    /// Hidden: what it refers to is not there.
+    case waits
+    /// Hidden: an older object has the same value of a UNIQUE index with the policy `hideLoser`.
+    case outranked
+    /// Hidden: SQLite refuses the row, for this reason.
+    case refused(String)
+}
+
+/// What a row shows, by column name in lower case; columns without a value have the schema's default. References are to
+/// the objects that represent what is referred to.
+struct PlainRow: Equatable {
+    var values: [String: FieldValue] = [:]
+    /// Columns of references that are shown as NULL or as the default.
+    var cleared: Set<String> = []
+    /// Deleted, and held back by rows that refer to it.
+    var isRevived = false
+}

@@ -1,0 +1,164 @@
+import FerryCore
+
+extension PlainSchema {
+    /// Reads the tables that have an identity, by PRAGMAs.
+    /// - Parameters:
+    ///   - identities: how the objects of each tracked table are identified, by name in lower case.
+    ///   - undeclaredReferences: columns that refer to a table though no foreign key says so.
+    init(
+        _ connection: SQLConnection, identities: [String: TableIdentity],
+        undeclaredReferences: [UndeclaredReference] = []
+    ) throws {
+        tables = []
+        let entries = try connection.rows(
+            """
+            SELECT l.name, l.strict, s.sql FROM pragma_table_list l JOIN sqlite_schema s ON s.name = l.name
+            WHERE l.schema = 'main' AND l.type = 'table' AND s.type = 'table' ORDER BY s.rowid
+            """)
+        for entry in entries {
+            guard let identity = identities[foldedName(Self.string(entry[0]))] else { continue }
+            tables.append(
+                try Self.readTable(
+                    Self.string(entry[0]), sql: Self.string(entry[2]), isStrict: entry[1] == .integer(1), identity,
+                    connection))
+        }
+        for place in tables.indices { tables[place].foreignKeys = try readForeignKeys(place, connection) }
+        for place in tables.indices {
+            tables[place].uniques = try readUniques(place, connection)
+            tables[place].groups = Self.groups(tables[place])
+        }
+        for reference in undeclaredReferences {
+            guard let table = place(of: reference.table), let column = tables[table].column(reference.column),
+                let parent = place(of: reference.parent), tables[parent].isMapped
+            else { continue }
+            tables[table].columns[column].reference = parent
+        }
+        readReferences()
+    }
+
+    private static func string(_ value: FieldValue) -> String {
+        if case .text(let bytes) = value { String(decoding: bytes, as: UTF8.self) } else { "" }
+    }
+
+    private static func readTable(
+        _ name: String, sql: String, isStrict: Bool, _ identity: TableIdentity, _ connection: SQLConnection
+    ) throws -> Table {
+        var columns: [Column] = []
+        var key: [(position: Int, column: Int)] = []
+        let rows = try connection.rows(
+            "SELECT name, type, dflt_value, \"notnull\", pk FROM pragma_table_xinfo(?) WHERE hidden = 0", .text(name))
+        for row in rows {
+            let spelling = string(row[0])
+            if case .integer(let position) = row[4], position > 0 { key.append((Int(position), columns.count)) }
+            columns.append(
+                Column(
+                    name: foldedName(spelling), type: string(row[1]),
+                    collation: try connection.collation(ofColumn: spelling, inTable: name),
+                    defaultSQL: row[2] == .null ? nil : string(row[2]), isNotNull: row[3] != .integer(0)))
+        }
+        let places = key.sorted { $0.position < $1.position }.map(\.column)
+        let isMapped = if case .key = identity { false } else { true }
+        return Table(
+            name: foldedName(name), spelling: name, columns: columns, key: places,
+            keyCollations: places.map { columns[$0].collation }, isMapped: isMapped, isStrict: isStrict,
+            statements: [sql])
+    }
+
+    private func readForeignKeys(_ place: Int, _ connection: SQLConnection) throws -> [ForeignKey] {
+        var found: [(id: FieldValue, parent: String, action: String, pairs: [(String, String?)])] = []
+        let rows = try connection.rows(
+            """
+            SELECT id, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?) ORDER BY id, seq
+            """, .text(tables[place].name))
+        for row in rows {
+            if found.last?.id != row[0] { found.append((row[0], Self.string(row[1]), Self.string(row[4]), [])) }
+            found[found.count - 1].pairs.append((Self.string(row[2]), row[3] == .null ? nil : Self.string(row[3])))
+        }
+        return found.compactMap { _, parentName, action, pairs in
+            guard let parent = self.place(of: parentName) else { return nil }
+            let columns = pairs.compactMap { tables[place].column($0.0) }
+            let named = pairs.compactMap(\.1)
+            let parentColumns = named.isEmpty ? tables[parent].key : named.compactMap { tables[parent].column($0) }
+            guard columns.count == pairs.count, parentColumns.count == pairs.count else { return nil }
+            let mappedKey = tables[parent].mappedKey
+            let isMapped = mappedKey != nil && parentColumns == [mappedKey]
+            // An integer key is no value of an object, so what it refers to cannot travel.
+            if columns.contains(where: { $0 == tables[place].mappedKey }) { return nil }
+            if !isMapped, parentColumns.contains(where: { $0 == mappedKey }) { return nil }
+            return ForeignKey(
+                columns: columns, parent: parent, parentColumns: parentColumns, isMapped: isMapped,
+                action: Self.action(action))
+        }
+    }
+
+    private static func action(_ name: String) -> Action {
+        switch name {
+        case "CASCADE": .cascade
+        case "SET NULL": .setNull
+        case "SET DEFAULT": .setDefault
+        default: .restrict
+        }
+    }
+
+    private mutating func readUniques(_ place: Int, _ connection: SQLConnection) throws -> [Unique] {
+        let table = tables[place]
+        let hasGenerated =
+            try connection.count("SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden > 1", .text(table.name)) > 0
+        var uniques: [Unique] = []
+        let indexes = try connection.rows(
+            """
+            SELECT i.name, i.origin, s.sql FROM pragma_index_list(?) i LEFT JOIN sqlite_schema s ON s.name = i.name
+            WHERE i."unique" ORDER BY i.seq DESC
+            """, .text(table.name))
+        for index in indexes {
+            let terms = try connection.rows(
+                "SELECT cid, name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno",
+                .text(Self.string(index[0]))
+            )
+            if Self.string(index[1]) == "pk" {
+                tables[place].keyCollations = terms.map { Self.string($0[2]).uppercased() }
+                continue
+            }
+            let text = index[2] == .null ? nil : IndexText(Self.string(index[2]))
+            if index[2] != .null { tables[place].statements.append(Self.string(index[2])) }
+            let unique = Unique(
+                name: foldedName(Self.string(index[0])),
+                terms: terms.enumerated().map { position, term in
+                    let column = table.column(Self.string(term[1]))
+                    return Unique.Term(
+                        column: column,
+                        sql: column.map { quoted(table.columns[$0].name) } ?? text?.terms[position] ?? "NULL",
+                        collation: Self.string(term[2]).uppercased())
+                }, condition: text?.condition)
+            if unique.terms.contains(where: { $0.column != nil && $0.column == table.mappedKey }) { continue }
+            if unique.isComputed, hasGenerated { continue }
+            uniques.append(unique)
+        }
+        return uniques
+    }
+
+    /// A column refers to a mapped table directly, or through a parent's column that does.
+    private mutating func readReferences() {
+        for _ in tables {
+            for place in tables.indices {
+                for key in tables[place].foreignKeys {
+                    for (column, parentColumn) in zip(key.columns, key.parentColumns) {
+                        let reference = key.isMapped ? key.parent : tables[key.parent].columns[parentColumn].reference
+                        if let reference { tables[place].columns[column].reference = reference }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func groups(_ table: Table) -> [Int] {
+        var groups = Array(table.columns.indices)
+        for key in table.foreignKeys {
+            for column in key.columns {
+                let (former, kept) = (groups[column], groups[key.columns[0]])
+                groups = groups.map { $0 == former ? kept : $0 }
+            }
+        }
+        return groups
+    }
+}

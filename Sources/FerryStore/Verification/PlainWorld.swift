@@ -1,0 +1,173 @@
+import FerryCore
+
+/// All objects of a state, numbered, with what their foreign keys may mean and which of them are there at all.
+struct PlainWorld {
+    /// One object: its values and stamps by the table's columns.
+    struct Subject {
+        var table: Int
+        var id: ObjectID
+        var inserted: Stamp?
+        var isAlive: Bool
+        var values: [FieldValue?]
+        var stamps: [Stamp?]
+        var key: FieldValue?
+        var links: [Link] = []
+    }
+
+    /// A foreign key of an object with no NULL in it.
+    struct Link: Hashable {
+        /// The foreign key's place in the table.
+        var key: Int
+        /// Whom it may mean, as a place in `targets`.
+        var targets: Int
+    }
+
+    let schema: PlainSchema
+    private(set) var subjects: [Subject] = []
+    /// Lists of objects that a foreign key may mean, the oldest insertion first.
+    private(set) var targets: [[Int]] = []
+    /// The objects whose links have that list of targets.
+    private(set) var users: [[Int]] = []
+    /// The lists that an object is in.
+    private(set) var lists: [[Int]]
+    /// Each table's objects by their IDs.
+    private(set) var places: [[ObjectID: Int]]
+    /// Alive, or held back from deletion: rule 1.
+    private(set) var isPresent: [Bool] = []
+
+    /// - Parameter objects: those of tables that the schema does not have are not there.
+    init(_ objects: [PlainObject], _ schema: PlainSchema, _ policies: PlainPolicies) {
+        self.schema = schema
+        places = schema.tables.map { _ in [:] }
+        lists = []
+        let numbers = Dictionary(uniqueKeysWithValues: zip(schema.tables.map(\.name), schema.tables.indices))
+        for object in objects {
+            guard let place = numbers[object.table] else {
+                preconditionFailure("an object of a table that the schema does not have")
+            }
+            places[place][object.id] = subjects.count
+            subjects.append(Self.subject(object, place, schema.tables[place], policies))
+        }
+        lists = Array(repeating: [], count: subjects.count)
+        for place in schema.tables.indices {
+            for key in schema.tables[place].foreignKeys.indices { link(place, key) }
+        }
+        isPresent = subjects.map(\.isAlive)
+        revive()
+        for list in targets.indices { targets[list].removeAll { !isPresent[$0] } }
+    }
+
+    private static func subject(
+        _ object: PlainObject, _ place: Int, _ table: PlainSchema.Table, _ policies: PlainPolicies
+    ) -> Subject {
+        var isAlive = false
+        if let inserted = object.inserted {
+            let writes = policies.deleteWins.contains(table.name) ? [] : object.fields.values.map(\.stamp)
+            let newest = writes.reduce(inserted, max)
+            isAlive = object.deleted.map { $0 < newest } ?? true
+        }
+        return Subject(
+            table: place, id: object.id, inserted: object.inserted, isAlive: isAlive,
+            values: table.columns.map { object.fields[$0.name]?.value },
+            stamps: table.columns.map { object.fields[$0.name]?.stamp }, key: object.key)
+    }
+
+    func table(of subject: Int) -> PlainSchema.Table { schema.tables[subjects[subject].table] }
+
+    /// The oldest insertion comes first; ties, which only one device's own insertions have, go by ID.
+    func isOlder(_ left: Int, _ right: Int) -> Bool {
+        let (a, b) = (subjects[left], subjects[right])
+        if let first = a.inserted, let second = b.inserted, first != second { return first < second }
+        if (a.inserted == nil) != (b.inserted == nil) { return a.inserted != nil }
+        return a.id < b.id
+    }
+
+    // MARK: Foreign keys
+
+    private mutating func link(_ table: Int, _ place: Int) {
+        let key = schema.tables[table].foreignKeys[place]
+        let parent = schema.tables[key.parent]
+        // What a foreign key refers to is found by the values, in the form in which SQLite compares them.
+        func form(_ values: [FieldValue?], _ columns: [Int]) -> [FieldValue]? {
+            var form: [FieldValue] = []
+            for (column, parentColumn) in zip(columns, key.parentColumns) {
+                guard let value = values[column], value != .null else { return nil }
+                form.append(plainForm(value, parent.columns[parentColumn].collation))
+            }
+            return form
+        }
+        var found: [[FieldValue]: [Int]] = [:]
+        for (index, subject) in subjects.enumerated() where subject.table == key.parent {
+            if key.isMapped {
+                found[[.reference(subject.id)]] = [index]
+            } else if let values = form(subject.values, key.parentColumns) {
+                found[values, default: []].append(index)
+            }
+        }
+        var known: [[FieldValue]: Int] = [:]
+        for (index, subject) in subjects.enumerated() where subject.table == table {
+            guard let values = form(subject.values, key.columns) else { continue }
+            let list: Int
+            if let made = known[values] {
+                list = made
+            } else {
+                list = targets.count
+                known[values] = list
+                targets.append((found[values] ?? []).sorted { isOlder($0, $1) })
+                users.append([])
+                for target in targets[list] { lists[target].append(list) }
+            }
+            users[list].append(index)
+            subjects[index].links.append(Link(key: place, targets: list))
+        }
+    }
+
+    /// Adds an object to those that a list of targets means.
+    mutating func add(_ target: Int, to list: Int) {
+        targets[list].append(target)
+        lists[target].append(list)
+    }
+
+    /// Rule 1: whoever is there brings back what it refers to through RESTRICT or NO ACTION. Where several dead objects
+    /// may be meant, the oldest insertion is.
+    private mutating func revive() {
+        // Objects that are revived themselves do not count: who is revived must not depend on who came first.
+        let chosen = targets.map { list -> Int? in
+            if list.contains(where: { subjects[$0].isAlive }) { return nil }
+            return list.first { subjects[$0].inserted != nil }
+        }
+        var work = subjects.indices.filter { isPresent[$0] }
+        while let index = work.popLast() {
+            for link in subjects[index].links where table(of: index).foreignKeys[link.key].action == .restrict {
+                guard let target = chosen[link.targets], !isPresent[target] else { continue }
+                isPresent[target] = true
+                work.append(target)
+            }
+        }
+    }
+
+    /// Rule 2: who is visible, of the candidates, and which of their references are missing.
+    /// - Parameter broken: links by object that count as missing.
+    func hide(_ candidates: [Bool], broken: [Int: Set<Link>]) -> (isVisible: [Bool], missing: [Int: Set<Link>]) {
+        var isVisible = candidates
+        func isMissing(_ index: Int, _ link: Link) -> Bool {
+            broken[index]?.contains(link) ?? false || !targets[link.targets].contains { isVisible[$0] }
+        }
+        var work = subjects.indices.filter { isVisible[$0] }
+        while let index = work.popLast() {
+            guard isVisible[index] else { continue }
+            let keys = table(of: index).foreignKeys
+            let waits = subjects[index].links.contains { !keys[$0.key].isClearing && isMissing(index, $0) }
+            if !waits { continue }
+            isVisible[index] = false
+            for list in lists[index] { work += users[list] }
+        }
+        var missing: [Int: Set<Link>] = [:]
+        for index in subjects.indices where isVisible[index] {
+            for link in subjects[index].links where isMissing(index, link) {
+                missing[index, default: []].insert(link)
+            }
+        }
+        return (isVisible, missing)
+    }
+}

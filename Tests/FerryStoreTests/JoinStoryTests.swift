@@ -1,0 +1,206 @@
+import FerryCore
+import XCTest
+
+@testable import FerryStore
+
+/// Two people enter the same thing, which the schema allows only once: it becomes one row, with all that refers to it.
+final class JoinStoryTests: XCTestCase {
+    private static let music = TestSchema(
+        name: "music",
+        sql: """
+            CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, site TEXT UNIQUE, born INTEGER);
+            CREATE TABLE album(
+                id INTEGER PRIMARY KEY, artist INTEGER NOT NULL REFERENCES artist ON DELETE CASCADE, title TEXT NOT NULL,
+                year INTEGER, UNIQUE(artist, title));
+            CREATE TABLE song(
+                id INTEGER PRIMARY KEY, album INTEGER REFERENCES album ON DELETE RESTRICT, title TEXT, rating INTEGER);
+            CREATE TABLE tag(id INTEGER PRIMARY KEY, name TEXT UNIQUE COLLATE NOCASE);
+            CREATE TABLE song_tag(
+                song INTEGER NOT NULL REFERENCES song ON DELETE CASCADE,
+                tag INTEGER NOT NULL REFERENCES tag ON DELETE CASCADE, note TEXT, PRIMARY KEY (song, tag));
+            CREATE TABLE remark(
+                id INTEGER PRIMARY KEY, song INTEGER, tag INTEGER, text TEXT,
+                FOREIGN KEY (song, tag) REFERENCES song_tag ON DELETE CASCADE);
+            """)
+
+    private static let library =
+        "SELECT artist.name, album.title, song.title FROM song JOIN album ON album.id = song.album "
+        + "JOIN artist ON artist.id = album.artist ORDER BY 1, 2, 3"
+
+    /// Two devices that know nothing of each other; the second's clock is an hour ahead.
+    private func pair() throws -> (TestDevice, TestDevice) {
+        (try TestDevice(1, Self.music), try TestDevice(2, Self.music, hoursAhead: 1))
+    }
+
+    private func exchange(_ devices: TestDevice...) throws {
+        for device in devices {
+            device.clock.now += 1000
+            try device.flush()
+        }
+        for _ in 0..<2 {
+            for device in devices {
+                for other in devices where other !== device { try device.receive(other) }
+            }
+        }
+    }
+
+    private func expect(
+        _ devices: [TestDevice], _ query: String, _ rows: [String], file: StaticString = #filePath, line: UInt = #line
+    ) throws {
+        let oracle = try Oracle(Self.music)
+        for device in devices {
+            XCTAssertEqual(try device.query(query), rows, "device \(device.id.low)", file: file, line: line)
+            XCTAssertEqual(try oracle.complaints(about: device), [], "device \(device.id.low)", file: file, line: line)
+        }
+    }
+
+    func testTheSameArtistAndAlbumWithTheirSongsAreThereOnce() throws {
+        let (first, second) = try pair()
+        try first.run(
+            """
+            INSERT INTO artist(id, name, born) VALUES (1, 'Miles', 1926); INSERT INTO album VALUES (1, 1, 'Kind', 1959);
+            INSERT INTO song VALUES (1, 1, 'So What', 5)
+            """)
+        try second.run(
+            """
+            INSERT INTO artist(id, name) VALUES (1, 'Gil'), (2, 'Miles'); INSERT INTO album VALUES (1, 2, 'Kind', NULL);
+            INSERT INTO song VALUES (1, 1, 'Blue in Green', 4)
+            """)
+        try exchange(first, second)
+        let third = try TestDevice(3, Self.music)
+        try third.receive(first, second)
+        let all = [first, second, third]
+        try expect(all, Self.library, ["Miles|Kind|Blue in Green", "Miles|Kind|So What"])
+        try expect(all, "SELECT name FROM artist ORDER BY name", ["Gil", "Miles"])
+        try expect(all, "SELECT count(*) FROM album", ["1"])
+    }
+
+    func testWhatIsWrittenToAJoinedRowIsWrittenToAllOfIt() throws {
+        let (first, second) = try pair()
+        try first.run("INSERT INTO artist(id, name) VALUES (1, 'Miles'); INSERT INTO album VALUES (1, 1, 'Kind', 1959)")
+        try second.run(
+            "INSERT INTO artist(id, name) VALUES (1, 'Miles'); INSERT INTO album VALUES (1, 1, 'Blue', 1960)")
+        try exchange(first, second)
+        try first.run("UPDATE artist SET name = 'Miles Davis'")
+        try exchange(first, second)
+        try expect(
+            [first, second], "SELECT name, title FROM artist JOIN album ON artist = artist.id ORDER BY title",
+            ["Miles Davis|Blue", "Miles Davis|Kind"])
+        try second.run("DELETE FROM artist")
+        try exchange(first, second)
+        try expect([first, second], "SELECT name FROM artist UNION SELECT title FROM album", [])
+    }
+
+    func testAJoinedRowThatOneSideRenamedComesApart() throws {
+        let (first, second) = try pair()
+        try first.run("INSERT INTO artist(id, name) VALUES (1, 'Miles'); INSERT INTO album VALUES (1, 1, 'Kind', 1959)")
+        try second.run(
+            "INSERT INTO artist(id, name) VALUES (1, 'Miles'); INSERT INTO album VALUES (1, 1, 'Blue', 1960)")
+        try first.flush()
+        try second.flush()
+        let third = try TestDevice(3, Self.music)
+        try third.receive(first, second)
+        try expect([third], "SELECT count(*) FROM artist", ["1"])
+        second.clock.now += 1000
+        try second.run("UPDATE artist SET name = 'Gil'")
+        try second.flush()
+        try third.receive(second)
+        try expect(
+            [third], "SELECT name, title FROM artist JOIN album ON artist = artist.id ORDER BY title",
+            ["Gil|Blue", "Miles|Kind"])
+    }
+
+    func testLinksAndWhatRefersToThemFollowAJoinedTag() throws {
+        let (first, second) = try pair()
+        try first.run("INSERT INTO song VALUES (1, NULL, 'So What', 5)")
+        try exchange(first, second)
+        try first.run("INSERT INTO tag VALUES (1, 'Blue'); INSERT INTO song_tag VALUES (1, 1, 'mine')")
+        try second.run(
+            """
+            INSERT INTO tag VALUES (5, 'jazz'), (7, 'blue'); INSERT INTO song_tag VALUES (1, 7, 'yours');
+            INSERT INTO remark VALUES (1, 1, 7, 'why?')
+            """)
+        try exchange(first, second)
+        let query =
+            "SELECT song.title, tag.name, note, text FROM remark JOIN song_tag USING (song, tag) "
+            + "JOIN song ON song.id = song JOIN tag ON tag.id = tag"
+        try expect([first, second], query, ["So What|blue|yours|why?"])
+        try first.run("INSERT INTO remark VALUES (9, 1, (SELECT id FROM tag WHERE name = 'blue'), 'because')")
+        try exchange(first, second)
+        try expect(
+            [first, second], query + " ORDER BY text", ["So What|blue|yours|because", "So What|blue|yours|why?"])
+        try second.run("UPDATE song_tag SET note = 'ours'")
+        try first.run("DELETE FROM remark WHERE text = 'why?'")
+        try exchange(first, second)
+        try expect([first, second], query, ["So What|blue|ours|because"])
+    }
+
+    func testALinkUnderTheYoungerTagIsShownUnderTheOlderOne() throws {
+        let (first, second) = try pair()
+        try first.run("INSERT INTO song VALUES (1, NULL, 'So What', 5)")
+        try exchange(first, second)
+        try first.run("INSERT INTO tag VALUES (1, 'blue')")
+        try second.run("INSERT INTO tag VALUES (7, 'blue'); INSERT INTO song_tag VALUES (1, 7, 'yours')")
+        try exchange(first, second)
+        let query =
+            "SELECT song.title, tag.name, note FROM song_tag JOIN song ON song.id = song JOIN tag ON tag.id = tag"
+        try expect([first, second], query, ["So What|blue|yours"])
+        try first.run("INSERT INTO remark SELECT 1, song, tag, 'first' FROM song_tag")
+        try second.run("INSERT INTO remark SELECT 1, song, tag, 'second' FROM song_tag")
+        try exchange(first, second)
+        try expect(
+            [first, second], "SELECT text, note FROM remark JOIN song_tag USING (song, tag) ORDER BY text",
+            ["first|yours", "second|yours"])
+        try first.run("DELETE FROM song_tag")
+        try exchange(first, second)
+        try expect([first, second], "SELECT note FROM song_tag UNION SELECT text FROM remark", [])
+        try second.run("INSERT INTO song_tag SELECT song.id, tag.id, 'again' FROM song, tag")
+        try exchange(first, second)
+        try expect([first, second], query, ["So What|blue|again"])
+    }
+
+    func testAUniqueValueThatAJoinedRowDoesNotShowIsFree() throws {
+        let (first, second) = try pair()
+        try first.run("INSERT INTO artist VALUES (1, 'Miles', 'old.example', 1926)")
+        try second.run("INSERT INTO artist VALUES (1, 'Miles', 'new.example', NULL)")
+        try exchange(first, second)
+        try expect([first, second], "SELECT name, site FROM artist", ["Miles|new.example"])
+        try first.run("INSERT INTO artist VALUES (9, 'Gil', 'old.example', 1912)")
+        try exchange(first, second)
+        try expect(
+            [first, second], "SELECT name, site FROM artist ORDER BY name", ["Gil|old.example", "Miles|new.example"])
+    }
+
+    func testTheFieldsOfAJoinedRowAreTheNewestOnes() throws {
+        let (first, second) = try pair()
+        try first.run("INSERT INTO artist VALUES (1, 'Miles', NULL, 1926)")
+        try second.run("INSERT INTO artist VALUES (4, 'Miles', 'miles.example', NULL)")
+        try exchange(first, second)
+        try expect([first, second], "SELECT id, name, site, born FROM artist", ["1|Miles|miles.example|NULL"])
+        XCTAssertEqual(
+            try first.query("SELECT kind, count(*) FROM ferry_conflict GROUP BY kind"), ["joined|2"],
+            "what the older one said is kept")
+    }
+
+    func testADeletedRepresentativeLeavesTheOtherRowWithItsChildren() throws {
+        let (first, second) = try pair()
+        try first.run("INSERT INTO artist(id, name) VALUES (1, 'Miles'); INSERT INTO album VALUES (1, 1, 'Kind', 1959)")
+        try second.run(
+            "INSERT INTO artist(id, name) VALUES (1, 'Miles'); INSERT INTO album VALUES (1, 1, 'Blue', 1960)")
+        try first.flush()
+        try second.flush()
+        let third = try TestDevice(3, Self.music)
+        try third.receive(first, second)
+        // The first one does not know of the second's artist when it deletes its own.
+        first.clock.now += 1000
+        try first.run("DELETE FROM artist")
+        try first.flush()
+        try third.receive(first)
+        try expect(
+            [third], "SELECT name, title FROM artist JOIN album ON artist = artist.id", ["Miles|Blue"])
+        try first.receive(second)
+        try second.receive(first)
+        try expect(
+            [first, second], "SELECT name, title FROM artist JOIN album ON artist = artist.id", ["Miles|Blue"])
+    }
+}
