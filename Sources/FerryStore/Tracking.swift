@@ -47,7 +47,7 @@ struct Tracking {
     func update(rowsAreOld: Bool) throws -> Registry {
         let reader = SchemaReader(connection: connection)
         let schema = try reader.read()
-        let plan = try plan(schema)
+        let plan = try plan(schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
         let known = Set(
             try connection.rows("SELECT name FROM ferry_table").compactMap { row -> String? in
                 if case .text(let bytes) = row[0] { foldedName(String(decoding: bytes, as: UTF8.self)) } else { nil }
@@ -75,11 +75,12 @@ struct Tracking {
         return registry
     }
 
-    /// What the selection that was made at the beginning means for a schema. At the beginning it must fit; later, tables
-    /// and columns that it names may be gone.
-    func plan(_ schema: Schema) throws -> TrackingPlan {
+    /// What the selection that was made at the beginning means for a schema.
+    /// - Parameter isNew: it was made for this schema, and must fit. Later, and where it is another device's, tables and
+    ///   columns that it names may not be there.
+    func plan(_ schema: Schema, isNew: Bool = false) throws -> TrackingPlan {
         let selection = try meta.string(.selection).map(SelectionText.parse) ?? TableSelection()
-        return try TrackingPlan(schema, selection, isNew: meta.integer(.schemaVersion) == nil)
+        return try TrackingPlan(schema, selection, isNew: isNew)
     }
 
     private func travellingColumns(_ table: SchemaTable, _ record: TrackedTableRecord) -> [String] {
