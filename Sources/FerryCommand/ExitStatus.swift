@@ -33,6 +33,7 @@ enum ExitStatus: Int32 {
         .deviceForked: .badData,
         .limitExceeded: .badData,
         .clockAhead: .badData,
+        .verificationFailed: .badData,
 
         .databaseMissing: .noInput,
 

@@ -30,7 +30,7 @@ struct RootCommand: ParsableCommand {
         groupedSubcommands: [
             CommandGroup(name: "Begin and end", subcommands: [InitCommand.self, JoinCommand.self, LeaveCommand.self]),
             CommandGroup(name: "Keep in step", subcommands: [SyncCommand.self, WatchCommand.self]),
-            CommandGroup(name: "Look around", subcommands: [StatusCommand.self, LogCommand.self]),
+            CommandGroup(name: "Look around", subcommands: [StatusCommand.self, LogCommand.self, VerifyCommand.self]),
             CommandGroup(name: "Beside the tables", subcommands: [KeyValueCommand.self]),
         ])
 }

@@ -7,13 +7,16 @@ struct StatusCommand: DatabaseCommand {
         commandName: "status",
         abstract: "Show devices, tables, and what is still to come or go.",
         discussion: """
-            Changes nothing, and needs no lock.
+            Changes nothing, and needs no lock. "In step" is proven: both devices have replayed the same changes, and the \
+            digests of their states agree. "standing" is inStep, behind, ahead, apart (both), unproven (the other one \
+            tells no digests) or differs, which must never be.
 
             JSON: {"device": {"id", "name"}, "container": {"id", "name", "path", "reachable", "problem"}, \
             "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name", \
-            "behind", "unacknowledged", "lastSeenMilliseconds", "problem"}], "unpublished", "hidden", \
-            "exceptions": [{"table", "kind", "reason", "count"}], "conflicts"}. "problem" and "lastSeenMilliseconds" \
-            are left out where there is nothing to say.
+            "behind", "unacknowledged", "lastSeenMilliseconds", "problem", "standing", "changesetsBehind", \
+            "changesetsAhead", "differing"}], "unpublished", "hidden", \
+            "exceptions": [{"table", "kind", "reason", "count"}], "conflicts"}. "problem", "lastSeenMilliseconds" \
+            and "differing" are left out where there is nothing to say.
 
             Examples:
               ferry status music.sqlite

@@ -34,6 +34,7 @@ struct StatusPage {
         }
         for device in report.devices {
             if let problem = device.problem { news.append(style.yellow("\(device.name): ") + problem) }
+            if let tables = device.differing { news += difference(device.name, tables, style) }
         }
         if news.isEmpty {
             news.append(
@@ -46,6 +47,15 @@ struct StatusPage {
         if report.hidden > 0 { news.append(Wording.count(report.hidden, "row is", "rows are") + " hidden; see below.") }
         if report.conflicts > 0 { news.append(Wording.count(report.conflicts, "conflict") + "; what lost is kept.") }
         return news
+    }
+
+    /// What must never be said.
+    private func difference(_ name: String, _ tables: [String], _ style: Style) -> [String] {
+        [
+            style.red("\(name) has replayed the same changes and holds something else in \(Wording.list(tables))."),
+            "One of the two databases is damaged: run "
+                + style.bold("ferry verify --deep \(Wording.shellWord(database))") + " here, and the same there.",
+        ]
     }
 
     private func place(_ console: Console) -> [String] {
@@ -65,12 +75,28 @@ struct StatusPage {
 
     private func devices(_ style: Style) -> [String] {
         if report.devices.isEmpty { return [] }
-        var table = TextTable("Other device", "To come#", "Not seen there yet#", "Wrote last")
+        var table = TextTable("Other device", "To come#", "Not seen there yet#", "Wrote last", "State")
         for device in report.devices {
             let age = device.lastSeenMilliseconds.map { Wording.age(sinceMilliseconds: $0, now: now) } ?? "never"
-            table.add(device.name, Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), age)
+            table.add(
+                device.name, Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), age,
+                Self.standing(device, age: age))
         }
         return [""] + table.lines(style)
+    }
+
+    private static func standing(_ device: StatusReport.Peer, age: String) -> String {
+        let behind = Wording.count(device.changesetsBehind ?? 0, "changeset")
+        let ahead = Wording.count(device.changesetsAhead ?? 0, "changeset")
+        return switch device.standing {
+        case "inStep": "in step as of \(age)"
+        case "behind": "behind by \(behind)"
+        case "ahead": "ahead by \(ahead)"
+        case "apart": "behind by \(behind), ahead by \(ahead)"
+        case "differs": "differs"
+        case "unproven": "has the same changes"
+        default: ""
+        }
     }
 
     private func exceptions(_ style: Style) -> [String] {

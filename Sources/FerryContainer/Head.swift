@@ -6,7 +6,9 @@ import FerryCore
 /// treats it as a hint: it can be older or newer than the segments that a syncer has brought so far.
 public struct Head: Hashable, Sendable {
     /// The version of the encoding that this Ferry writes, and the latest that it reads.
-    public static let currentVersion: UInt8 = 1
+    public static let currentVersion: UInt8 = 2
+    /// The earliest version that it reads; it has no digests.
+    public static let earliestVersion: UInt8 = 1
     /// A longer file is damaged, in bytes: what the other limits allow fits.
     public static let maximumBytes = 256 * 1024
     /// The longest device name, in bytes of UTF-8.
@@ -15,6 +17,8 @@ public struct Head: Hashable, Sendable {
     public static let maximumSoftwareVersionBytes = 64
     /// The most acknowledgements.
     public static let maximumAcknowledgements = 4096
+    /// The most digests.
+    public static let maximumDigests = 4096
 
     /// The container that it is written into.
     public var container: ContainerID
@@ -34,12 +38,16 @@ public struct Head: Hashable, Sendable {
     public var writtenMilliseconds: Int64
     /// The version of the software that wrote it. For people only.
     public var softwareVersion: String
+    /// The digests of the device's state after all that `position` and `acknowledgements` tell of, by what they cover: a
+    /// number that stands for a table's name and columns. Empty where the device does not say.
+    public var digests: [UInt32: UInt64]
 
     /// Describes a device that has published nothing, unless told otherwise. Limits are checked when it is encoded.
     public init(
         container: ContainerID, device: DeviceID, deviceName: String, position: LogPosition = .none,
         lastSegmentFirst: UInt64 = 0, lastSegmentChecksum: Checksum = Checksum(high: 0, low: 0),
-        acknowledgements: [DeviceID: LogPosition] = [:], writtenMilliseconds: Int64, softwareVersion: String
+        acknowledgements: [DeviceID: LogPosition] = [:], writtenMilliseconds: Int64, softwareVersion: String,
+        digests: [UInt32: UInt64] = [:]
     ) {
         self.container = container
         self.device = device
@@ -50,6 +58,7 @@ public struct Head: Hashable, Sendable {
         self.acknowledgements = acknowledgements
         self.writtenMilliseconds = writtenMilliseconds
         self.softwareVersion = softwareVersion
+        self.digests = digests
     }
 
     /// The last segment's name. A reader that has replayed all before `first` reads it without listing anything.

@@ -1,6 +1,6 @@
 import FerryCore
 
-/// The bytes of a head (Docs/Format.md, "Heads"): version 1.
+/// The bytes of a head (Docs/Format.md, "Heads"): writes version 2, reads versions 1 and 2.
 extension Head {
     private static let magic = Array("FRYH".utf8)
     private static let checksumLength = 16
@@ -25,6 +25,11 @@ extension Head {
         }
         writer.write64(UInt64(bitPattern: writtenMilliseconds))
         writer.writeCounted(softwareVersion)
+        writer.writeVarint(UInt64(digests.count))
+        for (covered, digest) in digests.sorted(by: { $0.key < $1.key }) {
+            writer.write32(covered)
+            writer.write64(digest)
+        }
         writer.write(ContentHash.checksum(writer.bytes))
         return writer.bytes
     }
@@ -45,7 +50,7 @@ extension Head {
                 "The head has version \(version), this Ferry knows up to \(Self.currentVersion). Update Ferry.",
                 device: device)
         }
-        guard version == Self.currentVersion, reader.remaining >= Self.checksumLength else {
+        guard version >= Self.earliestVersion, reader.remaining >= Self.checksumLength else {
             throw ByteReader.malformed("it is not a head")
         }
         let content = bytes.dropLast(Self.checksumLength)
@@ -54,7 +59,7 @@ extension Head {
             throw ByteReader.malformed("its checksum is wrong")
         }
         reader = ByteReader(content.dropFirst(Self.magic.count + 1))
-        try self.init(content: &reader)
+        try self.init(content: &reader, version: version)
         try checkLimits { what in ByteReader.malformed(what) }
         guard self.container == container else {
             throw FerryError(.foreignFile, "The head belongs to another container. Move it away.", device: device)
@@ -66,7 +71,7 @@ extension Head {
     }
 
     /// Reads what is between the version and the checksum.
-    private init(content reader: inout ByteReader) throws(FerryError) {
+    private init(content reader: inout ByteReader, version: UInt8) throws(FerryError) {
         self.init(
             container: try reader.readID(), device: try reader.readID(),
             deviceName: try reader.readString(), position: try reader.readPosition(),
@@ -85,7 +90,20 @@ extension Head {
         }
         writtenMilliseconds = Int64(bitPattern: try reader.read64())
         softwareVersion = try reader.readString()
+        if version >= 2 { try readDigests(&reader) }
         guard reader.isAtEnd else { throw ByteReader.malformed("it goes on after its end") }
+    }
+
+    private mutating func readDigests(_ reader: inout ByteReader) throws(FerryError) {
+        let count = try reader.readCount(minimumBytes: 4 + 8)
+        guard count <= Self.maximumDigests else { throw ByteReader.malformed("it has too many digests") }
+        var previous: UInt32?
+        for _ in 0..<count {
+            let covered = try reader.read32()
+            if let previous, previous >= covered { throw ByteReader.malformed("its digests are not in order") }
+            previous = covered
+            digests[covered] = try reader.read64()
+        }
     }
 
     private func checkLimits(_ error: (String) -> FerryError) throws(FerryError) {
@@ -94,6 +112,7 @@ extension Head {
             throw error("the version of the software is too long")
         }
         if acknowledgements.count > Self.maximumAcknowledgements { throw error("it has too many acknowledgements") }
+        if digests.count > Self.maximumDigests { throw error("it has too many digests") }
         if lastSegmentFirst > position.sequence { throw error("its last segment begins after its end") }
         for position in [position] + acknowledgements.values {
             if position.sequence > SegmentName.maximumSequence { throw error("a sequence number is too large") }

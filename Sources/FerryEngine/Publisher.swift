@@ -29,9 +29,10 @@ struct Publisher {
     /// Writes the head where it does not say what is true now.
     func refreshHead() throws {
         let present = try? container.readHead(of: identity.device)  // damaged or foreign: it is written anew
-        let vector = try store.versionVector()
+        let (vector, digests) = try store.statePosition()
         if let present, present.acknowledgements == acknowledgements(vector), present.deviceName == identity.deviceName,
-            present.position.sequence >= vector[identity.device].sequence
+            present.position.sequence >= vector[identity.device].sequence,
+            present.position.sequence > vector[identity.device].sequence || present.digests == digests
         {
             return
         }
@@ -44,16 +45,19 @@ struct Publisher {
 
     /// - Parameter lastSegment: the segment just published; `nil`: what the store knows.
     private func writeHead(lastSegment: OutboxEntry?) throws {
-        let vector = try store.versionVector()
+        let (vector, digests) = try store.statePosition()
         let own = vector[identity.device]
+        let last = lastSegment?.last ?? own.sequence
         let checksum = try lastSegment?.checksum ?? store.knownChecksums()[identity.device]
         try container.writeHead(
             Head(
                 container: container.id, device: identity.device, deviceName: identity.deviceName,
-                position: LogPosition(sequence: lastSegment?.last ?? own.sequence, time: own.time),
+                position: LogPosition(sequence: last, time: own.time),
                 lastSegmentFirst: lastSegment?.first ?? 0, lastSegmentChecksum: checksum ?? Checksum(high: 0, low: 0),
                 acknowledgements: acknowledgements(vector), writtenMilliseconds: clock.milliseconds(),
-                softwareVersion: FerryVersion.current))
+                softwareVersion: FerryVersion.current,
+                // They tell of all that is packed: while segments still wait, nobody could compare them.
+                digests: last == own.sequence ? digests : [:]))
     }
 }
 

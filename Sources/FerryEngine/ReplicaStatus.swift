@@ -32,15 +32,22 @@ extension Replica {
         for (device, head) in heads where device != identity.device && seen[device] == nil {
             seen[device] = (head.deviceName, 0)
         }
+        let (vector, digests) = try store.statePosition()
+        let covered = try store.digestNames()
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0
+            let standing = head.map { PeerStanding(vector, digests, hasNotes: status.pendingNotes > 0, $0) }
             let acknowledged = head?.acknowledgements[identity.device]?.sequence ?? 0
             return StatusReport.Peer(
                 id: device.description, name: head?.deviceName ?? known.0,
                 behind: announced > known.1 ? Int(announced - known.1) : 0,
                 unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
-                lastSeenMilliseconds: head?.writtenMilliseconds, problem: problems[device]?.message)
+                lastSeenMilliseconds: head?.writtenMilliseconds, problem: problems[device]?.message,
+                standing: standing?.kind.rawValue, changesetsBehind: standing?.behind, changesetsAhead: standing?.ahead,
+                differing: standing.flatMap { standing in
+                    standing.differing.isEmpty ? nil : standing.differing.compactMap { covered[$0] }.sorted()
+                })
         }
         return StatusReport(
             device: .init(id: identity.device.description, name: identity.deviceName),

@@ -88,6 +88,16 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var lastSeenMilliseconds: Int64?
         /// Why its log cannot be replayed further.
         public var problem: String?
+        /// How this device's state compares with that one's, as its head tells: `inStep` (proven by digests), `behind`,
+        /// `ahead`, `apart` (both), `unproven` (the same changes, and it tells no digests), `differs` (the same changes and
+        /// another state, which must not be: `Replica.verify` tells where). `nil` where it has no head.
+        public var standing: String?
+        /// Changesets of any device that it has replayed and this one has not.
+        public var changesetsBehind: Int?
+        /// Changesets of any device that this one has and it has not replayed.
+        public var changesetsAhead: Int?
+        /// Tables in which the two differ; `nil` unless `differs`.
+        public var differing: [String]?
     }
 
     /// Objects whose rows are not shown as they were written, by reason.

@@ -21,11 +21,18 @@ struct AppTriggers {
         for table in tables { try watch(table) }
         try connection.execute("UPDATE ferry_replay SET active = 1")
         access.intents = RowIntents()
+        access.digests.unsettled = [:]
         try connection.setTriggersEnabled(true)
-        defer { access.intents = nil }
+        defer {
+            access.intents = nil
+            access.digests.unsettled = nil
+        }
         let result = try body()
         try connection.setTriggersEnabled(false)
         for table in tables { try takeBack(table) }
+        let saved = access.digests.unsettled ?? [:]
+        access.digests.unsettled = nil
+        for (table, objects) in saved { try CheckRenewal(access, access.registry[table]).renew(objects) }
         try connection.execute("UPDATE ferry_replay SET active = 0")
         try forgetNotes(after: lastNote)
         connection.finalizeStatements()

@@ -18,6 +18,7 @@ extension CaptureHistory {
             for track in objects.values.sorted(by: { $0.object < $1.object }) {
                 var operations = track.done
                 var cleared: FieldValues = [:]
+                var present: FieldValues = [:]
                 var hasRow = false
                 if !track.isDeleted {
                     if var row = try reader.read(track.key) {
@@ -28,6 +29,7 @@ extension CaptureHistory {
                         row = row.overlaid(with: track.detached)
                         cleared = clearedReferences(track, table, &row).overlaid(with: track.detached)
                         operations += self.operations(of: track, row: row)
+                        present = row
                     } else {
                         let time = self.time(for: track, track.lastTime, togglesLife: true, &clock)
                         operations.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: nil))
@@ -35,13 +37,14 @@ extension CaptureHistory {
                 }
                 written += try writer.write(
                     track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
-                    keepsKey: track.keepsKey, operations, cleared: cleared, &clock)
+                    keepsKey: track.keepsKey, operations, row: present, cleared: cleared, &clock)
             }
             written += try FreedClaims(access, table).take(from: written, &writer, &clock)
             touched += written
             if !writer.changes.isEmpty { tables.append(writer.changes.changes) }
         }
         try saveReservations()
+        try restoreReservations()
         return (tables, touched)
     }
 

@@ -156,7 +156,8 @@ struct CaptureHistory {
             track.isDeleted = false
             track.insertedAt = time
         case .update:
-            guard let object = try self.object(table, note.key) else {
+            // ON UPDATE CASCADE on a reference of the row to itself notes it under a key that it is about to get.
+            guard let object = try table.isMapped ? referredObject(table, note.key[0]) : object(table, note.key) else {
                 // A row that nothing was noted of before: all of it is news.
                 var insertion = note
                 insertion.event = .insert
@@ -164,7 +165,7 @@ struct CaptureHistory {
             }
             examined[table.id]?[object] = nil
             let track = try self.track(object, table, key: note.key, isFresh: false)
-            track.key = note.key
+            if !table.isMapped { track.key = note.key }
             let time = self.time(for: track, note.time, togglesLife: false, &clock)
             let base = Int(note.mask >> CaptureTriggers.groupSize) * CaptureTriggers.groupSize
             for bit in 0..<CaptureTriggers.groupSize where note.mask >> Int64(bit) & 1 != 0 {
@@ -180,7 +181,8 @@ struct CaptureHistory {
             examined[table.id, default: [:]][object] = Examination(
                 sequence: note.sequence, time: note.time, key: note.key)
         case .reference:
-            guard let object = try self.object(table, note.key) else { return }
+            guard let object = try table.isMapped ? referredObject(table, note.key[0]) : object(table, note.key)
+            else { return }
             let track = try self.track(object, table, key: note.key, isFresh: false)
             let column = Int(note.mask)
             guard column < table.columns.count else { return }

@@ -84,6 +84,23 @@ extension CaptureHistory {
         return .reference(reserved)
     }
 
+    /// What was only referred to, got a row and lost it within this flush is only referred to again, by the same key.
+    func restoreReservations() throws {
+        for table in registry.tables.values where table.isMapped {
+            let states = access.objects(of: table.id)
+            for track in (tracks[table.id] ?? [:]).values where track.isDeleted && !track.isFresh {
+                var state = try states.load(track.object)
+                let isReserved =
+                    state.isStored || reservations.contains { $0.table == table.id && $0.object == track.object }
+                guard isReserved, state.registers.newest == nil, state.key.isEmpty,
+                    try states.object(forKey: track.key[0]) == nil
+                else { continue }
+                state.key = track.key
+                try states.save(state)
+            }
+        }
+    }
+
     /// Enters objects that are only referred to so far under the keys by which they are, once all keys are released.
     mutating func saveReservations() throws {
         for (table, object, key) in reservations where tracks[table]?[object]?.keepsKey ?? true {
@@ -93,7 +110,7 @@ extension CaptureHistory {
             state.key = [key]
             try access.objects(of: table).save(state)
         }
-        reservations = []
+        reservations.removeAll { tracks[$0.table]?[$0.object] == nil }
     }
 
     mutating func insertedObject(

@@ -194,7 +194,7 @@ struct CaptureTriggers {
         // The new row's columns under their own names, in which the texts of expressions and conditions are written.
         let names =
             table.localColumns.map(\.name) + (table.isMapped ? table.keyColumns : [])
-            + table.generatedColumns
+            + table.generatedColumns.map(\.name)
         let newRow = "(SELECT " + names.map { "NEW.\(quoted($0)) AS \(quoted($0))" }.joined(separator: ", ") + ")"
         let terms = index.terms.map { term -> String in
             if let column = term.column {

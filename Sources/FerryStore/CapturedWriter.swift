@@ -24,12 +24,13 @@ struct CapturedWriter {
     ///   - key: the present row's key; empty where there is no row.
     ///   - formerKey: the last key it had.
     ///   - keepsKey: where there is no row, the last key stays reserved.
+    ///   - row: the present row's values as they travel.
     ///   - cleared: columns that the row shows cleared, and their values in the state.
     /// - Returns: what the rules may have to look at: nothing, where nothing happened.
     mutating func write(
         _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue], keepsKey: Bool,
         _ operations: [CapturedOperation],
-        cleared: FieldValues, _ clock: inout HybridClock
+        row: FieldValues, cleared: FieldValues, _ clock: inout HybridClock
     ) throws -> [TouchedObject] {
         var state = isFresh ? ObjectState(object: object) : try objects.load(object)
         let before = state
@@ -41,9 +42,8 @@ struct CapturedWriter {
         // What a foreign key's action did to a row that shows another object's value is no value of its own.
         for (column, value) in cleared where state.kept.fields[column] == nil { state.kept.fields[column] = value }
         var touched: [TouchedObject] = []
-        if let own = try save(
-            &state, before, key, formerKey, keepsKey ? formerKey : [], changed, isCleared: !cleared.isEmpty)
-        {
+        let reserved = keepsKey ? formerKey : []
+        if let own = try save(&state, before, key, formerKey, reserved, changed, row: row, isCleared: !cleared.isEmpty) {
             touched.append(own)
         }
         if before.shown == .exceptionalRow { touched += try writeMembers(of: object, operations, &clock) }
@@ -79,6 +79,7 @@ struct CapturedWriter {
         for operation in operations {
             for (column, value) in operation.values { state.kept.fields[column] = value }
         }
+        objects.renewCheck(of: &state)
         try objects.save(state)
         return TouchedObject(
             table: table.id, object: object, columns: changed.keys, isDeleted: false, needsRules: true)
@@ -117,7 +118,7 @@ struct CapturedWriter {
 
     private func save(
         _ state: inout ObjectState, _ before: ObjectState, _ key: [FieldValue], _ formerKey: [FieldValue],
-        _ reserved: [FieldValue], _ changed: FieldValues, isCleared: Bool
+        _ reserved: [FieldValue], _ changed: FieldValues, row: FieldValues, isCleared: Bool
     ) throws -> TouchedObject? {
         let hasRow = !key.isEmpty
         state.key = hasRow ? key : reserved
@@ -127,6 +128,7 @@ struct CapturedWriter {
         } else if table.isMapped {
             state.kept.key = formerKey.first
         }
+        objects.renewCheck(of: &state, row: row)
         try objects.save(state)
         let isDeleted = !hasRow
         if isDeleted { try DeadOffers(access).note(state, table) }

@@ -124,6 +124,7 @@ struct RowRemoval {
             // What rows refer to all the same keeps its key.
             if try !unchecked.hasChildren(table, key: state.key) { state.key = [] }
             state.shown = .none
+            states.renewCheck(of: &state)
             try states.save(state)
             try DeadOffers(access).note(state, table)
             // Nothing refers to it: that need not be asked again.

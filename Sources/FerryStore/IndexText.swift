@@ -1,4 +1,5 @@
-/// The parts of a `CREATE INDEX` statement that no PRAGMA tells: the expressions of its terms and its WHERE.
+/// The parts of a `CREATE INDEX` statement that no PRAGMA tells, the expressions of its terms and its WHERE; and those of
+/// the generated columns of a `CREATE TABLE`.
 ///
 /// SQLite has parsed the text before; this only finds where parts begin and end, past strings, quoted names, comments
 /// and brackets.
@@ -43,6 +44,54 @@ struct IndexText {
         if let last = rest.last, ["asc", "desc"].contains(foldedName(tokens[last])) { rest.removeLast() }
         if rest.count > 2, foldedName(tokens[rest.upperBound - 2]) == "collate" { rest.removeLast(2) }
         return rest
+    }
+
+    /// The expressions of a table's generated columns, by folded name, from its `CREATE TABLE` text.
+    static func generatedColumns(_ sql: String) -> [String: String] {
+        let bytes = Array(sql.utf8)
+        let ranges = tokens(bytes)
+        let tokens = ranges.map { String(decoding: bytes[$0], as: UTF8.self) }
+        var found: [String: String] = [:]
+        guard let open = tokens.firstIndex(of: "(") else { return found }
+        var depth = 0
+        var name: String?
+        var position = open
+        while position < tokens.endIndex {
+            let token = tokens[position]
+            if token == "(" { depth += 1 }
+            if token == ")" { depth -= 1 }
+            if depth == 0 { break }
+            let following = position + 1 < tokens.endIndex ? tokens[position + 1] : ""
+            if depth == 1, token == "," || position == open {
+                name = unquoted(following)
+            } else if depth == 1, foldedName(token) == "as", following == "(", let name {
+                let start = position + 2
+                position += 2
+                var inner = 1
+                while position < tokens.endIndex {
+                    if tokens[position] == "(" { inner += 1 }
+                    if tokens[position] == ")" { inner -= 1 }
+                    if inner == 0 { break }
+                    position += 1
+                }
+                if start < position, position < tokens.endIndex {
+                    let range = ranges[start].lowerBound..<ranges[position - 1].upperBound
+                    found[foldedName(name)] = String(decoding: bytes[range], as: UTF8.self)
+                }
+            }
+            position += 1
+        }
+        return found
+    }
+
+    private static func unquoted(_ token: String) -> String {
+        guard let first = token.first, let last = token.last, token.count > 1 else { return token }
+        switch (first, last) {
+        case ("\"", "\""), ("'", "'"), ("`", "`"):
+            return String(token.dropFirst().dropLast()).replacing("\(first)\(first)", with: "\(first)")
+        case ("[", "]"): return String(token.dropFirst().dropLast())
+        default: return token
+        }
     }
 
     /// The places of words, quoted things and other characters; comments and white space are passed over.

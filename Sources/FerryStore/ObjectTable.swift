@@ -26,6 +26,12 @@ struct ObjectState {
     var registers = ObjectRegisters()
     var shown = Shown.none
     var kept = KeptValues()
+    /// The check of registers and values; see `TableChecks`. Where the rules have the last word on the object in the same
+    /// transaction, it may be out of date in between.
+    var check: UInt64 = 0
+    /// The check in the store, and whether the object counts there: it does where anything but its key is known.
+    var storedCheck: UInt64 = 0
+    var isCounted = false
     /// Whether the store has a state for the object yet.
     var isStored = false
 }
@@ -33,7 +39,10 @@ struct ObjectState {
 /// Reads and writes the states of one table's objects: `ferry_object_<n>`.
 final class ObjectTable {
     let table: TrackedTable
+    /// Makes the checks of the table's objects.
+    let checks: TableChecks
     private let devices: DeviceNumbers
+    private let digests: StateDigests
     private let keyWidth: Int
     private let selectByObject: LazyStatement
     private let upsert: LazyStatement
@@ -41,12 +50,16 @@ final class ObjectTable {
     private let selectByKey: LazyStatement
     private let selectPlace: LazyStatement
 
-    init(_ table: TrackedTable, _ connection: SQLConnection, _ devices: DeviceNumbers) {
+    init(
+        _ table: TrackedTable, _ connection: SQLConnection, _ devices: DeviceNumbers, _ digests: StateDigests
+    ) {
         self.table = table
         self.devices = devices
+        self.digests = digests
+        checks = TableChecks(table)
         keyWidth = table.keyColumns.count
         let keys = (0..<keyWidth).map { "k\($0)" }
-        let rest = ["inserted", "inserted_by", "span", "deleted", "deleted_by", "shown", "fields", "kept"]
+        let rest = ["inserted", "inserted_by", "span", "deleted", "deleted_by", "shown", "fields", "kept", "\"check\""]
         let columns = (keys + rest).joined(separator: ", ")
         let name = table.objectTable
         selectByObject = LazyStatement("SELECT \(columns) FROM \(name) WHERE object = ?", connection)
@@ -84,6 +97,9 @@ final class ObjectTable {
                 statement.bytes(base + 6), span: statement.int(base + 2), inserted: inserted,
                 device: { try devices.device($0) }))
         if !statement.isNull(base + 7) { state.kept = try StateCodec.decodeKept(statement.bytes(base + 7)) }
+        state.check = UInt64(bitPattern: statement.integer(base + 8))
+        state.storedCheck = state.check
+        state.isCounted = state.registers.newest != nil
         return state
     }
 
@@ -94,7 +110,14 @@ final class ObjectTable {
             device: try devices.device(statement.int(column + 1)))
     }
 
-    /// Writes the state of an object.
+    /// Computes an object's check anew.
+    /// - Parameter row: the values of its row, as they travel; what the state keeps comes first.
+    func renewCheck(of state: inout ObjectState, row: FieldValues = [:]) {
+        let kept = state.kept.fields
+        state.check = checks.check(state.object, state.registers) { kept[$0] ?? row[$0] }
+    }
+
+    /// Writes the state of an object. Its check must be right, unless it is saved again in the same transaction.
     func save(_ state: ObjectState) throws {
         let statement = try (state.isStored ? upsert : insertOnly).prepared()
         statement.bind(state.object, 1)
@@ -122,7 +145,12 @@ final class ObjectTable {
         } else {
             statement.bindNull(place + 7)
         }
+        statement.bind(Int64(bitPattern: state.check), place + 8)
         try statement.run()
+        digests.unsettled?[table.id, default: []].insert(state.object)
+        let isCounted = state.registers.newest != nil
+        digests.note(
+            table.id, sum: state.check &- state.storedCheck, count: (isCounted ? 1 : 0) - (state.isCounted ? 1 : 0))
     }
 
     private func bind(_ stamp: Stamp?, _ statement: SQLStatement, _ place: Int32) throws {

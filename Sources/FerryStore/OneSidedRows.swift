@@ -65,6 +65,7 @@ struct OneSidedRows {
         state.registers = ObjectRegisters(deleted: deletion)
         state.shown = .none
         if try !table.isMapped || !KeyReservations(access).isInUse(key.first ?? .null, of: table) { state.key = [] }
+        objects.renewCheck(of: &state)
         try objects.save(state)
         try ConflictLog(access).record(
             .deleted, table: table.id, object: object, column: nil, lost: (nil, lost), kept: (nil, deletion))

@@ -203,7 +203,9 @@ struct RegionWriter {
             state.key = try KeyReservations(access).retained(state.key, by: state, in: object.table)
             state.shown = object.isJoined ? .joined : object.outcome == .gone ? .none : .hidden
         }
-        try access.objects(of: object.table.id).save(state)
+        let objects = access.objects(of: object.table.id)
+        objects.renewCheck(of: &state, row: object.values)
+        try objects.save(state)
         try ExceptionList(access).record(
             object, isExceptional: state.shown.isExceptional, tokens: exceptionTokens(object))
         if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }

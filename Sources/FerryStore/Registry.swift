@@ -8,6 +8,8 @@ struct Registry: Sendable {
     var leftOut: [LeftOutTable] = []
     /// Tables that this database has got columns of since the last access, or has got at all.
     var adopted: [Int] = []
+    /// Tables of which columns are gone, or that were made again, since the last access.
+    var reshaped: [Int] = []
     /// Whether the app has triggers of its own.
     var appHasTriggers = false
 
@@ -77,7 +79,11 @@ struct Registry: Sendable {
         table.isAutoincrement = local.isAutoincrement
         table.isIntegerKey = local.isIntegerKey
         table.isWithoutRowID = local.isWithoutRowID
-        table.generatedColumns = local.columns.filter(\.isGenerated).map(\.name)
+        table.generatedColumns = local.columns.compactMap { column in
+            column.generatedSQL.map {
+                .init(name: column.name, affinity: column.affinity, collation: column.collation, expression: $0)
+            }
+        }
         for index in table.columns.indices {
             guard let column = local.column(table.columns[index].name), !column.isGenerated,
                 !table.isMapped || !equalNames(column.name, local.primaryKey[0])
@@ -95,15 +101,13 @@ struct Registry: Sendable {
             {
                 return nil
             }
-            var tracked = TrackedUniqueIndex(
+            return TrackedUniqueIndex(
                 name: index.name,
                 terms: index.terms.map { term in
                     TrackedUniqueIndex.Term(
                         column: term.column.flatMap { table.columnID($0) },
                         expression: term.expression ?? term.column.map(quoted), collation: term.collation)
                 }, condition: index.condition)
-            tracked.isOpaque = tracked.needsEvaluation && !table.generatedColumns.isEmpty
-            return tracked
         }
     }
 
@@ -212,6 +216,7 @@ struct Registry: Sendable {
                 id: Int(connection.lastInsertedKey), name: name, identity: identity, isLocal: false, columns: [],
                 keyColumns: keyColumns)
             for statement in StoreTables.createObjectTable(table) { try connection.executeScript(statement) }
+            _ = try StateDigests.enter(table, connection)
         }
         let number = FieldValue.integer(
             Int64(try connection.count("SELECT number FROM ferry_table WHERE name = ?", .text(name))))

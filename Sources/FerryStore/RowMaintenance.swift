@@ -37,11 +37,9 @@ struct RowMaintenance {
             for token in refused.keys { try region.add(token) }
             for (token, reason) in refused { region[token]?.refusal = reason }
             try region.solve()
-            let intents = access.intents
             do {
-                return try connection.savepoint { try RegionWriter(access, region).write() }
+                return try access.savepoint { try RegionWriter(access, region).write() }
             } catch let refusal as RegionWriter.Refused {
-                access.intents = intents
                 // Who is refused stays refused in this round; its row gone, others may be shown.
                 for token in refusal.tokens { refused[token] = refusal.reason }
             }

@@ -39,13 +39,28 @@ struct SchemaTable: Sendable {
 
 struct SchemaColumn: Sendable {
     /// https://www.sqlite.org/datatype3.html#determination_of_column_affinity
-    enum Affinity: Sendable { case integer, text, blob, real, numeric }
+    enum Affinity: Sendable {
+        case integer, text, blob, real, numeric
+
+        /// A declared type that has it.
+        var type: String {
+            switch self {
+            case .integer: "INTEGER"
+            case .text: "TEXT"
+            case .blob: "BLOB"
+            case .real: "REAL"
+            case .numeric: "NUMERIC"
+            }
+        }
+    }
 
     var name: String
     var affinity: Affinity
     /// The name of its collation, in capitals as SQLite's own are.
     var collation: String
     var isGenerated: Bool
+    /// The expression of a generated column.
+    var generatedSQL: String?
     /// The text of its default value, an SQL expression.
     var defaultSQL: String?
 }

@@ -47,6 +47,7 @@ struct SchemaReader {
             name: name, kind: kind, isWithoutRowID: withoutRowID, columns: [], primaryKey: [], isIntegerKey: false,
             foreignKeys: [], uniqueIndexes: [], isAutoincrement: false)
         guard kind == .table else { return table }
+        let generated = IndexText.generatedColumns(sql)
         var key: [(position: Int, name: String, type: String)] = []
         try connection.forEachRow("SELECT name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(?)", [.text(name)])
         {
@@ -57,7 +58,9 @@ struct SchemaReader {
             table.columns.append(
                 SchemaColumn(
                     name: column, affinity: Self.affinity(ofDeclaredType: type), collation: "BINARY",
-                    isGenerated: row.int(4) != 0, defaultSQL: row.optionalString(2)))
+                    isGenerated: row.int(4) != 0,
+                    generatedSQL: row.int(4) != 0 ? generated[foldedName(column)] : nil,
+                    defaultSQL: row.optionalString(2)))
             if row.int(3) > 0 { key.append((row.int(3), column, type)) }
         }
         for index in table.columns.indices {

@@ -236,8 +236,10 @@ public final class Store: Sendable {
         guard try Self.identity(connection) != nil else { throw Self.notTracked }
         let registry = try currentRegistry(connection)
         let access = try makeAccess(connection, registry)
-        let adopted = try showKeptValues(access)
+        for table in registry.reshaped { try CheckRenewal(access, access.registry[table]).renewAll() }
+        let adopted = try showKeptValues(access, registry.adopted)
         let outcome = try body(access)
+        try access.digests.save(connection)
         return (outcome.result, outcome.changedTables + adopted)
     }
 
@@ -261,14 +263,15 @@ public final class Store: Sendable {
         let present = try RegistryVersion(connection)
         var plain = registry
         plain.adopted = []
+        plain.reshaped = []
         cache.withLock { $0 = (present, plain) }
         return registry
     }
 
     /// Shows what peers wrote to tables and columns that this database has only got now.
-    private func showKeptValues(_ access: StoreAccess) throws -> [String] {
+    private func showKeptValues(_ access: StoreAccess, _ adopted: [Int]) throws -> [String] {
         var seeds: [RowToken] = []
-        for table in access.registry.adopted {
+        for table in adopted {
             try access.connection.forEachRow(
                 "SELECT object FROM \(access.registry[table].objectTable) WHERE kept IS NOT NULL"
             ) { row in
@@ -277,7 +280,7 @@ public final class Store: Sendable {
         }
         if seeds.isEmpty { return [] }
         try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
-        return access.registry.adopted.map { access.registry[$0].name }
+        return adopted.map { access.registry[$0].name }
     }
 
     /// A reading transaction on a tracked store, as its registry was last.

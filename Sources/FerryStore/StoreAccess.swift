@@ -9,6 +9,7 @@ final class StoreAccess {
     let meta: StoreMeta
     let joined: JoinedObjects
     let exceptionTokens: ExceptionTokens
+    let digests = StateDigests()
     /// This device.
     let device: DeviceID
     let clock: any WallClock
@@ -17,6 +18,8 @@ final class StoreAccess {
     var intents: RowIntents?
     /// What Ferry changes in the key-value store.
     let keyValueChanges = KeyValueChanges()
+    /// Tables of which a temporary one with the same columns was made, for computing indexes.
+    private var shapes: Set<Int> = []
     private var objectTables: [Int: ObjectTable] = [:]
     private var readers: [Int: RowReader] = [:]
     private var writers: [Int: RowWriter] = [:]
@@ -41,7 +44,7 @@ final class StoreAccess {
     /// The states of a table's objects.
     func objects(of table: Int) -> ObjectTable {
         if let known = objectTables[table] { return known }
-        let made = ObjectTable(registry[table], connection, devices)
+        let made = ObjectTable(registry[table], connection, devices, digests)
         objectTables[table] = made
         return made
     }
@@ -71,6 +74,39 @@ final class StoreAccess {
             else { return false }
             return table.columns[column].isLocal && registry.table(named: reference.parent)?.isLocal ?? false
         }
+    }
+
+    /// Runs `body` inside a savepoint. Where it throws, the savepoint is rolled back, and what this access holds in memory
+    /// of it with it.
+    func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+        let (intents, changes) = (intents, digests.changes)
+        do {
+            return try connection.savepoint(body)
+        } catch {
+            self.intents = intents
+            digests.changes = changes
+            throw error
+        }
+    }
+
+    /// The name of a temporary table with the columns of another, generated ones included, and without its constraints.
+    /// What is in it belongs to whoever asks.
+    func shape(of table: TrackedTable) throws -> String {
+        let name = "ferry_shape_\(table.id)"
+        // A transaction that was rolled back took it along.
+        let isThere = try connection.firstValue("SELECT 1 FROM temp.sqlite_schema WHERE name = ?", .text(name)) != nil
+        if !shapes.insert(table.id).inserted, isThere { return "temp.\(name)" }
+        // One of an earlier access may have other columns.
+        if isThere { try connection.executeScript("DROP TABLE temp.\(name)") }
+        let local = table.localColumns.map { column in
+            "\(quoted(column.name)) \(column.affinity.type) COLLATE \(quoted(column.collation))"
+        }
+        let generated = table.generatedColumns.map { column in
+            "\(quoted(column.name)) \(column.affinity.type) COLLATE \(quoted(column.collation)) "
+                + "GENERATED ALWAYS AS (\(column.expression))"
+        }
+        try connection.executeScript("CREATE TABLE temp.\(name)(\((local + generated).joined(separator: ", ")))")
+        return "temp.\(name)"
     }
 
     /// Reads the clock as the store has it.

@@ -68,7 +68,7 @@ extension Store {
             let before = (clock: clock, outcome: outcome)
             let touched: [TouchedObject]?
             do {
-                touched = try access.connection.savepoint {
+                touched = try access.savepoint {
                     try packOnce(access, upTo: limit, &clock, &outcome, seal, filter)
                 }
             } catch let error as FerryError where error.code == .limitExceeded && limit > 1 {

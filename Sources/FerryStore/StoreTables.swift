@@ -20,6 +20,10 @@ enum StoreTables {
         CREATE TABLE ferry_column(
             "table" INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL COLLATE NOCASE,
             PRIMARY KEY("table", number), UNIQUE("table", name)) WITHOUT ROWID;
+        -- For each table the sum of its objects' checks, and what it covers: what other devices' states are compared by.
+        CREATE TABLE ferry_digest(
+            "table" INTEGER PRIMARY KEY, token INTEGER, columns TEXT NOT NULL, sum INTEGER NOT NULL,
+            count INTEGER NOT NULL);
         -- What the triggers noted and no flush has packed yet.
         CREATE TABLE ferry_pending(
             sequence INTEGER PRIMARY KEY, "table" INTEGER NOT NULL, event INTEGER NOT NULL, mask INTEGER, at REAL,
@@ -71,7 +75,7 @@ enum StoreTables {
             """
             CREATE TABLE \(table.objectTable)(
                 object BLOB PRIMARY KEY, \(keys)inserted INTEGER, inserted_by INTEGER, span INTEGER,
-                deleted INTEGER, deleted_by INTEGER, shown INTEGER NOT NULL, fields BLOB, kept BLOB) WITHOUT ROWID
+                deleted INTEGER, deleted_by INTEGER, shown INTEGER NOT NULL, fields BLOB, kept BLOB, "check" INTEGER NOT NULL) WITHOUT ROWID
             """
         ]
         if table.isMapped {

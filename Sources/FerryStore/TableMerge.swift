@@ -222,6 +222,7 @@ final class TableMerge {
         let isAlive = merge.state.registers.isAlive
         if !table.isLocal {
             keepWon(&merge, merge.won)
+            objects.renewCheck(of: &merge.state)
             try objects.save(merge.state)
             return
         }
@@ -250,6 +251,7 @@ final class TableMerge {
                 return try leaveToRules(&merge)
             }
             keepWon(&merge, merge.won)
+            objects.renewCheck(of: &merge.state)
             try objects.save(merge.state)
             try DeadOffers(access).note(merge.state, table)
         case (.exceptionalRow, _), (.hidden, _), (.joined, _):
@@ -277,6 +279,7 @@ final class TableMerge {
 
     private func update(_ merge: inout Merge) throws {
         if merge.won.isEmpty {
+            try changeCheck(&merge)
             try objects.save(merge.state)
             return
         }
@@ -285,6 +288,7 @@ final class TableMerge {
         if hasExceptions, merge.won.keys.contains(where: claimColumns.contains) { return try leaveToRules(&merge) }
         if merge.won.keys.contains(where: { offeredColumns.contains($0) }) { return try leaveToRules(&merge) }
         guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
+        try changeCheck(&merge)
         if try writer.update(key: merge.before.key, values) != nil { return try leaveToRules(&merge) }
         if !merge.state.kept.fields.isEmpty {
             for column in merge.won.keys { merge.state.kept.fields[column] = nil }
@@ -296,6 +300,28 @@ final class TableMerge {
                 TouchedObject(
                     table: table.id, object: merge.state.object, columns: merge.won.keys, isDeleted: false,
                     needsRules: false, key: merge.before.key))
+        }
+    }
+
+    /// Brings the check of an object with a row up to its registers, while the row still shows the former values.
+    private func changeCheck(_ merge: inout Merge) throws {
+        let (object, old, new) = (merge.state.object, merge.before.registers, merge.state.registers)
+        merge.state.check &+= objects.checks.change(object, from: old, to: new)
+        var row: FieldValues?
+        try merge.won.forEachColumn { column, value in
+            if let stamp = new.stamp(of: column) {
+                merge.state.check &+= objects.checks.field(object, column, stamp, value)
+            }
+            guard let stamp = old.stamp(of: column) else { return }
+            // What its row shows may be another object's that its own value refers to by now.
+            if let own = merge.before.kept.fields[column] {
+                merge.state.check &-= objects.checks.field(object, column, stamp, own)
+                return
+            }
+            if row == nil { row = try reader.read(merge.before.key) ?? [:] }
+            guard let shown = row?[column] else { return }
+            let former = try travelling.value(shown, table.columns[column])
+            merge.state.check &-= objects.checks.field(object, column, stamp, former)
         }
     }
 
@@ -324,6 +350,7 @@ final class TableMerge {
         merge.state.kept.key = nil
         merge.state.kept.fields = hasForeignColumns ? all.filter { !table.columns[$0.key].isLocal } : [:]
         try keepMisleading(shown, &merge)
+        objects.renewCheck(of: &merge.state, row: all)
         try objects.save(merge.state)
     }
 

@@ -31,7 +31,14 @@ final class TrackedTable: @unchecked Sendable {
     var isAutoincrement = false
     var isWithoutRowID = false
     /// Generated columns, which never travel.
-    var generatedColumns: [String] = []
+    var generatedColumns: [GeneratedColumn] = []
+
+    struct GeneratedColumn: Sendable {
+        var name: String
+        var affinity: SchemaColumn.Affinity
+        var collation: String
+        var expression: String
+    }
 
     init(id: Int, name: String, identity: TableIdentity, isLocal: Bool, columns: [TrackedColumn], keyColumns: [String])
     {
@@ -166,9 +173,6 @@ struct TrackedUniqueIndex: Sendable {
         var collation: String
     }
 
-    /// Whether it may depend on generated columns, which only a row of the table itself has: then the rules cannot see
-    /// what it claims, and what SQLite refuses is hidden.
-    var isOpaque = false
     /// Whether of two rows that claim one value the younger is hidden, instead of both being joined (a policy).
     var hidesLosers = false
 

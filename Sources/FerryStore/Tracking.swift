@@ -69,6 +69,12 @@ struct Tracking {
                 try noteRows(table, areOld: rowsAreOld)
             }
         }
+        for number in registry.tables.keys.sorted() {
+            let table = registry[number]
+            let hasLostColumns = try StateDigests.enter(table, connection)
+            let isRemade = table.isLocal && known.contains(foldedName(table.name)) && !triggered.contains(number)
+            if hasLostColumns || isRemade { registry.reshaped.append(number) }
+        }
         try meta.set(.schemaUnsent, 1)
         try meta.set(.schemaVersion, reader.version())
         registry.leftOut = plan.leftOut

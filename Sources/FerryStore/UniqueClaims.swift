@@ -23,7 +23,6 @@ struct UniqueClaims {
     /// The token of a claim; `nil` where a NULL or a partial index makes it none.
     private func token(_ table: TrackedTable, _ place: Int, _ values: FieldValues) throws -> RowToken? {
         let index = table.uniqueIndexes[place]
-        if index.isOpaque { return nil }
         var terms = index.terms.map { term in term.column.map { values[$0] ?? .null } }
         if index.needsEvaluation {
             guard let computed = try evaluate(table, index, values.mapped(Self.standIn)) else { return nil }
@@ -40,19 +39,23 @@ struct UniqueClaims {
         return .integer(Int64(bitPattern: object.low >> 16) + 1)
     }
 
-    /// The terms of a partial or expression index for local values; `nil` where the index leaves them out.
+    /// The terms of a partial or expression index for local values, as SQLite computes them of a row with the table's
+    /// types, collations and generated columns; `nil` where the index leaves them out.
     private func evaluate(
         _ table: TrackedTable, _ index: TrackedUniqueIndex, _ local: FieldValues
     ) throws -> [FieldValue]? {
+        let shape = try access.shape(of: table)
         let columns = table.localColumns
-        let source = columns.enumerated().map { "?\($0 + 1) AS \(quoted($1.name))" }.joined(separator: ", ")
+        let places = columns.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+        let names = columns.map { quoted($0.name) }.joined(separator: ", ")
+        try access.connection.execute("DELETE FROM \(shape)")
+        try access.connection.execute(
+            "INSERT INTO \(shape)(\(names)) VALUES (\(places))", columns.map { local[$0.id] ?? .null })
         let terms = index.terms.map {
             $0.column.map { quoted(table.columns[$0].name) } ?? "(\($0.expression ?? "NULL"))"
         }
         return try access.connection.rows(
-            "SELECT \(terms.joined(separator: ", ")) FROM (SELECT \(source))"
-                + (index.condition.map { " WHERE \($0)" } ?? ""),
-            values: columns.map { local[$0.id] ?? .null }
+            "SELECT \(terms.joined(separator: ", ")) FROM \(shape)" + (index.condition.map { " WHERE \($0)" } ?? "")
         ).first
     }
 
@@ -61,14 +64,16 @@ struct UniqueClaims {
     private func localTerms(
         _ table: TrackedTable, _ index: TrackedUniqueIndex, _ values: FieldValues
     ) throws -> [FieldValue]? {
-        if index.isOpaque { return nil }
         var local: FieldValues = [:]
         for column in table.localColumns {
-            guard let value = try travelling.local(values[column.id] ?? .null, column) else {
-                if index.terms.contains(where: { $0.column == column.id }) { return nil }
-                continue
+            let value = values[column.id] ?? .null
+            if let known = try travelling.local(value, column) {
+                local[column.id] = known
+            } else if index.terms.contains(where: { $0.column == column.id }) {
+                return nil
+            } else {
+                local[column.id] = Self.standIn(value)
             }
-            local[column.id] = value
         }
         if index.needsEvaluation { return try evaluate(table, index, local) }
         return index.terms.map { $0.column.flatMap { local[$0] } ?? .null }

@@ -14,6 +14,7 @@ final class HeadTests: XCTestCase {
             deviceB: LogPosition(sequence: 17, time: HybridTime(milliseconds: 5, counter: 3)),
             DeviceID(high: 1, low: 1): LogPosition(sequence: SegmentName.maximumSequence, time: .latest),
         ]
+        head.digests = [7: 0, .max: .max, 0x0102_0304: 0x1112_1314_1516_1718]
         return head
     }
 
@@ -41,13 +42,34 @@ final class HeadTests: XCTestCase {
         head.acknowledgements = [deviceB: LogPosition(sequence: 2, time: HybridTime(rawValue: 0x0102))]
         head.writtenMilliseconds = 0x0a0b
         head.softwareVersion = "1"
+        head.digests = [0x0403_0201: 0x0807_0605_0403_0201]
         let bytes = try head.encoded()
         XCTAssertEqual(
             hexString(bytes.dropLast(16)),
-            "46525948" + "01" + "00112233445566778899aabbccddeeff" + "000000000000000a0000000000000001" + "024869"
+            "46525948" + "02" + "00112233445566778899aabbccddeeff" + "000000000000000a0000000000000001" + "024869"
                 + "ac02" + "0000140500000000" + "05" + "0102030405060708090a0b0c0d0e0f10" + "01"
-                + "000000000000000b0000000000000002" + "02" + "0201000000000000" + "0b0a000000000000" + "0131")
+                + "000000000000000b0000000000000002" + "02" + "0201000000000000" + "0b0a000000000000" + "0131"
+                + "01" + "01020304" + "0102030405060708")
         XCTAssertEqual(Array(bytes.suffix(16)), ContentHash.checksum(Array(bytes.dropLast(16))).bytes)
+    }
+
+    func testAHeadOfTheFormerVersionIsReadWithoutDigests() throws {
+        var head = makeFullHead()
+        head.digests = [:]
+        // The former version ends before the count of digests.
+        var bytes = Array(try head.encoded().dropLast(16 + 1))
+        bytes[4] = 1
+        XCTAssertEqual(try decode(bytes + ContentHash.checksum(bytes).bytes), head)
+    }
+
+    func testDigestsOutOfOrderOrTooManyAreDamaged() throws {
+        var head = makeHead(container)
+        head.digests = [1: 5, 2: 6]
+        var bytes = Array(try head.encoded().dropLast(16))
+        bytes[bytes.count - 12] = 1
+        assertThrows(.damagedFile) { try decode(resealed(bytes + Array(repeating: 0, count: 16))) }
+        for number in 0...UInt32(Head.maximumDigests) { head.digests[number] = 0 }
+        assertThrows(.invalidArgument) { try head.encoded() }
     }
 
     func testEveryTruncationIsDamaged() throws {
@@ -92,7 +114,7 @@ final class HeadTests: XCTestCase {
 
     func testANewerVersionAsksForAnUpdate() throws {
         var bytes = try makeFullHead().encoded()
-        bytes[4] = 2
+        bytes[4] = 3
         assertThrows(.formatTooNew, "Update Ferry") { try decode(bytes) }
         bytes[4] = 0
         assertThrows(.damagedFile) { try decode(resealed(bytes)) }
@@ -143,7 +165,7 @@ final class HeadTests: XCTestCase {
         }
         // A forged count, and a forged time.
         var bytes = try makeHead(container).encoded()
-        let time = bytes.count - 16 - 6 - 8 - 1 - 16 - 1 - 8
+        let time = bytes.count - 16 - 1 - 6 - 8 - 1 - 16 - 1 - 8
         XCTAssertEqual(bytes[time..<time + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }, 1000 << 16)
         bytes[time + 7] = 0xff
         assertThrows(.damagedFile, "time is too late") { try decode(resealed(bytes)) }
@@ -153,6 +175,7 @@ final class HeadTests: XCTestCase {
         var head = makeFullHead()
         head.deviceName = String(repeating: "n", count: Head.maximumNameBytes)
         head.softwareVersion = String(repeating: "1", count: Head.maximumSoftwareVersionBytes)
+        for number in 0..<UInt32(Head.maximumDigests - 3) { head.digests[number << 8] = .max }
         head.acknowledgements = [:]
         for number in 0..<UInt64(Head.maximumAcknowledgements) {
             head.acknowledgements[DeviceID(high: .max, low: number)] = LogPosition(

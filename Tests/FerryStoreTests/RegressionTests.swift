@@ -150,4 +150,25 @@ final class RegressionTests: XCTestCase {
             XCTAssertEqual(try Oracle(.tags).complaints(about: device), [], "\(isKnown)")
         }
     }
+
+    func testANewRowThatRefersToItselfIsGivenAnotherKey() throws {
+        let schema = TestSchema(
+            name: "self", sql: "CREATE TABLE t(id INTEGER PRIMARY KEY, up INTEGER REFERENCES t ON UPDATE CASCADE)")
+        let device = try TestDevice(1, schema)
+        try device.run("INSERT INTO t VALUES (1, 1); UPDATE t SET id = 5")
+        try device.flush()
+        XCTAssertEqual(try device.query("SELECT * FROM t"), ["5|5"])
+        XCTAssertEqual(try Oracle(schema).complaints(about: device), [])
+    }
+
+    func testWhatIsReferredToAgainAfterItsRowCameAndWentKeepsItsKey() throws {
+        let device = try TestDevice(1, .library)
+        try device.run("INSERT INTO person(id, name, boss) VALUES (1, 'a', 7)", foreignKeys: false)
+        try device.flush()
+        try device.run(
+            "INSERT INTO person(id, name) VALUES (7, 'b'); DELETE FROM person WHERE id = 7", foreignKeys: false)
+        try device.run("INSERT INTO person(id, name, boss) VALUES (2, 'c', 7)", foreignKeys: false)
+        try device.flush()
+        XCTAssertEqual(try Oracle(.library).complaints(about: device), [])
+    }
 }

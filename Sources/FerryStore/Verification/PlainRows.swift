@@ -3,9 +3,6 @@ import FerryCore
 /// Computes the rows of a state by the plainest code that says what Docs/Merge.md says ("From state to rows"): over all
 /// objects at once, from the schema alone. It shares nothing with the code that maintains rows but FerryCore's
 /// vocabulary, so that one can be held against the other.
-///
-/// Not covered: UNIQUE indexes that depend on generated columns, which claim nothing here, and the reason for which
-/// SQLite refuses the younger row when it is written.
 final class PlainRows {
     let schema: PlainSchema
     private let policies: PlainPolicies

@@ -61,10 +61,12 @@ struct PlainSchema {
         /// Whether local keys are mapped to object IDs; the key is no value of an object then.
         var isMapped: Bool
         var isStrict: Bool
+        /// The definitions of generated columns, without constraints.
+        var generated: [String] = []
         /// In ascending order of `PRAGMA foreign_key_list`'s IDs.
         var foreignKeys: [ForeignKey] = []
         /// UNIQUE indexes and constraints that an object's values decide. An index with a mapped key in it cannot be
-        /// violated; one that depends on generated columns is left to SQLite.
+        /// violated.
         var uniques: [Unique] = []
         /// Which columns are shown together, as a group's number for each column: those of one foreign key, and of
         /// foreign keys that share a column.

@@ -61,7 +61,18 @@ extension PlainSchema {
         return Table(
             name: foldedName(name), spelling: name, columns: columns, key: places,
             keyCollations: places.map { columns[$0].collation }, isMapped: isMapped, isStrict: isStrict,
-            statements: [sql])
+            generated: try readGenerated(name, sql, connection), statements: [sql])
+    }
+
+    /// The definitions of generated columns.
+    private static func readGenerated(_ name: String, _ sql: String, _ connection: SQLConnection) throws -> [String] {
+        let expressions = IndexText.generatedColumns(sql)
+        return try connection.rows("SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden > 1", .text(name))
+            .compactMap { row in
+                guard let expression = expressions[foldedName(string(row[0]))] else { return nil }
+                let collation = try connection.collation(ofColumn: string(row[0]), inTable: name)
+                return "\(quoted(string(row[0]))) \(string(row[1])) COLLATE \(quoted(collation)) AS (\(expression))"
+            }
     }
 
     private func readForeignKeys(_ place: Int, _ connection: SQLConnection) throws -> [ForeignKey] {
@@ -102,8 +113,6 @@ extension PlainSchema {
 
     private mutating func readUniques(_ place: Int, _ connection: SQLConnection) throws -> [Unique] {
         let table = tables[place]
-        let hasGenerated =
-            try connection.count("SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden > 1", .text(table.name)) > 0
         var uniques: [Unique] = []
         let indexes = try connection.rows(
             """
@@ -131,7 +140,6 @@ extension PlainSchema {
                         collation: Self.string(term[2]).uppercased())
                 }, condition: text?.condition)
             if unique.terms.contains(where: { $0.column != nil && $0.column == table.mappedKey }) { continue }
-            if unique.isComputed, hasGenerated { continue }
             uniques.append(unique)
         }
         return uniques

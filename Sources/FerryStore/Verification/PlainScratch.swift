@@ -33,7 +33,7 @@ final class PlainScratch {
                 return "\(quoted(column.name)) \(type) COLLATE \(quoted(column.collation))"
             }
             try connection.executeScript(
-                "CREATE TABLE bare.\(quoted(table.name))(\(columns.joined(separator: ", ")))")
+                "CREATE TABLE bare.\(quoted(table.name))(\((columns + table.generated).joined(separator: ", ")))")
         }
         try connection.executeScript("BEGIN")
     }

@@ -54,11 +54,20 @@ final class Oracle {
         return result
     }
 
-    /// The rows of a state, by object.
-    func rows(_ state: [String: [ObjectID: PlainObject]]) throws -> [String: [ObjectID: [String: FieldValue]]] {
-        try outcomes(state).mapValues { outcomes in
+    /// The rows among outcomes, by object.
+    static func rows(_ outcomes: [String: [ObjectID: PlainOutcome]]) -> [String: [ObjectID: [String: FieldValue]]] {
+        outcomes.mapValues { outcomes in
             outcomes.compactMapValues { if case .shown(let row) = $0 { row.values } else { nil } }
         }
+    }
+
+    /// Which objects other objects' rows show.
+    static func joined(_ outcomes: [String: [ObjectID: PlainOutcome]]) -> [ObjectID: ObjectID] {
+        var result: [ObjectID: ObjectID] = [:]
+        for (id, outcome) in outcomes.values.joined() {
+            if case .joined(let row) = outcome { result[id] = row }
+        }
+        return result
     }
 }
 
@@ -74,8 +83,14 @@ extension Oracle {
         }
         let state = state(device.history)
         complaints += Self.difference(try device.registers(schema), state)
-        let rows = try self.rows(state)
-        complaints += Self.difference(try device.shownRows(schema), rows)
+        let outcomes = try outcomes(state)
+        complaints += Self.difference(try device.shownRows(schema), Self.rows(outcomes))
+        let (present, expected) = (try device.joined(schema), Self.joined(outcomes))
+        for id in Set(present.keys).union(expected.keys).sorted() where present[id] != expected[id] {
+            complaints.append(
+                "\(id) is one row with \(present[id]?.description ?? "nobody"), not \(expected[id]?.description ?? "nobody")"
+            )
+        }
         return complaints
     }
 

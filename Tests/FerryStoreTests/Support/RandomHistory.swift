@@ -15,6 +15,8 @@ struct RandomHistory {
     private let checkInterval: Int
     private var passes = 0
     private(set) var devices: [TestDevice] = []
+    /// The kinds of exceptions and conflicts that were met, and how often.
+    private(set) var met: [String: Int] = [:]
     /// What was done, for a person who looks into a failure.
     private(set) var story: [String] = []
 
@@ -22,14 +24,15 @@ struct RandomHistory {
         var description: String
     }
 
+    /// - Parameter oracles: one of them is chosen; empty: the schema is made of the seed too.
     init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4) throws {
         self.seed = seed
         self.checkInterval = checkInterval
         var chance = Chance(seed: seed)
-        oracle = chance.pick(oracles)
+        oracle = oracles.isEmpty ? try Oracle(RandomSchema.schema(seed: seed)) : chance.pick(oracles)
         schema = oracle.schema.test
         statements = RandomStatements(schema: oracle.schema, chance: Chance(seed: seed &+ 1), level: chance.below(3))
-        let count = 2 + chance.below(3)
+        let count = 2 + chance.below(oracles.isEmpty ? 4 : 3)
         let isClockOff = chance.oneIn(2)
         for number in 1...count {
             let device = try TestDevice(number, schema, hoursAhead: isClockOff ? Int64(chance.below(3)) : 0)
@@ -61,6 +64,25 @@ struct RandomHistory {
                 try pass(fresh, Array(news.prefix(batch)))
             }
             try check(fresh)
+        }
+        try compareDigests()
+    }
+
+    /// Devices that have replayed the same changes have the same digests.
+    private func compareDigests() throws {
+        let positions = try devices.map { device in
+            // A device that only listened has told of its schema, and of nothing else.
+            let (vector, digests) = try device.store.statePosition()
+            return (device, (vector: vector.positions.filter { $0.key.low < 90 }, digests: digests))
+        }
+        guard let (first, expected) = positions.first else { return }
+        for (device, position) in positions.dropFirst() {
+            if position.vector != expected.vector {
+                throw failure(device, "has replayed something else than device \(first.id.low)")
+            }
+            if position.digests != expected.digests || position.digests.isEmpty {
+                throw failure(device, "has other digests than device \(first.id.low), which knows the same")
+            }
         }
     }
 
@@ -118,14 +140,18 @@ struct RandomHistory {
         }
     }
 
-    private func check(_ device: TestDevice) throws {
-        let complaints = try oracle.complaints(about: device)
+    private mutating func check(_ device: TestDevice) throws {
+        let kinds = "SELECT 'kind ' || kind FROM ferry_exception UNION ALL SELECT kind FROM ferry_conflict"
+        for kind in try device.query(kinds) { met[kind, default: 0] += 1 }
+        var complaints = try oracle.complaints(about: device)
+        let report = try device.store.verify(deep: true)
+        complaints += report.differences.map { "verify: \($0.table) \($0.key) \($0.kind): \($0.problem)" }
         if !complaints.isEmpty { throw failure(device, complaints.prefix(12).joined(separator: "\n")) }
     }
 
     private func failure(_ device: TestDevice, _ text: String) -> Failure {
         Failure(
-            description: "seed \(seed), \(schema.name), device \(device.id.low):\n\(text)\n"
+            description: "seed \(seed), \(schema.name), device \(device.id.low):\n\(text)\n\(schema.sql)\n"
                 + story.suffix(60).joined(separator: "\n"))
     }
 

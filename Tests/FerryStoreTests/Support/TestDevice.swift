@@ -184,6 +184,30 @@ extension TestDevice {
         return kept == shown ? kept : nil
     }
 
+    /// Which objects other objects' rows show, by the store's list and by the objects' own marks.
+    func joined(_ schema: OracleSchema) throws -> [ObjectID: ObjectID] {
+        try store.readAccess { access in
+            var result: [ObjectID: ObjectID] = [:]
+            for table in schema.tables {
+                guard let tracked = access.registry.table(named: table.name) else { continue }
+                let rows = try access.connection.rows(
+                    """
+                    SELECT o.object, j.representative FROM \(tracked.objectTable) o
+                    LEFT JOIN ferry_joined j ON j."table" = \(tracked.id) AND j.object = o.object AND NOT j.alias
+                    WHERE o.shown = \(Shown.joined.rawValue) OR j.object IS NOT NULL AND o.shown <> \(Shown.joined.rawValue)
+                    """)
+                for row in rows {
+                    guard case .blob(let bytes) = row[0], let id = ObjectID(bytes: bytes) else { continue }
+                    guard case .blob(let other) = row[1], let representative = ObjectID(bytes: other) else {
+                        throw FerryError(.database, "\(table.name): \(id) is joined to nobody")
+                    }
+                    result[id] = representative
+                }
+            }
+            return result
+        }
+    }
+
     /// The registers of all objects as the store holds them, with their values.
     func registers(_ schema: OracleSchema) throws -> [String: [ObjectID: PlainObject]] {
         try store.readAccess { access in

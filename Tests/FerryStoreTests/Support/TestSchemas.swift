@@ -48,7 +48,7 @@ extension TestSchema {
                 maker TEXT REFERENCES maker(code));
             """, declared: ["category": ["name"]])
 
-    /// References in a circle and to itself, by CASCADE and by RESTRICT.
+    /// References in a circle and to itself, by CASCADE and by RESTRICT; a CHECK over two columns.
     static let circles = TestSchema(
         name: "circles",
         sql: """
@@ -60,6 +60,7 @@ extension TestSchema {
             CREATE TABLE right(
                 id INTEGER PRIMARY KEY, other INTEGER REFERENCES left(id) DEFERRABLE INITIALLY DEFERRED,
                 node INTEGER REFERENCES node(id) ON DELETE SET NULL);
+            CREATE TABLE span(id INTEGER PRIMARY KEY, low INTEGER, high INTEGER, CHECK (low <= high));
             CREATE TABLE chain(name TEXT PRIMARY KEY NOT NULL, next TEXT REFERENCES chain(name), data ANY) STRICT;
             """)
 

@@ -1,0 +1,146 @@
+import FerryCore
+import FerryMerge
+
+/// The check of an object: a number that is the same on all devices where its registers and values are, and, but for
+/// chance, nowhere else (Docs/Format.md, "Digests").
+///
+/// It is the sum, modulo 2^64, of a hash for each register: its insertion, its deletion, and each field's stamp and value.
+/// So a change of one field changes it by the difference of two hashes, and so do the sums over a table's objects. It
+/// depends on names, IDs and values only: not on the numbers of columns and devices, nor on local keys.
+struct TableChecks {
+    private let insertion: UInt64
+    private let deletion: UInt64
+    /// What the hashes of a column's fields begin with; `nil` for columns that this database does not have.
+    private let fields: [UInt64?]
+
+    init(_ table: TrackedTable) {
+        var hash = WordHash()
+        hash.absorb(foldedName(table.name))
+        insertion = hash.adding(1)
+        deletion = hash.adding(2)
+        fields = table.columns.map { column in
+            guard table.isLocal, column.isLocal else { return nil }
+            var field = hash
+            field.absorb(3)
+            field.absorb(foldedName(column.name))
+            return field.value
+        }
+    }
+
+    /// The check of an object from all of its registers.
+    /// - Parameter value: the object's own value of a column. One that is nowhere to be found counts for nothing.
+    func check(_ object: ObjectID, _ registers: ObjectRegisters, _ value: (Int) -> FieldValue?) -> UInt64 {
+        let start = Self.hash(object)
+        var sum: UInt64 = 0
+        if let stamp = registers.inserted { sum &+= Self.hash(insertion, start, stamp) }
+        if let stamp = registers.deleted { sum &+= Self.hash(deletion, start, stamp) }
+        for (column, stamp) in registers.fields.enumerated() {
+            guard let stamp, column < fields.count, let field = fields[column], let value = value(column)
+            else { continue }
+            sum &+= Self.hash(field, start, stamp, value)
+        }
+        return sum
+    }
+
+    /// By how much a check changes when the insertion and the deletion do.
+    func change(_ object: ObjectID, from old: ObjectRegisters, to new: ObjectRegisters) -> UInt64 {
+        if old.inserted == new.inserted, old.deleted == new.deleted { return 0 }
+        let start = Self.hash(object)
+        var sum: UInt64 = 0
+        if let stamp = new.inserted { sum &+= Self.hash(insertion, start, stamp) }
+        if let stamp = old.inserted { sum &-= Self.hash(insertion, start, stamp) }
+        if let stamp = new.deleted { sum &+= Self.hash(deletion, start, stamp) }
+        if let stamp = old.deleted { sum &-= Self.hash(deletion, start, stamp) }
+        return sum
+    }
+
+    /// What one field adds to its object's check.
+    func field(_ object: ObjectID, _ column: Int, _ stamp: Stamp, _ value: FieldValue) -> UInt64 {
+        guard column < fields.count, let field = fields[column] else { return 0 }
+        return Self.hash(field, Self.hash(object), stamp, value)
+    }
+
+    private static func hash(_ object: ObjectID) -> UInt64 {
+        var hash = WordHash()
+        hash.absorb(object.high)
+        hash.absorb(object.low)
+        return hash.value
+    }
+
+    private static func hash(_ kind: UInt64, _ object: UInt64, _ stamp: Stamp, _ value: FieldValue? = nil) -> UInt64 {
+        var hash = WordHash()
+        hash.absorb(kind)
+        hash.absorb(object)
+        hash.absorb(stamp.time.rawValue)
+        hash.absorb(stamp.device.high)
+        hash.absorb(stamp.device.low)
+        if let value { hash.absorb(value) }
+        return hash.value
+    }
+}
+
+/// A 64-bit hash of a sequence of words: quick, well mixed, and no protection against anybody who wants two sequences to
+/// have one hash.
+///
+/// Each word is taken in by a step that loses nothing of the state (exclusive or, a multiplication by an odd number, a
+/// shift), and the end is MurmurHash3's finaliser (Austin Appleby, public domain).
+struct WordHash {
+    private var state: UInt64 = 0x9e37_79b9_7f4a_7c15
+
+    mutating func absorb(_ word: UInt64) {
+        state = (state ^ word) &* 0xff51_afd7_ed55_8ccd
+        state ^= state >> 32
+    }
+
+    /// A string's UTF-8.
+    mutating func absorb(_ string: String) { absorb(Array(string.utf8)[...]) }
+
+    /// The count, then eight bytes a word, the first the least significant; the last word is filled up with zeros.
+    mutating func absorb(_ bytes: ArraySlice<UInt8>) {
+        absorb(UInt64(bytes.count))
+        bytes.withUnsafeBytes { buffer in
+            var offset = 0
+            while offset + 8 <= buffer.count {
+                absorb(UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+                offset += 8
+            }
+            if offset == buffer.count { return }
+            var last: UInt64 = 0
+            for position in offset..<buffer.count {
+                last |= UInt64(buffer[position]) << UInt64(8 * (position - offset))
+            }
+            absorb(last)
+        }
+    }
+
+    /// The tag, then the content.
+    mutating func absorb(_ value: FieldValue) {
+        absorb(UInt64(value.tag))
+        switch value {
+        case .null: break
+        case .integer(let integer): absorb(UInt64(bitPattern: integer))
+        case .real(let real): absorb(real.bitPattern)
+        case .text(let bytes), .blob(let bytes): absorb(bytes)
+        case .reference(let object):
+            absorb(object.high)
+            absorb(object.low)
+        }
+    }
+
+    var value: UInt64 {
+        var hash = state
+        hash ^= hash >> 33
+        hash = hash &* 0xff51_afd7_ed55_8ccd
+        hash ^= hash >> 33
+        hash = hash &* 0xc4ce_b9fe_1a85_ec53
+        hash ^= hash >> 33
+        return hash
+    }
+
+    /// The hash with one more word.
+    func adding(_ word: UInt64) -> UInt64 {
+        var hash = self
+        hash.absorb(word)
+        return hash.value
+    }
+}

@@ -1,0 +1,186 @@
+import FerryCore
+import FerryMerge
+
+/// Holds the rows and marks of a store against what `PlainRows` makes of its state.
+struct RowComparison {
+    private let stored: StoredState
+    private let outcomes: [PlainOutcome]
+    /// Representatives whose rows show further objects.
+    private var joining: Set<RowToken> = []
+    /// What the store lists about objects that are not simply shown: by table, the object and the kind.
+    private let listed: [Int: [ObjectID: ExceptionKind]]
+    /// Whom the store lists as shown by another object's row, by table.
+    private let listedJoined: [Int: [ObjectID: ObjectID]]
+    /// The sum of checks and the number of objects that the store keeps for each table.
+    private let digests: [Int: (sum: UInt64, count: Int)]
+
+    /// - Parameter outcomes: of all objects in the order of the stored tables.
+    init(_ access: StoreAccess, _ stored: StoredState, _ outcomes: [PlainOutcome]) throws {
+        self.stored = stored
+        self.outcomes = outcomes
+        var place = 0
+        for table in stored.tables {
+            for outcome in outcomes[place..<place + table.objects.count] {
+                guard case .joined(let representative) = outcome else { continue }
+                joining.insert(RowToken(table: table.table.id, id: representative))
+            }
+            place += table.objects.count
+        }
+        var listed: [Int: [ObjectID: ExceptionKind]] = [:]
+        try access.connection.forEachRow("SELECT \"table\", object, kind FROM ferry_exception") { row in
+            if let id: ObjectID = row.id(1) {
+                listed[row.int(0), default: [:]][id] = ExceptionKind(rawValue: row.int(2))
+            }
+        }
+        self.listed = listed
+        var joined: [Int: [ObjectID: ObjectID]] = [:]
+        try access.connection.forEachRow("SELECT \"table\", object, representative FROM ferry_joined WHERE NOT alias") {
+            row in
+            if let id: ObjectID = row.id(1) { joined[row.int(0), default: [:]][id] = row.id(2) }
+        }
+        listedJoined = joined
+        var digests: [Int: (sum: UInt64, count: Int)] = [:]
+        try access.connection.forEachRow("SELECT \"table\", sum, count FROM ferry_digest") { row in
+            digests[row.int(0)] = (UInt64(bitPattern: row.integer(1)), row.int(2))
+        }
+        self.digests = digests
+    }
+
+    func compare(_ report: inout VerificationReport) {
+        var place = 0
+        for table in stored.tables {
+            report.tables.append(
+                .init(name: table.table.name, objects: table.objects.count, rows: table.rowCount))
+            let checks = TableChecks(table.table)
+            for object in table.objects {
+                compare(object, outcomes[place], table.table, checks, &report)
+                place += 1
+            }
+            compareDigest(table, &report)
+            for key in table.unknownRows {
+                report.add(
+                    .init(
+                        table: table.table.name, key: Self.text(key), kind: .unknownRow,
+                        problem: "is a row that Ferry was not told of"))
+            }
+        }
+    }
+
+    private func compare(
+        _ object: StoredState.Object, _ outcome: PlainOutcome, _ table: TrackedTable, _ checks: TableChecks,
+        _ report: inout VerificationReport
+    ) {
+        let key = object.key.isEmpty ? object.plain.id.description : Self.text(object.key)
+        func note(_ kind: VerificationReport.Difference.Kind, _ column: String? = nil, _ problem: String) {
+            report.add(.init(table: table.name, key: key, kind: kind, column: column, problem: problem))
+        }
+        // With its row its values are lost too, so that nothing else can be said.
+        if object.shown.hasRow, object.row == nil { return note(.missingRow, nil, "has lost its row") }
+        // A column that was dropped took its values along.
+        for column in table.localColumns {
+            guard let field = object.plain.fields[foldedName(column.name)], field.value == nil else { continue }
+            note(.lostValue, column.name, "has lost the value of \(column.name)")
+        }
+        if checks.check(of: object.plain, table) != object.check {
+            note(.check, nil, "is not what it was when Ferry last wrote it: it was changed unnoticed")
+        }
+        guard case .shown(let row) = outcome else {
+            if object.row != nil { note(.needlessRow, nil, "has a row, although \(Self.words(outcome))") }
+            compareMarks(object, outcome, table, note)
+            return
+        }
+        guard let present = object.row else {
+            return note(.missingRow, nil, "has no row, although it should be shown")
+        }
+        for (column, value) in zip(table.localColumns, present) {
+            let name = foldedName(column.name)
+            guard let expected = row.values[name], expected != value else { continue }
+            note(.value, column.name, "shows another \(column.name) than the state says")
+        }
+        compareMarks(object, outcome, table, note)
+    }
+
+    private func compareDigest(_ table: StoredState.Table, _ report: inout VerificationReport) {
+        let sum = table.objects.reduce(UInt64(0)) { $0 &+ $1.check }
+        if let digest = digests[table.table.id], digest == (sum, table.objects.count) { return }
+        report.add(
+            .init(
+                table: table.table.name, key: "", kind: .digest,
+                problem: "has a digest that is not that of its objects"))
+    }
+
+    private func compareMarks(
+        _ object: StoredState.Object, _ outcome: PlainOutcome, _ table: TrackedTable,
+        _ note: (VerificationReport.Difference.Kind, String?, String) -> Void
+    ) {
+        let expected = mark(object, outcome, table)
+        if object.shown != expected {
+            note(.mark, nil, "is marked as \(Self.words(object.shown)), although \(Self.words(outcome))")
+            return
+        }
+        let kind = listed[table.id]?[object.plain.id]
+        let kinds: [ExceptionKind?] =
+            switch outcome {
+            case .gone: [nil]
+            case .waits: [.waiting]
+            case .outranked: [.outranked]
+            case .refused: [.refused]
+            case .joined: [.joined]
+            case .shown: expected == .row ? [nil] : [.heldBack, .clearedReference, .joining, .resolvedKey]
+            }
+        if !kinds.contains(kind) { note(.mark, nil, "is not listed as what it is: \(Self.words(outcome))") }
+        var representative: ObjectID?
+        if case .joined(let id) = outcome { representative = id }
+        if listedJoined[table.id]?[object.plain.id] != representative {
+            note(.mark, nil, "is listed under the row of another object, or of none, although \(Self.words(outcome))")
+        }
+    }
+
+    private func mark(_ object: StoredState.Object, _ outcome: PlainOutcome, _ table: TrackedTable) -> Shown {
+        switch outcome {
+        case .gone: return .none
+        case .waits, .outranked, .refused: return .hidden
+        case .joined: return .joined
+        case .shown(let row):
+            if row.isRevived || !row.cleared.isEmpty || joining.contains(RowToken(table: table.id, id: object.plain.id)) { return .exceptionalRow }
+            let isUnderAnotherKey = table.keyColumnIDs.contains { column in
+                let name = foldedName(table.columns[column].name)
+                return row.values[name] != object.plain.fields[name]?.value
+            }
+            return isUnderAnotherKey ? .exceptionalRow : .row
+        }
+    }
+
+    private static func text(_ key: [FieldValue]) -> String { key.map(\.text).joined(separator: ", ") }
+
+    private static func words(_ outcome: PlainOutcome) -> String {
+        switch outcome {
+        case .gone: "it is deleted"
+        case .shown: "it should be shown"
+        case .joined: "another row shows it"
+        case .waits: "it should be hidden: what it refers to is not there"
+        case .outranked: "it should be hidden: an older row has the same value"
+        case .refused: "it should be hidden: the schema refuses it"
+        }
+    }
+
+    private static func words(_ shown: Shown) -> String {
+        switch shown {
+        case .none: "deleted"
+        case .row: "simply shown"
+        case .exceptionalRow: "shown in a special way"
+        case .hidden: "hidden"
+        case .joined: "shown by another row"
+        }
+    }
+}
+
+extension TableChecks {
+    /// The check of an object from its registers and values by name.
+    fileprivate func check(of object: PlainObject, _ table: TrackedTable) -> UInt64 {
+        let fields = table.columns.map { object.fields[foldedName($0.name)] }
+        let registers = ObjectRegisters(
+            inserted: object.inserted, deleted: object.deleted, fields: fields.map { $0?.stamp })
+        return check(object.id, registers) { fields[$0]?.value }
+    }
+}

@@ -1,0 +1,124 @@
+import FerryCore
+import FerryMerge
+
+/// All objects of a store with their rows, read at once for verification.
+///
+/// An object's own values are those that the state keeps and, of a shown one, the others in its row.
+struct StoredState {
+    struct Object {
+        var plain: PlainObject
+        /// The check that the state has.
+        var check: UInt64 = 0
+        /// How the state marks it.
+        var shown: Shown
+        /// The key of its row; empty where it has none.
+        var key: [FieldValue]
+        /// The values of its row as they travel, by the table's local columns; `nil` where no row has its key.
+        var row: [FieldValue]?
+    }
+
+    struct Table {
+        var table: TrackedTable
+        var objects: [Object] = []
+        /// Rows whose key belongs to no object, by their keys.
+        var unknownRows: [[FieldValue]] = []
+        var rowCount = 0
+    }
+
+    private(set) var tables: [Table] = []
+
+    /// Reads the tables that this database has; parents first, because references are resolved by their keys.
+    init(_ access: StoreAccess) throws {
+        let tracked = access.registry.parentsFirst.filter(\.isLocal)
+        var mapped: [Int: [FieldValue: ObjectID]] = [:]
+        for table in tracked where table.isMapped { mapped[table.id] = try Self.mappedKeys(table, access) }
+        for table in tracked { tables.append(try Self.read(table, mapped, access)) }
+    }
+
+    private static func mappedKeys(_ table: TrackedTable, _ access: StoreAccess) throws -> [FieldValue: ObjectID] {
+        var keys: [FieldValue: ObjectID] = [:]
+        try access.connection.forEachRow("SELECT k0, object FROM \(table.objectTable) WHERE k0 IS NOT NULL") { row in
+            keys[row.value(0)] = row.id(1)
+        }
+        return keys
+    }
+
+    private static func read(
+        _ table: TrackedTable, _ mapped: [Int: [FieldValue: ObjectID]], _ access: StoreAccess
+    ) throws -> Table {
+        var rows = try readRows(table, mapped, access.connection)
+        var result = Table(table: table, rowCount: rows.count)
+        let names = table.columns.map { foldedName($0.name) }
+        let width = Int32(table.keyColumns.count)
+        let slots = (0..<width).map { "k\($0)" }.joined(separator: ", ")
+        try access.connection.forEachRow(
+            """
+            SELECT object, inserted, inserted_by, deleted, deleted_by, span, fields, kept, shown, "check",
+                \(slots)
+            FROM \(table.objectTable)
+            """
+        ) { statement in
+            guard let id: ObjectID = statement.id(0), let shown = Shown(rawValue: statement.int(8)) else {
+                throw FerryError(.internalInconsistency, "The state of \(table.name) holds an unreadable object.")
+            }
+            var object = Object(plain: PlainObject(table: foldedName(table.name), id: id), shown: shown, key: [])
+            object.check = UInt64(bitPattern: statement.integer(9))
+            object.plain.inserted = try stamp(statement, 1, access.devices)
+            object.plain.deleted = try stamp(statement, 3, access.devices)
+            let stamps = try StateCodec.decodeFields(
+                statement.bytes(6), span: statement.int(5), inserted: object.plain.inserted,
+                device: { try access.devices.device($0) })
+            // Only referred to so far.
+            if object.plain.inserted == nil, object.plain.deleted == nil, stamps.allSatisfy({ $0 == nil }) { return }
+            if shown.hasRow {
+                object.key = (0..<width).map { statement.value(10 + $0) }
+                // A 16-byte key is not stored twice.
+                if object.key == [.null] { object.key = [.blob(id.bytes[...])] }
+                if table.isMapped { object.plain.key = object.key[0] }
+                object.row = rows.removeValue(forKey: object.key)
+            }
+            let kept = statement.isNull(7) ? [:] : try StateCodec.decodeKept(statement.bytes(7)).fields
+            for (place, column) in table.localColumns.enumerated() where column.isUnchecked && object.row != nil {
+                // A plain value that is a row's key here, and was none where it was written.
+                guard let parent = column.reference, let plain = kept[column.id],
+                    let taken = mapped[parent]?[plain], object.row?[place] == .reference(taken)
+                else { continue }
+                object.row?[place] = plain
+            }
+            var values: FieldValues = [:]
+            for (column, value) in zip(table.localColumns, object.row ?? []) { values[column.id] = value }
+            values = values.overlaid(with: kept)
+            for (column, stamp) in stamps.enumerated() where column < names.count {
+                if let stamp { object.plain.fields[names[column]] = .init(stamp: stamp, value: values[column]) }
+            }
+            result.objects.append(object)
+        }
+        result.unknownRows = rows.keys.filter { !$0.contains(.null) }.sorted { $0.lexicographicallyPrecedes($1) }
+        return result
+    }
+
+    private static func stamp(_ statement: SQLStatement, _ column: Int32, _ devices: DeviceNumbers) throws -> Stamp? {
+        if statement.isNull(column) { return nil }
+        return Stamp(
+            time: HybridTime(rawValue: UInt64(bitPattern: statement.integer(column))),
+            device: try devices.device(statement.int(column + 1)))
+    }
+
+    /// The rows by key, references in place of mapped keys.
+    private static func readRows(
+        _ table: TrackedTable, _ mapped: [Int: [FieldValue: ObjectID]], _ connection: SQLConnection
+    ) throws -> [[FieldValue]: [FieldValue]] {
+        var rows: [[FieldValue]: [FieldValue]] = [:]
+        let width = table.keyColumns.count
+        let names = (table.keyColumns + table.localColumns.map(\.name)).map(quoted).joined(separator: ", ")
+        try connection.forEachRow("SELECT \(names) FROM \(quoted(table.name))") { row in
+            let key = (0..<width).map { row.value(Int32($0)) }
+            rows[key] = table.localColumns.enumerated().map { position, column in
+                let value = row.value(Int32(width + position))
+                guard let parent = column.reference, let object = mapped[parent]?[value] else { return value }
+                return .reference(object)
+            }
+        }
+        return rows
+    }
+}

@@ -1,0 +1,86 @@
+/// What `Store.verify` found. Its JSON keys are fixed: scripts rely on them.
+public struct VerificationReport: Codable, Equatable, Sendable {
+    /// The most differences that are listed; further ones are counted only.
+    public static let maximumListed = 1000
+
+    /// A row that refers to one that is not there.
+    public struct ForeignKeyViolation: Codable, Equatable, Sendable {
+        public var table: String
+        /// The row's rowid; absent in a table without.
+        public var rowID: Int64?
+        /// The table that it refers to.
+        public var parent: String
+    }
+
+    /// Something that is not as the state says it should be.
+    public struct Difference: Codable, Equatable, Sendable {
+        /// What kinds there are. Open: later versions add kinds.
+        public enum Kind: String, Codable, Sendable {
+            /// A row that should be there is not.
+            case missingRow
+            /// A row that should not be there is: its object is deleted, hidden, or shown by another row.
+            case needlessRow
+            /// A row that belongs to no object.
+            case unknownRow
+            /// A row shows another value.
+            case value
+            /// A value that the state has a time for is nowhere to be found.
+            case lostValue
+            /// The object is not what it was when Ferry last wrote it: somebody changed it unnoticed.
+            case check
+            /// The digest by which other devices are compared is not that of the table's objects.
+            case digest
+            /// The state marks the object as shown, hidden or joined where it is not.
+            case mark
+        }
+
+        public var table: String
+        /// The row's key on this device as people write it; the object's ID where it has no row.
+        public var key: String
+        public var kind: Kind
+        /// The column concerned.
+        public var column: String?
+        /// What is wrong, in a sentence without values.
+        public var problem: String
+
+        public init(table: String, key: String, kind: Kind, column: String? = nil, problem: String) {
+            self.table = table
+            self.key = key
+            self.kind = kind
+            self.column = column
+            self.problem = problem
+        }
+    }
+
+    public struct Table: Codable, Equatable, Sendable {
+        public var name: String
+        /// Objects that were ever heard of, deleted ones included.
+        public var objects: Int
+        public var rows: Int
+    }
+
+    /// What `PRAGMA integrity_check` says; empty where the file is sound.
+    public var integrity: [String] = []
+    /// What `PRAGMA foreign_key_check` says.
+    public var foreignKeys: [ForeignKeyViolation] = []
+    /// Whether all rows were computed anew from the state and compared.
+    public var deep = false
+    /// What was compared; empty unless `deep`.
+    public var tables: [Table] = []
+    /// At most `maximumListed`.
+    public var differences: [Difference] = []
+    /// All of them.
+    public var differenceCount = 0
+    /// How long it took.
+    public var seconds: Double = 0
+
+    public init() {}
+
+    /// Whether nothing is wrong.
+    public var isSound: Bool { integrity.isEmpty && foreignKeys.isEmpty && differenceCount == 0 }
+
+    mutating func add(_ difference: Difference) {
+        differenceCount += 1
+        if differences.count < Self.maximumListed { differences.append(difference) }
+    }
+}
