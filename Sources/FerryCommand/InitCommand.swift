@@ -71,8 +71,8 @@ struct InitCommand: DatabaseCommand {
                 + " Their integers travel as they are, and other devices may number those rows otherwise. If they are "
                 + "references, run `ferry leave`, remove the container, and make it again with")
         for hint in report.hints {
-            let option = "\(hint.table).\(hint.column)=\(hint.parent)"
-            try console.say(console.style.bold("  --reference \(Wording.shellWord(option))"))
+            let option = Wording.shellWord("\(hint.table).\(hint.column)") + "=" + Wording.shellWord(hint.parent)
+            try console.say(console.style.bold("  --reference \(option)"))
         }
     }
 

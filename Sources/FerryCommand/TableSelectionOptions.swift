@@ -51,7 +51,9 @@ struct ReferenceArgument: ExpressibleByArgument, Equatable {
     var reference: UndeclaredReference
 
     init?(argument: String) {
-        guard let sign = argument.firstIndex(of: "="), let dot = argument[..<sign].firstIndex(of: ".") else { return nil }
+        guard let sign = argument.firstIndex(of: "="), let dot = argument[..<sign].firstIndex(of: ".") else {
+            return nil
+        }
         reference = UndeclaredReference(
             table: DeclaredIdentity.trimmed(argument[..<dot]),
             column: DeclaredIdentity.trimmed(argument[argument.index(after: dot)..<sign]),

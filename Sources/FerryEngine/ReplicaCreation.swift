@@ -51,7 +51,8 @@ extension Replica {
                 return .init(
                     table: reference.table, column: reference.column, parent: reference.parent,
                     isTranslated: isTranslated)
-            }, hints: hints, published: sync.published, rowsWithoutKey: withoutKey, seconds: Double(environment.clock.milliseconds() - start) / 1000)
+            }, hints: hints, published: sync.published, rowsWithoutKey: withoutKey,
+            seconds: Double(environment.clock.milliseconds() - start) / 1000)
         return (replica, report)
     }
 
@@ -78,7 +79,8 @@ extension Replica {
         let created = try DatabaseCreator.create(record, at: databasePath)
         let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
         return try join(
-            store, container, path, record, created, checkedName(name), options, isPublishing: true, environment, progress,
+            store, container, path, record, created, checkedName(name), options, isPublishing: true, environment,
+            progress,
             start)
     }
 

@@ -43,7 +43,8 @@ struct CapturedWriter {
         for (column, value) in cleared where state.kept.fields[column] == nil { state.kept.fields[column] = value }
         var touched: [TouchedObject] = []
         let reserved = keepsKey ? formerKey : []
-        if let own = try save(&state, before, key, formerKey, reserved, changed, row: row, isCleared: !cleared.isEmpty) {
+        if let own = try save(&state, before, key, formerKey, reserved, changed, row: row, isCleared: !cleared.isEmpty)
+        {
             touched.append(own)
         }
         if before.shown == .exceptionalRow { touched += try writeMembers(of: object, operations, &clock) }

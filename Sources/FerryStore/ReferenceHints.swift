@@ -46,17 +46,22 @@ struct ReferenceHints {
     /// `albums` or `Album`; and `parent` or `parent_id` after the column's own.
     static func mayMean(_ column: String, _ table: String, isOwn: Bool) -> Bool {
         let name = bare(column)
-        let words = [name] + ["id", "fk", "ref", "key"].flatMap { word -> [String] in
-            (name.hasSuffix(word) ? [String(name.dropLast(word.count))] : [])
-                + (name.hasPrefix(word) ? [String(name.dropFirst(word.count))] : [])
-        }
+        let words =
+            [name]
+            + ["id", "fk", "ref", "key"].flatMap { word -> [String] in
+                (name.hasSuffix(word) ? [String(name.dropLast(word.count))] : [])
+                    + (name.hasPrefix(word) ? [String(name.dropFirst(word.count))] : [])
+            }
         return words.contains { word in
-            !word.isEmpty && (singulars(of: bare(table)).contains { singulars(of: word).contains($0) }
-                || isOwn && word == "parent")
+            !word.isEmpty
+                && (singulars(of: bare(table)).contains { singulars(of: word).contains($0) }
+                    || isOwn && word == "parent")
         }
     }
 
-    private static func bare(_ name: String) -> String { foldedName(name).filter { $0 != "_" && $0 != "-" && $0 != " " } }
+    private static func bare(_ name: String) -> String {
+        foldedName(name).filter { $0 != "_" && $0 != "-" && $0 != " " }
+    }
 
     private static func singulars(of name: String) -> [String] {
         var forms = [name]

@@ -43,8 +43,9 @@ struct Tracking {
     }
 
     /// Brings registry and triggers up to the present schema.
+    /// - Parameter triggered: tables whose triggers were out of the way for a moment in which nothing was written.
     @discardableResult
-    func update(rowsAreOld: Bool) throws -> Registry {
+    func update(rowsAreOld: Bool, triggered released: Set<Int> = []) throws -> Registry {
         let reader = SchemaReader(connection: connection)
         let schema = try reader.read()
         let plan = try plan(schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
@@ -52,7 +53,7 @@ struct Tracking {
             try connection.rows("SELECT name FROM ferry_table").compactMap { row -> String? in
                 if case .text(let bytes) = row[0] { foldedName(String(decoding: bytes, as: UTF8.self)) } else { nil }
             })
-        let triggered = try tablesWithTriggers()
+        let triggered = try tablesWithTriggers().union(released)
         for record in plan.tracked {
             guard let table = schema.table(record.name) else { continue }
             try Registry.register(
@@ -63,7 +64,8 @@ struct Tracking {
         // Parents first, so that what refers to a row finds it noted where a flush ends between them.
         let planned = Set(plan.tracked.map { foldedName($0.name) })
         for table in registry.parentsFirst where planned.contains(foldedName(table.name)) {
-            if try makeTriggers(table) { registry.adopted.append(table.id) }
+            let hasNews = try makeTriggers(table)
+            if hasNews || !triggered.contains(table.id) { registry.adopted.append(table.id) }
             // A table that had triggers has noted its rows; one that is new, or was made anew, has not.
             if !known.contains(foldedName(table.name)) || !triggered.contains(table.id) {
                 try noteRows(table, areOld: rowsAreOld)
@@ -130,6 +132,11 @@ struct Tracking {
         if present.isEmpty {
             try connection.executeScript(StoreTables.createOldRowsTable(table))
         } else {
+            // A column that comes back is one that the database did not have before.
+            for name in present where name != "sequence" && !table.localColumns.contains(where: { "c\($0.id)" == name })
+            {
+                try connection.executeScript("ALTER TABLE \(table.oldRowsTable) DROP COLUMN \(name)")
+            }
             for column in added {
                 try connection.executeScript("ALTER TABLE \(table.oldRowsTable) ADD COLUMN c\(column.id)")
                 try noteValues(of: column, table)
@@ -137,6 +144,14 @@ struct Tracking {
         }
         for statement in CaptureTriggers(table: table).statements { try connection.executeScript(statement) }
         return present.isEmpty || !added.isEmpty
+    }
+
+    /// Drops the triggers that note changes.
+    /// - Returns: the tables that had some.
+    func dropCaptureTriggers() throws -> Set<Int> {
+        let tables = try tablesWithTriggers()
+        try dropTriggers(prefix: "ferry_")
+        return tables
     }
 
     private func dropTriggers(prefix: String) throws {
@@ -208,6 +223,7 @@ enum SelectionText {
     static func parse(_ text: String) throws -> TableSelection {
         let form = try JSONDecoder().decode(Form.self, from: Data(text.utf8))
         return TableSelection(
-            only: form.only, except: form.except, declaredIdentities: form.identities, references: form.references ?? [])
+            only: form.only, except: form.except, declaredIdentities: form.identities, references: form.references ?? []
+        )
     }
 }

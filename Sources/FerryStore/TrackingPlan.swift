@@ -133,12 +133,14 @@ struct TrackingPlan: Equatable {
             return .declared(declared.value.map { name in table.column(name)?.name ?? name })
         }
         // An integer key that is itself a reference (one row for one of the parent's) is identified by its parent.
-        let isReference = table.foreignKeys.contains { key in
-            key.columns.count == 1 && equalNames(key.columns[0], table.primaryKey[0])
-                && !equalNames(key.parentTable, table.name)
-        } || selection.references.contains { reference in
-            equalNames(reference.table, table.name) && equalNames(reference.column, table.primaryKey[0])
-        }
+        let isReference =
+            table.foreignKeys.contains { key in
+                key.columns.count == 1 && equalNames(key.columns[0], table.primaryKey[0])
+                    && !equalNames(key.parentTable, table.name)
+            }
+            || selection.references.contains { reference in
+                equalNames(reference.table, table.name) && equalNames(reference.column, table.primaryKey[0])
+            }
         return table.isIntegerKey && !isReference ? .surrogate : .key(table.primaryKey)
     }
 }

@@ -89,7 +89,8 @@ final class JoinRowsTests: XCTestCase {
             try fleet.shell(1, conflicts + ";"), "deleted|-1\ndeleted|-1\ndeleted|-1\nfield|1\nfield|1\n")
         // No value of theirs has left this device.
         XCTAssertEqual(
-            try fleet.shell(0, "SELECT count(*) FROM ferry_object_3 WHERE inserted IS NULL AND deleted IS NOT NULL"), "1\n")
+            try fleet.shell(0, "SELECT count(*) FROM ferry_object_3 WHERE inserted IS NULL AND deleted IS NOT NULL"),
+            "1\n")
     }
 
     func testTheirsWithoutMatchingKeysTakesTheContainersRows() throws {
@@ -108,7 +109,8 @@ final class JoinRowsTests: XCTestCase {
         let fleet = try Fleet()
         try fleet.start(schema + rows)
         let report = try fleet.join(
-            schema + rows + "UPDATE song SET title = 'mine' WHERE id = 2; UPDATE tag SET colour = 'green' WHERE name = 'x';",
+            schema + rows
+                + "UPDATE song SET title = 'mine' WHERE id = 2; UPDATE tag SET colour = 'green' WHERE name = 'x';",
             options: JoinOptions(rows: .mine, match: .keys))
         XCTAssertEqual(try count(report, "song").differing, 1)
         try fleet.settle()
@@ -125,7 +127,8 @@ final class JoinRowsTests: XCTestCase {
     func testADryRunCountsTheSame() throws {
         let fleet = try Fleet()
         try fleet.start(schema + rows)
-        let own = "UPDATE song SET title = 'B' WHERE id = 2; DELETE FROM song WHERE id = 1; INSERT INTO song VALUES (4, 'n', 1);"
+        let own =
+            "UPDATE song SET title = 'B' WHERE id = 2; DELETE FROM song WHERE id = 1; INSERT INTO song VALUES (4, 'n', 1);"
         try fleet.shell(1, schema + rows + own)
         for rows in JoinOptions.Rows.allCases {
             let report = try Replica.join(
@@ -197,7 +200,8 @@ final class JoinRowsTests: XCTestCase {
         // It stays one thing: a new song on either device refers to the one row.
         for device in 0...1 {
             try fleet.shell(
-                device, "INSERT INTO song(title, category, mood) SELECT 'n\(device)', id, id FROM category WHERE name = 'Rock'")
+                device,
+                "INSERT INTO song(title, category, mood) SELECT 'n\(device)', id, id FROM category WHERE name = 'Rock'")
         }
         try fleet.settle()
         try fleet.assertEqual(query)

@@ -51,6 +51,7 @@ final class MigrationTests: XCTestCase {
                 try database.rename(table: "new_author", to: "author")
             }
             migrator.registerMigration("v5") { database in
+                try Store.alter("ALTER TABLE author DROP COLUMN born", in: database)
                 try database.alter(table: "book") { $0.rename(column: "pages", to: "length") }
                 try database.create(index: "book_author", on: "book", columns: ["author"])
             }
@@ -64,7 +65,9 @@ final class MigrationTests: XCTestCase {
         for pool in pools { try migrator(upTo: 1).migrate(pool) }
         try pools[0].write { database in
             try database.execute(
-                sql: "INSERT INTO author VALUES (1, 'Jane'); INSERT INTO book VALUES (1, 'Emma', 1), (2, 'Persuasion', 1)")
+                sql:
+                    "INSERT INTO author VALUES (1, 'Jane'); INSERT INTO book VALUES (1, 'Emma', 1), (2, 'Persuasion', 1)"
+            )
         }
         let store = Store(pools[0])
         fleet.replicas.append(
@@ -82,9 +85,11 @@ final class MigrationTests: XCTestCase {
             try fleet.shell(0, "SELECT title, pages FROM book ORDER BY 1"), "Emma|7\nPersuasion|100\nSanditon|100\n")
         // Then it goes through rebuilds of both tables.
         try migrator(upTo: 3).migrate(pools[0])
-        XCTAssertEqual(try fleet.replicas[0].sync().published.changes, 1, "only the renamed column is new, with one value")
+        XCTAssertEqual(
+            try fleet.replicas[0].sync().published.changes, 1, "only the renamed column is new, with one value")
         try pools[1].write { database in
-            try database.execute(sql: "UPDATE book SET title = 'EMMA' WHERE id = 1; INSERT INTO author(name) VALUES ('Ann')")
+            try database.execute(
+                sql: "UPDATE book SET title = 'EMMA' WHERE id = 1; INSERT INTO author(name) VALUES ('Ann')")
         }
         try fleet.settle()
         XCTAssertEqual(try fleet.shell(0, "SELECT count(*) FROM book"), "3\n")

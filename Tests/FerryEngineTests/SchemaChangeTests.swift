@@ -108,12 +108,20 @@ final class SchemaChangeTests: XCTestCase {
 
     func testADroppedColumnIsNoChangeElsewhereAndItsValuesComeBackWithIt() throws {
         let fleet = try Fleet()
-        try fleet.start("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, size INTEGER); INSERT INTO item VALUES (1, 'a', 5)")
+        try fleet.start(
+            "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, size INTEGER); INSERT INTO item VALUES (1, 'a', 5)")
         try fleet.join()
-        try fleet.shell(0, "ALTER TABLE item DROP COLUMN size")
+        // SQLite refuses it where a trigger names the column, and says so; nothing has happened then.
+        XCTAssertThrowsError(try fleet.shell(0, "ALTER TABLE item DROP COLUMN size"))
+        try fleet.shell(0, "UPDATE item SET name = 'c'")
+        XCTAssertThrowsError(try fleet.replicas[0].store.alter("ALTER TABLE item DROP COLUMN weight"))
+        XCTAssertThrowsError(try fleet.replicas[0].store.alter("DELETE FROM item"))
+        XCTAssertThrowsError(try fleet.replicas[0].store.alter("ALTER TABLE item DROP COLUMN size; DELETE FROM item"))
+        XCTAssertEqual(try fleet.replicas[0].sync().published.changes, 1)
+        try fleet.replicas[0].store.alter("ALTER TABLE item DROP COLUMN size;")
         XCTAssertEqual(try fleet.replicas[0].sync().published.changes, 0)
         try fleet.settle()
-        XCTAssertEqual(try fleet.shell(1, "SELECT * FROM item"), "1|a|5\n")
+        XCTAssertEqual(try fleet.shell(1, "SELECT * FROM item"), "1|c|5\n")
         try fleet.shell(1, "UPDATE item SET size = 6")
         try fleet.shell(0, "UPDATE item SET name = 'b'")
         try fleet.settle()
@@ -157,7 +165,7 @@ final class SchemaChangeTests: XCTestCase {
         XCTAssertEqual(try fleet.shell(1, "SELECT count(*) FROM item"), "2\n")
     }
 
-    func testATableThatIsDroppedAndMadeAgainShowsItsRowsAgain() throws {
+    func testATableThatIsDroppedAndMadeAgainGoesOnWithoutDeletingAnything() throws {
         let fleet = try Fleet()
         try fleet.start(items)
         try fleet.join()
@@ -166,10 +174,11 @@ final class SchemaChangeTests: XCTestCase {
         try fleet.shell(1, "INSERT INTO item VALUES (3, 'three')")
         try fleet.settle()
         XCTAssertEqual(try fleet.shell(1, "SELECT count(*) FROM item"), "3\n")
-        try fleet.shell(0, "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)")
+        try fleet.shell(0, "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO item VALUES (10, 'four')")
         try fleet.settle()
-        try fleet.assertEqual("SELECT * FROM item ORDER BY id")
-        XCTAssertEqual(try fleet.shell(1, "SELECT count(*) FROM item"), "3\n")
+        // What came meanwhile was kept, and is shown; what the dropped table held is on the other device only.
+        XCTAssertEqual(try fleet.shell(0, "SELECT name FROM item ORDER BY 1"), "four\nthree\n")
+        XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item ORDER BY 1"), "four\none\nthree\ntwo\n")
     }
 
     func testATableThatLosesRowsInARebuildDeletesNothingElsewhere() throws {
@@ -196,12 +205,13 @@ final class SchemaChangeTests: XCTestCase {
             INSERT INTO kind VALUES (1, 'a'); INSERT INTO item VALUES (1, 1);
             """,
             selection: TableSelection(
-                declaredIdentities: ["kind": ["name"]], references: [.init(table: "item", column: "kind_id", parent: "kind")]
+                declaredIdentities: ["kind": ["name"]],
+                references: [.init(table: "item", column: "kind_id", parent: "kind")]
             ))
         try fleet.join()
         for device in 0...1 {
             try fleet.shell(
-                device, "ALTER TABLE kind RENAME COLUMN name TO title; ALTER TABLE item DROP COLUMN kind_id;")
+                device, "ALTER TABLE kind RENAME COLUMN name TO title; ALTER TABLE item RENAME COLUMN kind_id TO kind;")
         }
         try fleet.settle()
         for device in 0...1 { try fleet.shell(device, "INSERT INTO kind(title) VALUES ('d\(device)')") }

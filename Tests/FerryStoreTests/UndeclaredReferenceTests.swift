@@ -106,7 +106,8 @@ final class UndeclaredReferenceTests: XCTestCase {
         try d[0].flush()
         try d[1].receive(d[0])
         try d[1].run(
-            "INSERT INTO track VALUES (1, 'a', 4); INSERT INTO track_folder VALUES (1, 2); INSERT INTO folder VALUES (3, 'y', 2)")
+            "INSERT INTO track VALUES (1, 'a', 4); INSERT INTO track_folder VALUES (1, 2); INSERT INTO folder VALUES (3, 'y', 2)"
+        )
         try d[1].flush()
         // The third device has an album under that integer, and hears of the second's log first.
         try d[2].run("INSERT INTO album VALUES (4, 'Red')")
@@ -239,7 +240,9 @@ final class UndeclaredReferenceTests: XCTestCase {
     }
 
     func testNamesThatMayMeanATable() {
-        for name in ["album_id", "albumId", "album", "albumID", "fk_album", "id_album", "ALBUM", "albums_id", "album_fk"] {
+        for name in [
+            "album_id", "albumId", "album", "albumID", "fk_album", "id_album", "ALBUM", "albums_id", "album_fk",
+        ] {
             for table in ["album", "albums", "Album"] {
                 XCTAssertTrue(ReferenceHints.mayMean(name, table, isOwn: false), "\(name) \(table)")
             }

@@ -142,7 +142,10 @@ struct RowComparison {
         case .waits, .outranked, .refused: return .hidden
         case .joined: return .joined
         case .shown(let row):
-            if row.isRevived || !row.cleared.isEmpty || joining.contains(RowToken(table: table.id, id: object.plain.id)) { return .exceptionalRow }
+            if row.isRevived || !row.cleared.isEmpty || joining.contains(RowToken(table: table.id, id: object.plain.id))
+            {
+                return .exceptionalRow
+            }
             let isUnderAnotherKey = table.keyColumnIDs.contains { column in
                 let name = foldedName(table.columns[column].name)
                 return row.values[name] != object.plain.fields[name]?.value
