@@ -4,6 +4,10 @@ int ferry_sqlite3_enable_triggers(sqlite3 *connection, int enable, int *now) {
     return sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, enable, now);
 }
 
+int ferry_sqlite3_enable_foreign_keys(sqlite3 *connection, int enable, int *now) {
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_FKEY, enable, now);
+}
+
 int ferry_sqlite3_bind_text_copy(sqlite3_stmt *statement, int index, const void *bytes, int count) {
     return sqlite3_bind_text(statement, index, bytes, count, SQLITE_TRANSIENT);
 }

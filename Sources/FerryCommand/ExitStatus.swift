@@ -4,7 +4,7 @@ import Foundation
 /// The command's exit statuses: those of sysexits(3), so that a script can tell "try again" from "look at it".
 enum ExitStatus: Int32 {
     case success = 0
-    /// Asked for a key, and there is none.
+    /// Asked for a key, a row or a conflict, and there is none.
     case nothingFound = 1
     case usage = 64
     case badData = 65
@@ -33,6 +33,8 @@ enum ExitStatus: Int32 {
         .deviceForked: .badData,
         .limitExceeded: .badData,
         .clockAhead: .badData,
+        .restoreRefused: .badData,
+        .replayHookFailed: .badData,
         .verificationFailed: .badData,
 
         .databaseMissing: .noInput,
@@ -53,9 +55,4 @@ enum ExitStatus: Int32 {
     ]
 
     init(_ code: FerryError.Code) { self = Self.byCode[code] ?? .bug }
-}
-
-extension FerryError.Code {
-    /// There is nothing under the key that was asked for.
-    static let nothingFound = FerryError.Code(rawValue: "nothingFound")
 }

@@ -103,7 +103,7 @@ struct JoinCommand: DatabaseCommand {
             }
             if report.hidden > 0 {
                 try console.say(
-                    Wording.count(report.hidden, "row is", "rows are") + " hidden; `ferry status` says why.")
+                    Wording.count(report.hidden, "row is", "rows are") + " hidden; `ferry conflicts` shows them.")
             }
         }
         try tellRows(report, console)

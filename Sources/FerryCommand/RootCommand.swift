@@ -20,7 +20,7 @@ struct RootCommand: ParsableCommand {
 
             Look around with `ferry status music.sqlite` and `ferry log music.sqlite`.
 
-            Exit status: 0 done; 1 nothing under that key; 64 wrong usage; 65 bad data; 66 no database there; \
+            Exit status: 0 done; 1 nothing under that key or number; 64 wrong usage; 65 bad data; 66 no database there; \
             69 container not reachable; 70 a bug in Ferry; 73 exists already; 74 reading or writing failed; \
             75 busy, try again. With --json, errors are {"error": {"code", "message"}} on standard output.
 
@@ -30,7 +30,10 @@ struct RootCommand: ParsableCommand {
         groupedSubcommands: [
             CommandGroup(name: "Begin and end", subcommands: [InitCommand.self, JoinCommand.self, LeaveCommand.self]),
             CommandGroup(name: "Keep in step", subcommands: [SyncCommand.self, WatchCommand.self]),
-            CommandGroup(name: "Look around", subcommands: [StatusCommand.self, LogCommand.self, VerifyCommand.self]),
+            CommandGroup(
+                name: "Look around",
+                subcommands: [StatusCommand.self, LogCommand.self, HistoryCommand.self, VerifyCommand.self]),
+            CommandGroup(name: "Bring back", subcommands: [ConflictsCommand.self, RestoreCommand.self]),
             CommandGroup(name: "Beside the tables", subcommands: [KeyValueCommand.self]),
         ])
 }

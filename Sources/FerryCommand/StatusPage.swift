@@ -45,7 +45,7 @@ struct StatusPage {
             news.append("Run " + style.bold("ferry sync \(Wording.shellWord(database))") + " to send and receive.")
         }
         if report.hidden > 0 { news.append(Wording.count(report.hidden, "row is", "rows are") + " hidden; see below.") }
-        if report.conflicts > 0 { news.append(Wording.count(report.conflicts, "conflict") + "; what lost is kept.") }
+        if report.conflicts > 0 { news.append(Wording.count(report.conflicts, "conflict") + "; `ferry conflicts` shows what lost.") }
         return news
     }
 

@@ -52,6 +52,9 @@ enum Wording {
     /// `2026-03-01 14:05:09` by the local clock.
     static func dateAndTime(_ milliseconds: Int64) -> String { format(milliseconds, "yyyy-MM-dd HH:mm:ss") }
 
+    /// `2026-03-01 14:05:09.120` by the local clock: exact, as `ferry restore --at` takes it.
+    static func exactTime(_ milliseconds: Int64) -> String { format(milliseconds, "yyyy-MM-dd HH:mm:ss.SSS") }
+
     /// `14:05:09` by the local clock.
     static func time(_ milliseconds: Int64) -> String { format(milliseconds, "HH:mm:ss") }
 

@@ -9,6 +9,14 @@ public struct FerryError: Error, Sendable {
 
         /// An argument makes no sense; nothing was changed.
         public static let invalidArgument = Code(rawValue: "invalidArgument")
+        /// There is nothing under the key or number that was asked for.
+        public static let nothingFound = Code(rawValue: "nothingFound")
+        /// A row cannot be brought back as asked: its table, column or past is gone, or the schema refuses it. Nothing
+        /// was changed.
+        public static let restoreRefused = Code(rawValue: "restoreRefused")
+        /// The app's `willCommitReplay` threw or broke a foreign key. Nothing was replayed; it is tried again with the
+        /// next pass.
+        public static let replayHookFailed = Code(rawValue: "replayHookFailed")
         /// The database file does not exist.
         public static let databaseMissing = Code(rawValue: "databaseMissing")
         /// The file is not an SQLite database.

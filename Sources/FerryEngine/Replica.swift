@@ -43,7 +43,7 @@ public final class Replica: Sendable {
     /// - Parameter isThorough: look at every device's files even where its head announces nothing new.
     /// - Throws: `notTracked` where the database left its container since the replica was made; `containerMissing`,
     ///   `containerEmpty`, `containerMismatch` (local changes are packed all the same and
-    ///   wait); `busy`; `inputOutput`.
+    ///   wait); `replayHookFailed` (local changes are published all the same); `busy`; `inputOutput`.
     public func sync(isThorough: Bool = true, progress: ProgressHandler? = nil) throws -> SyncReport {
         try lock.withLock {
             let start = environment.clock.milliseconds()
@@ -68,8 +68,11 @@ public final class Replica: Sendable {
             while !isDone {
                 isDone = try !pass(container, &report, &problems, &names, isThorough: isThorough, progress)
             }
-            try Publisher(container: container, store: store, identity: identity, clock: environment.clock)
-                .refreshHead()
+            if try store.willCommitReplay != nil && store.needsPass() {
+                // What the hook wrote goes out at once.
+                _ = try pass(container, &report, &problems, &names, isThorough: isThorough, progress)
+            }
+            try publisher(container).refreshHead()
             report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
                 SyncReport.Waiting(
                     device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue)
@@ -105,7 +108,15 @@ public final class Replica: Sendable {
         try noteNames(batch.heads, &names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         var refused: [DeviceID: FerryError] = [:]
-        let outcomes = try replay(batch, &refused)
+        let outcomes: [PassOutcome]
+        do {
+            outcomes = try replay(batch, &refused)
+        } catch let error as FerryError where error.code == .replayHookFailed {
+            // Local changes are not the hook's business.
+            if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
+            try publisher(container).publish(&report, progress, total: nil)
+            throw error
+        }
         problems.merge(refused) { $1 }
         for outcome in outcomes {
             report.replayed.changes += outcome.replayed
@@ -119,9 +130,12 @@ public final class Replica: Sendable {
         report.replayed.segments += batch.segments
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         let total = try progress == nil ? nil : store.status(counting: false).outboxChanges + report.published.changes
-        try Publisher(container: container, store: store, identity: identity, clock: environment.clock)
-            .publish(&report, progress, total: total)
+        try publisher(container).publish(&report, progress, total: total)
         return batch.isFull && refused.isEmpty
+    }
+
+    private func publisher(_ container: Container) -> Publisher {
+        Publisher(container: container, store: store, identity: identity, clock: environment.clock)
     }
 
     /// Replays a batch in one transaction; where that fails because of one device's log, each device in its own.

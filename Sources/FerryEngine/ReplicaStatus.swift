@@ -124,7 +124,7 @@ private struct LoggedChange {
 
 extension Operation.Kind {
     /// The word for people and scripts.
-    var name: String {
+    public var name: String {
         switch self {
         case .insert: "insert"
         case .update: "update"
@@ -135,7 +135,7 @@ extension Operation.Kind {
 
 extension ExceptionKind {
     /// The word for people and scripts.
-    var name: String {
+    public var name: String {
         switch self {
         case .waiting: "waiting"
         case .outranked: "outranked"

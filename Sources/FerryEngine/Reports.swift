@@ -120,6 +120,7 @@ public struct StatusReport: Codable, Equatable, Sendable {
     /// Objects that are alive and have no row.
     public var hidden: Int
     public var exceptions: [Exceptional]
+    /// Conflicts that nobody has resolved.
     public var conflicts: Int
 }
 

@@ -29,7 +29,7 @@ public final class SyncEngine: Sendable {
     public let replica: Replica
     public var store: Store { replica.store }
     private let configuration: WatchConfiguration
-    private let core: SyncEngineCore
+    let core: SyncEngineCore
 
     /// - Throws: `notTracked` where the database belongs to no container.
     public convenience init(

@@ -84,6 +84,9 @@ struct AppTriggers {
         let writer = access.writer(of: table.id)
         let intents = access.intents?.rows[table.id] ?? [:]
         // Ferry's own writes end here; what follows only restores.
+        let changedRows = access.changedRows
+        access.changedRows = nil
+        defer { access.changedRows = changedRows }
         for row in try connection.rows("SELECT \(all) FROM temp.\(Self.before(table))") {
             let key = Array(row[..<keys.count])
             var expected: FieldValues?

@@ -3,17 +3,6 @@ import FerryMerge
 
 /// Keeps what concurrent writes lost, so that a person can see it and bring it back.
 struct ConflictLog {
-    enum Kind: String {
-        /// Two devices wrote the same field.
-        case field
-        /// A write lost to a deletion that had not seen it.
-        case deleted
-        /// A deletion lost to a write that had not seen it.
-        case revived
-        /// Two rows with the same UNIQUE value became one, which shows another value than one of them had.
-        case joined
-    }
-
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
 
@@ -24,7 +13,7 @@ struct ConflictLog {
     ///   - lost: the value that lost, and its stamp.
     ///   - kept: the value that is shown instead, and its stamp.
     func record(
-        _ kind: Kind, table: Int, object: ObjectID, column: Int?, lost: (value: FieldValue?, stamp: Stamp),
+        _ kind: Conflict.Kind, table: Int, object: ObjectID, column: Int?, lost: (value: FieldValue?, stamp: Stamp),
         kept: (value: FieldValue?, stamp: Stamp)
     ) throws {
         let statement = try connection.prepare(
@@ -59,6 +48,11 @@ struct ConflictLog {
     }
 
     func count() throws -> Int { try connection.count("SELECT count(*) FROM ferry_conflict") }
+
+    /// Those that nobody has looked at yet.
+    func unresolvedCount() throws -> Int {
+        try connection.count("SELECT count(*) FROM ferry_conflict WHERE resolved IS NULL")
+    }
 }
 
 /// What authors had seen when they wrote: tells whether a write that arrives late was known to what overwrote it.

@@ -51,9 +51,11 @@ final class RowWriter {
         if result == nil, let kind = keyValueKind, let column = table.keyColumnIDs.first {
             access.keyValueChanges.note(kind, values.first { $0.column == column }?.value)
         }
-        if result == nil, access.intents != nil {
+        if result == nil, access.intents != nil || access.changedRows != nil {
             let derived = table.keyColumnIDs.map { column in values.first { $0.column == column }?.value ?? .null }
-            access.intents?.write(table.id, key.map { [$0] } ?? derived, values, isNew: true)
+            let rowKey = key.map { [$0] } ?? derived
+            access.intents?.write(table.id, rowKey, values, isNew: true)
+            access.changedRows?.note(table.id, rowKey, isRemoved: false)
         }
         return result
     }
@@ -66,7 +68,18 @@ final class RowWriter {
         let result = refusal(try statement.runUnlessRefused())
         if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
         if result == nil { access.intents?.write(table.id, key, values, isNew: false) }
+        if result == nil, access.changedRows != nil { noteChange(of: key, values) }
         return result
+    }
+
+    /// Notes an updated row; one whose key changed is gone under the former one.
+    private func noteChange(of key: [FieldValue], _ values: [(column: Int, value: FieldValue)]) {
+        var present = key
+        for (place, column) in table.keyColumnIDs.enumerated() {
+            if let value = values.first(where: { $0.column == column })?.value { present[place] = value }
+        }
+        if present != key { access.changedRows?.note(table.id, key, isRemoved: true) }
+        access.changedRows?.note(table.id, present, isRemoved: false)
     }
 
     func delete(key: [FieldValue]) throws -> Refusal? {
@@ -75,6 +88,7 @@ final class RowWriter {
         let result = refusal(try statement.runUnlessRefused())
         if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
         if result == nil { access.intents?.delete(table.id, key) }
+        if result == nil { access.changedRows?.note(table.id, key, isRemoved: true) }
         return result
     }
 

@@ -285,9 +285,11 @@ final class RuleRegion {
             for (part, position) in zip(formerKey, order) { values[position] = part }
             parts = values
         case .unique(let columns):
+            // As the row has them, where there is one: it may refer to what has no row.
+            let row = object.row == nil ? nil : try access.reader(of: object.table.id).read(object.state.key)
             parts = try columns.map { column in
-                try travelling.local((object.row ?? object.values)[column] ?? .null, object.table.columns[column])
-                    ?? .null
+                if let row { return row[column] ?? .null }
+                return try travelling.local(object.values[column] ?? .null, object.table.columns[column]) ?? .null
             }
         }
         if parts.isEmpty { return [] }

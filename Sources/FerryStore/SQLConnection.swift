@@ -1,5 +1,6 @@
 import CFerrySQLite
 import FerryCore
+import GRDB
 
 /// SQLite's raw handle during one access to the database, with the statements prepared in it.
 ///
@@ -7,9 +8,16 @@ import FerryCore
 /// left. GRDB's own statements and these share the handle and its transaction.
 public final class SQLConnection {
     let handle: OpaquePointer
+    /// GRDB's own view of the connection, where GRDB opened it.
+    private(set) weak var database: Database?
+    /// Whether the app's connection enforces foreign keys, during a transaction of Ferry's.
+    var appEnforcesForeignKeys = false
     private var statements: [String: SQLStatement] = [:]
 
-    init(_ handle: OpaquePointer) { self.handle = handle }
+    init(_ handle: OpaquePointer, of database: Database? = nil) {
+        self.handle = handle
+        self.database = database
+    }
 
     /// A prepared statement, reset; the same text gives the same statement. Do not nest two uses of one text.
     func prepare(_ sql: String) throws -> SQLStatement {

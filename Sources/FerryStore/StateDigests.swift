@@ -18,8 +18,10 @@ final class StateDigests {
 
     func note(_ table: Int, sum: UInt64, count: Int) {
         if sum == 0, count == 0 { return }
-        changes[table, default: Change()].sum &+= sum
-        changes[table, default: Change()].count += count
+        var change = changes[table] ?? Change()
+        change.sum &+= sum
+        change.count += count
+        changes[table] = change
     }
 
     func save(_ connection: SQLConnection) throws {

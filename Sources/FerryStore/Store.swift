@@ -18,6 +18,7 @@ public final class Store: Sendable {
     /// Statements kept between accesses, where the store owns its connection. On an app's connection they would keep the
     /// app from closing it.
     private let kept: KeptStatements?
+    private let replayHook = Mutex<ReplayHook?>(nil)
     private let cache = Mutex<(version: RegistryVersion, registry: Registry)?>(nil)
 
     /// Uses an app's own connection. The store writes through it and never closes it.
@@ -67,6 +68,13 @@ public final class Store: Sendable {
         let queue = try Self.translating(path) { try DatabaseQueue(path: path, configuration: configuration) }
         self.init(queue, keepsStatements: true, clock: clock, random: random)
         try read { connection in _ = try connection.count("SELECT count(*) FROM sqlite_schema") }
+    }
+
+    /// What the app does in the transaction of each replay that this store makes, before it is committed. Set it before
+    /// the first sync. Other processes, the command `ferry` among them, replay without it.
+    public var willCommitReplay: ReplayHook? {
+        get { replayHook.withLock { $0 } }
+        set { replayHook.withLock { $0 = newValue } }
     }
 
     /// Closes the connection that `init(path:)` opened or `init(owning:)` was given.
@@ -125,6 +133,7 @@ public final class Store: Sendable {
                 let connection = try connection(database)
                 defer { if kept == nil { connection.finalizeStatements() } }
                 let foreignKeys = try connection.count("PRAGMA foreign_keys")
+                connection.appEnforcesForeignKeys = foreignKeys != 0
                 try connection.executeScript("PRAGMA foreign_keys = OFF")
                 try connection.setTriggersEnabled(false)
                 var outcome: (result: Result, changedTables: [String])?
@@ -140,7 +149,7 @@ public final class Store: Sendable {
                     }
                 }
                 try connection.setTriggersEnabled(true)
-                if foreignKeys != 0 { try connection.executeScript("PRAGMA foreign_keys = ON") }
+                try connection.executeScript("PRAGMA foreign_keys = \(foreignKeys != 0 ? "ON" : "OFF")")
                 try work.get()
                 guard let outcome else { throw FerryError(.internalInconsistency, "A write returned nothing.") }
                 return outcome.result
@@ -158,7 +167,7 @@ public final class Store: Sendable {
             throw FerryError(.database, "The database is closed.")
         }
         if let connection = kept?.connection { return connection }
-        let connection = SQLConnection(handle)
+        let connection = SQLConnection(handle, of: database)
         kept?.connection = connection
         return connection
     }

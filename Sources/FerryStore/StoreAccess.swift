@@ -16,6 +16,8 @@ final class StoreAccess {
     let random: any RandomSource
     /// What Ferry writes, noted while the app's triggers run.
     var intents: RowIntents?
+    /// The rows that Ferry writes, noted where somebody asks for them.
+    var changedRows: ChangedRows?
     /// What Ferry changes in the key-value store.
     let keyValueChanges = KeyValueChanges()
     /// Tables of which a temporary one with the same columns was made, for computing indexes.
@@ -79,11 +81,12 @@ final class StoreAccess {
     /// Runs `body` inside a savepoint. Where it throws, the savepoint is rolled back, and what this access holds in memory
     /// of it with it.
     func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-        let (intents, changes) = (intents, digests.changes)
+        let (intents, changedRows, changes) = (intents, changedRows, digests.changes)
         do {
             return try connection.savepoint(body)
         } catch {
             self.intents = intents
+            self.changedRows = changedRows
             digests.changes = changes
             throw error
         }

@@ -28,6 +28,7 @@ extension Store {
     ///   - incoming: consecutive for each device, following what was replayed before; others are refused.
     ///   - checksums: of the last segment of each device that `incoming` is from.
     ///   - seal: makes segments of the changesets packed.
+    /// - Throws: `replayHookFailed` where `willCommitReplay` fails; nothing is packed or replayed then.
     public func pass(
         replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], seal: SegmentSealer
     ) throws -> PassOutcome {
@@ -37,13 +38,18 @@ extension Store {
             var clock = try access.hybridClock()
             var touched: Set<Int> = []
             try pack(access, &clock, &outcome, seal, &touched)
+            let hook = willCommitReplay
+            var changes = ReplayedChanges(tables: [], isTruncated: false)
             if !incoming.isEmpty {
                 try checkSequence(incoming, access)
+                access.changedRows = hook == nil ? nil : ChangedRows()
+                defer { access.changedRows = nil }
                 let replay = try AppTriggers(access).run { try ChangesetApplier(access).apply(incoming, &clock) }
                 outcome.replayed = replay.changes
                 outcome.conflicts = replay.conflicts
                 outcome.devicesAhead = replay.devicesAhead
                 touched.formUnion(replay.tables)
+                if let changedRows = access.changedRows { changes = changedRows.summary(access.registry) }
                 for (device, checksum) in checksums {
                     try access.connection.execute(
                         "UPDATE ferry_device SET checksum = ? WHERE id = ?", .blob(checksum.bytes[...]),
@@ -52,6 +58,7 @@ extension Store {
             }
             try access.save(clock)
             try access.keyValueChanges.save(access.connection)
+            if let hook, !changes.tables.isEmpty { try access.run(hook, changes) }
             return (outcome, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
         }
     }

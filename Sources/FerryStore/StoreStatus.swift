@@ -34,6 +34,7 @@ public struct StoreStatus: Sendable {
     public var outboxChanges: Int
     public var hidden: Int
     public var exceptional: [Exceptional]
+    /// Conflicts that nobody has resolved.
     public var conflicts: Int
     /// The checksum of the last segment packed.
     public var lastChecksum: Checksum?
@@ -72,7 +73,7 @@ extension Store {
                 outboxSegments: try Outbox(connection).count(),
                 outboxChanges: try connection.count("SELECT coalesce(sum(changes), 0) FROM ferry_outbox"),
                 hidden: exceptional.filter(\.kind.isHidden).reduce(0) { $0 + $1.count }, exceptional: exceptional,
-                conflicts: try ConflictLog(access).count(), lastChecksum: try Self.lastChecksum(access))
+                conflicts: try ConflictLog(access).unresolvedCount(), lastChecksum: try Self.lastChecksum(access))
         }
     }
 
@@ -131,12 +132,12 @@ extension Store {
         }
     }
 
-    /// The key of an object's row on this device, as people would write it; `nil` where it has no row.
+    /// The key of an object's row on this device, as people would write it; of one without a row, the key that it had or
+    /// is meant to have. `nil` where none is known.
     public func keyText(table: String, object: ObjectID) throws -> String? {
         try readAccess { access in
             guard let table = access.registry.table(named: table) else { return nil }
-            let state = try access.objects(of: table.id).load(object)
-            let key = state.key.isEmpty ? state.kept.key.map { [$0] } ?? [] : state.key
+            let key = try RowNames(access).key(of: object, table)
             return key.isEmpty ? nil : key.map(\.text).joined(separator: ", ")
         }
     }

@@ -3,7 +3,7 @@ import FerryCore
 /// Ferry's tables in the app's database (Docs/Architecture.md, "What Ferry keeps in the database").
 enum StoreTables {
     /// The version of these tables; a store of a newer version is refused.
-    static let version: Int64 = 2
+    static let version: Int64 = 3
 
     static let create = """
         CREATE TABLE ferry_meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -50,7 +50,7 @@ enum StoreTables {
             number INTEGER PRIMARY KEY, "table" INTEGER NOT NULL, object BLOB NOT NULL, "column" INTEGER,
             kind TEXT NOT NULL, lost_value BLOB, lost_device INTEGER NOT NULL, lost_time INTEGER NOT NULL,
             kept_value BLOB, kept_device INTEGER NOT NULL, kept_time INTEGER NOT NULL, noticed INTEGER NOT NULL,
-            UNIQUE("table", object, "column", kind, lost_device, lost_time));
+            resolved INTEGER, UNIQUE("table", object, "column", kind, lost_device, lost_time));
         -- For the app's own triggers: whether Ferry is writing what other devices did.
         CREATE TABLE ferry_replay(active INTEGER NOT NULL);
         INSERT INTO ferry_replay VALUES (0);

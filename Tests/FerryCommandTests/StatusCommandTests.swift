@@ -49,13 +49,14 @@ final class StatusCommandTests: XCTestCase {
     func testStatusTellsWhatIsHiddenAndWhy() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()
-        try workshop.sql("a.sqlite", "INSERT INTO genre VALUES (8, 'Folk')")
-        try workshop.sql("b.sqlite", "INSERT INTO genre VALUES (9, 'Folk')")
+        try workshop.sql("a.sqlite", "DELETE FROM song WHERE id = 1")
+        try workshop.sql("b.sqlite", "INSERT INTO song_genre VALUES (1, 2)")
         for database in ["a.sqlite", "b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
-        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT count(*) FROM genre WHERE name = 'Folk'"), "1\n")
+        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT count(*) FROM song_genre WHERE song_id = 1"), "0\n")
         let report = try workshop.succeed("status", "a.sqlite", "--json").json()
         let exceptions = try XCTUnwrap(report["exceptions"] as? [[String: Any]])
-        XCTAssertEqual(exceptions.count, report["hidden"] as? Int)
+        XCTAssertEqual(exceptions.map { $0["kind"] as? String }, ["waiting"])
+        XCTAssertEqual(report["hidden"] as? Int, 1)
         XCTAssertTrue(exceptions.allSatisfy { $0["reason"] is String })
     }
 

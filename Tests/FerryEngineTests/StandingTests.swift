@@ -64,6 +64,58 @@ final class StandingTests: XCTestCase {
         }
     }
 
+    func testDatabasesThatBothHadRowsAreInStepAfterJoining() throws {
+        let fleet = try Fleet()
+        try fleet.start(
+            """
+            CREATE TABLE genre(code TEXT PRIMARY KEY, name TEXT);
+            CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+            CREATE TABLE song(id INTEGER PRIMARY KEY, artist INTEGER REFERENCES artist(id), genre TEXT REFERENCES genre);
+            INSERT INTO genre VALUES ('r', 'Rock'), ('j', 'Jazz');
+            INSERT INTO artist VALUES (1, 'Ada'), (2, 'Bo'); INSERT INTO song VALUES (1, 1, 'r');
+            """)
+        try fleet.shell(0, "DELETE FROM genre WHERE code = 'j'")
+        try fleet.join(
+            """
+            CREATE TABLE genre(code TEXT PRIMARY KEY, name TEXT);
+            CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+            CREATE TABLE song(id INTEGER PRIMARY KEY, artist INTEGER REFERENCES artist(id), genre TEXT REFERENCES genre);
+            INSERT INTO genre VALUES ('r', 'Rock music'), ('j', 'Jazz'), ('f', 'Folk');
+            INSERT INTO artist VALUES (1, 'Bo'), (2, 'Cy'); INSERT INTO song VALUES (1, 1, 'j'), (2, 2, 'f');
+            """)
+        try fleet.settle()
+        for index in 0...1 {
+            XCTAssertEqual(try peer(fleet, index).standing, "inStep")
+            XCTAssertEqual(try fleet.replicas[index].verify(deep: true).differences, [])
+        }
+    }
+
+    func testDevicesWhoseTriggersWriteRowsThatTravelAreInStep() throws {
+        let fleet = try Fleet()
+        try fleet.start(
+            """
+            CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT, songs INTEGER DEFAULT 0, note TEXT);
+            CREATE TABLE song(id INTEGER PRIMARY KEY, title TEXT, artist INTEGER REFERENCES artist(id));
+            CREATE TRIGGER count_songs AFTER INSERT ON song BEGIN
+            UPDATE artist SET songs = songs + 1, note = NEW.title WHERE id = NEW.artist; END;
+            CREATE TRIGGER note_titles AFTER UPDATE ON song BEGIN
+            UPDATE artist SET note = NEW.title WHERE id = NEW.artist; END;
+            INSERT INTO artist(id, name) VALUES (1, 'Ada'), (2, 'Bo');
+            """)
+        try fleet.join()
+        try fleet.settle()
+        try fleet.shell(0, "INSERT INTO song VALUES (1, 'One', 1), (2, 'Two', 2); UPDATE artist SET name = 'Eve'")
+        try fleet.shell(1, "INSERT INTO song VALUES (1, 'Uno', 1); UPDATE artist SET note = 'x' WHERE id = 2")
+        try fleet.settle()
+        try fleet.shell(1, "UPDATE song SET title = title || '!'; DELETE FROM song WHERE id = 2")
+        try fleet.shell(0, "UPDATE artist SET name = 'Fay', note = 'y' WHERE id = 1")
+        try fleet.settle()
+        for index in 0...1 {
+            XCTAssertEqual(try peer(fleet, index).standing, "inStep")
+            XCTAssertEqual(try fleet.replicas[index].verify(deep: true).differences, [])
+        }
+    }
+
     func testAChangeBehindFerrysBackIsToldByVerify() throws {
         let fleet = try fleet()
         try fleet.shell(1, "CREATE TABLE saved AS SELECT sql FROM sqlite_schema WHERE type = 'trigger'")

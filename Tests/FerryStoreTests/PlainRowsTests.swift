@@ -148,6 +148,26 @@ final class PlainRowsTests: XCTestCase {
             ])
     }
 
+    func testWhatWasReferredToUnderTheShownKeyIsFound() throws {
+        let schema = """
+            CREATE TABLE item(id INTEGER PRIMARY KEY, code TEXT UNIQUE);
+            CREATE TABLE pair(item INTEGER REFERENCES item(id), tag TEXT, PRIMARY KEY(item, tag));
+            CREATE TABLE remark(
+                id INTEGER PRIMARY KEY, item INTEGER, tag TEXT,
+                FOREIGN KEY(item, tag) REFERENCES pair(item, tag) ON DELETE CASCADE);
+            """
+        // The only pair is the younger item's; its row shows the older item, and the remark was made of that row.
+        let rows = try outcomes(
+            schema,
+            [
+                object("item", 1, at: 1, ["code": text("a")]),
+                object("item", 2, at: 2, ["code": text("a")]),
+                object("pair", 11, at: 3, ["item": reference(2), "tag": text("t")]),
+                object("remark", 21, at: 6, ["item": reference(1), "tag": text("t")]),
+            ])
+        XCTAssertEqual(rows, ["code: a", "joined to 1", "item: ->1, tag: t", "item: ->1, tag: t"])
+    }
+
     // MARK: References by value
 
     private static let makers = """

@@ -18,15 +18,23 @@ final class RandomHistoryTests: XCTestCase {
         try play({ [] })
     }
 
+    /// With conflicts and rows that are restored, and hooks that write during replay.
+    func testRandomHistoriesWithRestoredRowsShowWhatTheOracleSays() throws {
+        try play({ [] }, defaultCount: 200, restores: true)
+    }
+
     /// - Parameter makeOracles: for each thread its own; none: each history makes its schema.
-    private func play(_ makeOracles: @escaping @Sendable () throws -> [Oracle]) throws {
+    private func play(
+        _ makeOracles: @escaping @Sendable () throws -> [Oracle], defaultCount: UInt64 = defaultCount,
+        restores: Bool = false
+    ) throws {
         let environment = ProcessInfo.processInfo.environment
         if let one = environment["FERRY_SEED"].flatMap(UInt64.init) {
-            var history = try RandomHistory(seed: one, oracles: makeOracles(), checkInterval: 1)
+            var history = try RandomHistory(seed: one, oracles: makeOracles(), checkInterval: 1, restores: restores)
             return try history.play()
         }
         let first = environment["FERRY_FIRST_SEED"].flatMap(UInt64.init) ?? 1
-        let count = environment["FERRY_SEEDS"].flatMap(UInt64.init) ?? Self.defaultCount
+        let count = environment["FERRY_SEEDS"].flatMap(UInt64.init) ?? defaultCount
         let failures = Failures()
         let met = Met()
         DispatchQueue.concurrentPerform(iterations: Self.workers) { worker in
@@ -34,7 +42,7 @@ final class RandomHistoryTests: XCTestCase {
                 let oracles = try makeOracles()
                 for seed in stride(from: first + UInt64(worker), to: first + count, by: Self.workers) {
                     if failures.all.count >= Self.maximumFailures { return }
-                    if let failure = Self.failure(of: seed, oracles, met) { failures.add(failure) }
+                    if let failure = Self.failure(of: seed, oracles, restores, met) { failures.add(failure) }
                 }
             } catch {
                 failures.add("\(error)")
@@ -44,21 +52,26 @@ final class RandomHistoryTests: XCTestCase {
         print("met: " + met.all.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
         // Waiting, refused, held back, cleared, joined: a run in which they do not happen shows nothing.
         for kind in ["kind 1", "kind 3", "kind 4", "kind 5", "kind 6", "field", "deleted", "revived", "joined"]
-        where count >= 200 {
+        where count >= 200 && !restores {
             XCTAssertGreaterThan(met.all[kind] ?? 0, 0, "no history met \(kind)")
+        }
+        for action in ["inserted", "updated", "deleted"] where restores && count >= 200 {
+            XCTAssertGreaterThan(met.all["restored: \(action)"] ?? 0, 0, "nothing was restored: \(action)")
         }
     }
 
-    private static func failure(of seed: UInt64, _ oracles: [Oracle], _ met: Met) -> String? {
+    private static func failure(
+        of seed: UInt64, _ oracles: [Oracle], _ restores: Bool, _ met: Met
+    ) -> String? {
         do {
-            var history = try RandomHistory(seed: seed, oracles: oracles)
+            var history = try RandomHistory(seed: seed, oracles: oracles, restores: restores)
             try history.play()
             met.add(history.met)
             return nil
         } catch {
             // The same history again, checked after every pass: what goes wrong first.
             do {
-                var history = try RandomHistory(seed: seed, oracles: oracles, checkInterval: 1)
+                var history = try RandomHistory(seed: seed, oracles: oracles, checkInterval: 1, restores: restores)
                 try history.play()
             } catch let earlier {
                 return "\(earlier)"

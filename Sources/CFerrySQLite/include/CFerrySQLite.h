@@ -6,6 +6,10 @@
 // https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfigenabletrigger
 int ferry_sqlite3_enable_triggers(sqlite3 *connection, int enable, int *now);
 
+// Turns the enforcement of foreign keys on or off; unlike the PRAGMA it does so inside a transaction too.
+// https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfigenablefkey
+int ferry_sqlite3_enable_foreign_keys(sqlite3 *connection, int enable, int *now);
+
 // Binds bytes that SQLite copies before returning (SQLITE_TRANSIENT).
 int ferry_sqlite3_bind_text_copy(sqlite3_stmt *statement, int index, const void *bytes, int count);
 int ferry_sqlite3_bind_blob_copy(sqlite3_stmt *statement, int index, const void *bytes, int count);

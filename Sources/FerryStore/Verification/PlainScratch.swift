@@ -10,6 +10,15 @@ final class PlainScratch {
     private let schema: PlainSchema
     private let handle: OpaquePointer
     private let connection: SQLConnection
+    /// What inserts some columns into a table.
+    private var insertions: [Insertion: SQLStatement] = [:]
+    /// What empties a table again.
+    private var deletions: [String: SQLStatement] = [:]
+
+    private struct Insertion: Hashable {
+        var target: String
+        var columns: [Int]
+    }
 
     /// Makes the tables and UNIQUE indexes, without triggers and with foreign keys off; and, in a second database, each
     /// table's columns without any constraint.
@@ -39,6 +48,8 @@ final class PlainScratch {
     }
 
     deinit {
+        insertions = [:]
+        deletions = [:]
         connection.finalizeStatements()
         sqlite3_close_v2(handle)
     }
@@ -46,10 +57,9 @@ final class PlainScratch {
     /// The reason for which SQLite refuses a row by itself, whatever other rows there are; `nil` where it does not.
     /// - Parameter values: without references; columns that are left out get their defaults.
     func refusal(of values: [(column: Int, value: FieldValue)], in table: PlainSchema.Table) throws -> String? {
-        let statement = try insertion(values.map(\.column), table, into: "main")
-        for (position, value) in values.enumerated() { statement.bind(value.value, Int32(position + 1)) }
+        let statement = try insertion(values, table, into: "main")
         if try statement.runUnlessRefused() != nil { return String(cString: sqlite3_errmsg(handle)) }
-        try connection.execute("DELETE FROM main.\(quoted(table.name))")
+        try empty(table, in: "main")
         return nil
     }
 
@@ -57,26 +67,43 @@ final class PlainScratch {
     func terms(
         of unique: PlainSchema.Unique, _ values: [(column: Int, value: FieldValue)], in table: PlainSchema.Table
     ) throws -> [FieldValue]? {
-        let statement = try insertion(values.map(\.column), table, into: "bare")
-        for (position, value) in values.enumerated() { statement.bind(value.value, Int32(position + 1)) }
-        try statement.run()
+        try insertion(values, table, into: "bare").run()
         let terms = unique.terms.map { "(\($0.sql))" }.joined(separator: ", ")
         let found = try connection.rows(
             "SELECT \(terms) FROM bare.\(quoted(table.name)) WHERE \(unique.condition ?? "1")")
-        try connection.execute("DELETE FROM bare.\(quoted(table.name))")
+        try empty(table, in: "bare")
         return found.first
     }
 
     /// The value of a constant expression.
     func value(of sql: String) throws -> FieldValue { try connection.firstValue("SELECT \(sql)") ?? .null }
 
+    /// The statement that inserts values into a table, ready to run.
     private func insertion(
-        _ columns: [Int], _ table: PlainSchema.Table, into database: String
+        _ values: [(column: Int, value: FieldValue)], _ table: PlainSchema.Table, into database: String
     ) throws -> SQLStatement {
-        let target = "\(database).\(quoted(table.name))"
-        if columns.isEmpty { return try connection.prepare("INSERT OR ABORT INTO \(target) DEFAULT VALUES") }
-        let names = columns.map { quoted(table.columns[$0].name) }.joined(separator: ", ")
-        let places = columns.map { _ in "?" }.joined(separator: ", ")
-        return try connection.prepare("INSERT OR ABORT INTO \(target)(\(names)) VALUES (\(places))")
+        let insertion = Insertion(target: "\(database).\(table.name)", columns: values.map(\.column))
+        let statement: SQLStatement
+        if let known = insertions[insertion] {
+            statement = known
+            statement.reset()
+        } else {
+            let names = values.map { quoted(table.columns[$0.column].name) }.joined(separator: ", ")
+            let places = values.map { _ in "?" }.joined(separator: ", ")
+            let what = values.isEmpty ? " DEFAULT VALUES" : "(\(names)) VALUES (\(places))"
+            statement = try connection.makeStatement(
+                "INSERT OR ABORT INTO \(database).\(quoted(table.name))\(what)")
+            insertions[insertion] = statement
+        }
+        for (position, value) in values.enumerated() { statement.bind(value.value, Int32(position + 1)) }
+        return statement
+    }
+
+    private func empty(_ table: PlainSchema.Table, in database: String) throws {
+        let target = "\(database).\(table.name)"
+        let statement =
+            try deletions[target] ?? connection.makeStatement("DELETE FROM \(database).\(quoted(table.name))")
+        deletions[target] = statement
+        try statement.run()
     }
 }

@@ -4,7 +4,7 @@ extension Store {
     /// Looks whether the database is sound: by `PRAGMA integrity_check` and `PRAGMA foreign_key_check` and, where it is
     /// asked to look deep, by computing all rows anew from the state and comparing. Nothing is changed.
     ///
-    /// One reading transaction. A deep look holds all objects in memory (about a gigabyte for a million small rows).
+    /// One reading transaction. A deep look holds all objects in memory, about 3 kB a small row.
     /// - Throws: `busy` where changes wait to be packed, which a deep look would take for damage: `Replica.verify`
     ///   packs them first. `notTracked`. `database` where the schema needs functions or collations of the app's own.
     public func verify(deep: Bool = false) throws -> VerificationReport {

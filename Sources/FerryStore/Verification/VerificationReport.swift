@@ -14,7 +14,7 @@ public struct VerificationReport: Codable, Equatable, Sendable {
 
     /// Something that is not as the state says it should be.
     public struct Difference: Codable, Equatable, Sendable {
-        /// What kinds there are. Open: later versions add kinds.
+        /// What is wrong with it. Later versions may tell more kinds.
         public enum Kind: String, Codable, Sendable {
             /// A row that should be there is not.
             case missingRow

@@ -14,6 +14,8 @@ struct RandomHistory {
     /// Checks one pass in so many; 1 to find the pass at which a failure began.
     private let checkInterval: Int
     private var passes = 0
+    /// Whether conflicts are restored and resolved now and then, and hooks write in replays.
+    private let restores: Bool
     private(set) var devices: [TestDevice] = []
     /// The kinds of exceptions and conflicts that were met, and how often.
     private(set) var met: [String: Int] = [:]
@@ -24,10 +26,13 @@ struct RandomHistory {
         var description: String
     }
 
-    /// - Parameter oracles: one of them is chosen; empty: the schema is made of the seed too.
-    init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4) throws {
+    /// - Parameters:
+    ///   - oracles: one of them is chosen; empty: the schema is made of the seed too.
+    ///   - restores: whether conflicts are restored now and then, and hooks write in replays.
+    init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4, restores: Bool = false) throws {
         self.seed = seed
         self.checkInterval = checkInterval
+        self.restores = restores
         var chance = Chance(seed: seed)
         oracle = oracles.isEmpty ? try Oracle(RandomSchema.schema(seed: seed)) : chance.pick(oracles)
         schema = oracle.schema.test
@@ -48,9 +53,14 @@ struct RandomHistory {
         for _ in 0..<(6 + chance.below(14)) {
             let device = chance.pick(devices)
             for other in devices { other.clock.now += Int64(chance.below(3)) * 500 }
+            if restores { try restore(on: device) }
             if chance.oneIn(2) { try write(on: device) } else { try sync(device) }
         }
-        for device in devices { try pass(device, []) }
+        for device in devices {
+            // What hooks write in the end would be news to the others.
+            device.store.willCommitReplay = nil
+            try pass(device, [])
+        }
         for device in devices {
             try pass(device, allNews(for: device))
             try check(device)
@@ -96,6 +106,49 @@ struct RandomHistory {
         }
     }
 
+    /// Settles some of a device's conflicts, or gives it a hook that writes what an app might.
+    private mutating func restore(on device: TestDevice) throws {
+        if chance.oneIn(3) {
+            let written = try statements.transaction(for: device).filter { sql in
+                ["INSERT", "UPDATE", "DELETE"].contains { sql.hasPrefix($0) }
+            }
+            device.store.willCommitReplay = { database, _ in
+                for sql in written {
+                    // What the schema refuses is left out, as by an app that looks first.
+                    try? database.inSavepoint {
+                        try database.execute(sql: sql)
+                        return .commit
+                    }
+                }
+            }
+            story.append("\(device.id.low): hook \(written.joined(separator: "; "))")
+        }
+        for conflict in try device.store.conflicts().filter({ _ in chance.oneIn(2) }) {
+            story.append("\(device.id.low): restore \(conflict)")
+            if try !attempt(device, { try device.restoreConflict(conflict.number) }) {
+                try device.store.resolveConflicts([conflict.number])
+            }
+        }
+        // And rows that are deleted or hidden, with the values that they had.
+        let table = chance.pick(oracle.schema.tables).name
+        for (object, values) in try device.rowsWithoutPlace(table) where chance.oneIn(3) {
+            story.append("\(device.id.low): restore \(table) \(object)")
+            _ = try attempt(device) { try device.restoreRow(object, table: table, to: .values(values)) }
+        }
+    }
+
+    /// - Returns: whether the schema allowed it.
+    private mutating func attempt(_ device: TestDevice, _ restore: () throws -> RestoredRow) throws -> Bool {
+        do {
+            met["restored: \(try restore().action)", default: 0] += 1
+            return true
+        } catch let error as FerryError where error.code == .restoreRefused {
+            return false
+        } catch {
+            throw failure(device, "\(error)")
+        }
+    }
+
     private mutating func sync(_ device: TestDevice) throws {
         var news: [[Changeset]] = []
         for other in devices where other.id != device.id && !chance.oneIn(3) {
@@ -127,7 +180,15 @@ struct RandomHistory {
             passes += 1
             let isChecked = passes % checkInterval == 0
             let before = isChecked && incoming.isEmpty ? try quietRows(device) : nil
-            try device.pass(incoming)
+            do {
+                try device.pass(incoming)
+            } catch let error as FerryError where error.code == .replayHookFailed {
+                // It left a deferred foreign key broken.
+                device.store.willCommitReplay = nil
+                try device.pass(incoming)
+            }
+            // What a hook wrote is packed by the next pass.
+            if restores { try device.flush() }
             // A joined row whose UNIQUE value was cleared is several rows again.
             if let before, let after = try quietRows(device), before.rows != after.rows, before.joined <= after.joined {
                 throw failure(device, "packing alone changed rows: \(before.rows) became \(after.rows)")

@@ -79,29 +79,62 @@ final class TestDevice {
     /// Packs, then replays changesets.
     @discardableResult
     func pass(_ incoming: [Changeset]) throws -> PassOutcome {
+        let outcome = try keepingLogOnFailure { try store.pass(replaying: incoming, seal: seal) }
+        replayed += incoming
+        for changeset in incoming { positions[changeset.device] = Int(changeset.sequence) }
+        return outcome
+    }
+
+    /// Brings back what a conflict lost.
+    func restoreConflict(_ number: Int64) throws -> RestoredRow {
+        try keepingLogOnFailure { try store.restoreConflict(number, seal: seal) }
+    }
+
+    /// Makes an object's row what it is to be.
+    func restoreRow(_ object: ObjectID, table: String, to target: RowTarget) throws -> RestoredRow {
+        try keepingLogOnFailure { try store.restoreRow(object, table: table, to: target, seal: seal) }
+    }
+
+    private func keepingLogOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
         let logBefore = log
         do {
-            let outcome = try store.pass(replaying: incoming) { changeset, previous in
-                var made = changeset
-                var checksum = Checksum(high: UInt64(log.count), low: id.low)
-                if encodes {
-                    let segment = try SegmentEncoder.encode([changeset], container: Self.container, previous: previous)
-                    let decoded = try SegmentDecoder.decode(segment.bytes, container: Self.container, device: id)
-                    made = try XCTUnwrap(decoded.1.first)
-                    checksum = segment.checksum
-                }
-                log.append(made)
-                return OutboxEntry(
-                    first: changeset.sequence, last: changeset.sequence, changes: changeset.operationCount,
-                    checksum: checksum, bytes: [])
-            }
-            replayed += incoming
-            for changeset in incoming { positions[changeset.device] = Int(changeset.sequence) }
-            return outcome
+            return try body()
         } catch {
             log = logBefore
             throw error
         }
+    }
+
+    /// The objects of a table that are deleted or hidden, and their values as they travel.
+    func rowsWithoutPlace(_ table: String) throws -> [(object: ObjectID, values: [String: FieldValue])] {
+        try store.readAccess { access in
+            guard let table = access.registry.table(named: table) else { return [] }
+            let rows = try access.connection.rows(
+                "SELECT object FROM \(table.objectTable) WHERE shown IN (0, 3) AND inserted IS NOT NULL ORDER BY object"
+            )
+            return try rows.compactMap { row in
+                guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { return nil }
+                let kept = try access.objects(of: table.id).load(object).kept.fields
+                let values = kept.map { (table.columns[$0.key].name, $0.value) }
+                return (object, Dictionary(uniqueKeysWithValues: values))
+            }
+        }
+    }
+
+    /// Publishes a changeset: takes it into the log.
+    func seal(_ changeset: Changeset, _ previous: Checksum?) throws -> OutboxEntry {
+        var made = changeset
+        var checksum = Checksum(high: UInt64(log.count), low: id.low)
+        if encodes {
+            let segment = try SegmentEncoder.encode([changeset], container: Self.container, previous: previous)
+            let decoded = try SegmentDecoder.decode(segment.bytes, container: Self.container, device: id)
+            made = try XCTUnwrap(decoded.1.first)
+            checksum = segment.checksum
+        }
+        log.append(made)
+        return OutboxEntry(
+            first: changeset.sequence, last: changeset.sequence, changes: changeset.operationCount,
+            checksum: checksum, bytes: [])
     }
 
     /// What another device has published and this one has not replayed, at most `limit` of it.

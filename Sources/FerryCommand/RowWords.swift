@@ -1,0 +1,41 @@
+import Ferry
+import Foundation
+
+/// Rows and their values as people and scripts read them.
+enum RowWords {
+    /// `song 12`, `song_tag 3, 4`; the object's ID where no key is known.
+    static func row(_ table: String, _ key: [FieldValue], _ object: ObjectID) -> String {
+        table + " " + Wording.oneLine(key.isEmpty ? object.description : self.key(key), limit: 36)
+    }
+
+    static func key(_ key: [FieldValue]) -> String { key.map(\.text).joined(separator: ", ") }
+
+    /// A value on one line.
+    static func value(_ value: FieldValue, limit: Int = 60) -> String { Wording.oneLine(value.text, limit: limit) }
+
+    /// `title = One, year = 1999`, cut off where it is long.
+    static func values(_ values: [NamedValue], limit: Int = 60) -> String {
+        Wording.oneLine(values.map { "\($0.column) = \($0.value.text)" }.joined(separator: ", "), limit: limit)
+    }
+
+    static func time(_ milliseconds: Int64?) -> String { milliseconds.map(Wording.exactTime) ?? "before joining" }
+}
+
+extension JSONValue {
+    /// A value of a row: blobs are `{"base64": …}`, and numbers that JSON lacks are text.
+    init(_ value: FieldValue) {
+        switch value {
+        case .null: self = .null
+        case .integer(let integer): self = .integer(integer)
+        case .real(let real): self = real.isFinite ? .double(real) : .string("\(real)")
+        case .text: self = .string(value.text)
+        case .blob(let bytes): self = .object(["base64": .string(Data(bytes).base64EncodedString())])
+        case .reference: self = .string(value.text)
+        }
+    }
+
+    /// An object of columns and values.
+    init(_ values: [NamedValue]) {
+        self = .object(Dictionary(values.map { ($0.column, JSONValue($0.value)) }, uniquingKeysWith: { $1 }))
+    }
+}

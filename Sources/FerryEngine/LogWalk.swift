@@ -1,0 +1,68 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+
+/// Reads devices' logs from their beginnings, with one segment in memory at a time.
+///
+/// What cannot be read is stepped over and told: for looking back, what there is is worth more than nothing.
+struct LogWalk {
+    let container: Container
+
+    /// How far a walk came.
+    struct Result {
+        /// The last changeset read; 0 where there is none.
+        var last: UInt64 = 0
+        /// Why changesets are missing between those that were read, or before them.
+        var problem: FerryError?
+    }
+
+    /// Calls `body` with each changeset of a device's log in the container, in order, each once.
+    func forEachChangeset(of device: DeviceID, _ body: (Changeset) throws -> Void) throws -> Result {
+        var result = Result()
+        var files = try container.segmentFiles(of: device)
+        var damage: FerryError?
+        while true {
+            let next = result.last + 1
+            files.removeAll { $0.name.last < next }
+            let candidate = files.filter { $0.name.first <= next }
+                .min { !$0.isCopy && $1.isCopy || ($0.isCopy == $1.isCopy && $0.name.last > $1.name.last) }
+            guard let candidate else {
+                guard let following = files.map(\.name.first).min() else { break }
+                result.problem = damage ?? Self.missing(device, next)
+                result.last = following - 1
+                continue
+            }
+            do {
+                for changeset in try read(candidate, of: device) where changeset.sequence > result.last {
+                    try body(changeset)
+                    result.last = changeset.sequence
+                }
+            } catch let error as FerryError where Self.concernsOneFile(error) {
+                damage = error
+                damage?.message = "\(candidate.fileName): \(error.message)"
+            }
+            files.removeAll { $0 == candidate }
+        }
+        // Damage at the end leaves no gap behind it that would tell.
+        if result.problem == nil, let damage, damage.sequence.map({ $0 > result.last }) ?? true {
+            result.problem = damage
+        }
+        return result
+    }
+
+    private func read(_ file: SegmentFile, of device: DeviceID) throws -> [Changeset] {
+        guard let bytes = try container.readSegment(file, of: device) else { return [] }
+        return try SegmentDecoder.decode(bytes, container: container.id, device: device).1
+    }
+
+    private static func concernsOneFile(_ error: FerryError) -> Bool {
+        [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(error.code)
+    }
+
+    private static func missing(_ device: DeviceID, _ sequence: UInt64) -> FerryError {
+        FerryError(
+            .fileNotThereYet, "Its changes from number \(sequence) on are not in the container, though later ones are.",
+            device: device, sequence: sequence)
+    }
+}

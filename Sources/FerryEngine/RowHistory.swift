@@ -1,0 +1,125 @@
+import FerryCore
+import FerryStore
+
+/// What the devices' logs still hold of one row.
+public struct RowHistory: Sendable {
+    /// One change of the row.
+    public struct Change: Equatable, Sendable {
+        /// When it was made, in milliseconds since the Unix epoch, by the clock of the device that made it; `nil` for
+        /// rows that were there before their database joined.
+        public var timeMilliseconds: Int64?
+        public var device: DeviceID
+        public var deviceName: String
+        /// The number of its changeset in that device's log.
+        public var sequence: UInt64
+        public var kind: Operation.Kind
+        /// What was written, in the order of the columns' names in the log; references as local keys where the rows
+        /// referred to are known.
+        public var values: [NamedValue]
+    }
+
+    public var row: FoundRow
+    /// The oldest first. A later change wins; what was lost among concurrent ones is among them too.
+    public var changes: [Change]
+}
+
+/// The histories of the objects that a key means, and what could not be read.
+public struct RowHistories: Sendable {
+    /// A device's log that is not whole.
+    public struct Gap: Codable, Equatable, Sendable {
+        /// The device's name.
+        public var device: String
+        public var reason: String
+    }
+
+    public var rows: [RowHistory]
+    public var gaps: [Gap]
+    /// Changes of this device that no pass has packed yet, and that are not looked at.
+    public var unpacked: Int
+}
+
+/// An operation on an object as a log has it, its values by column name as they travel.
+struct LoggedOperation {
+    var stamp: Stamp
+    var sequence: UInt64
+    var kind: Operation.Kind
+    /// The author's local key, at insertion.
+    var key: FieldValue?
+    var values: [NamedValue]
+}
+
+/// Gathers what all logs hold of some objects of one table. Memory is bounded by what is found and one segment.
+struct HistoryReader {
+    /// Operations on the objects looked for.
+    static let maximumOperations = 1_000_000
+
+    let table: String
+    let objects: Set<ObjectID>
+    private(set) var operations: [ObjectID: [LoggedOperation]] = [:]
+    private var count = 0
+
+    init(table: String, objects: Set<ObjectID>) {
+        self.table = table
+        self.objects = objects
+    }
+
+    /// Takes what a changeset has of the objects.
+    mutating func take(_ changeset: Changeset) throws {
+        for changes in changeset.tables where changes.name.lowercased() == table.lowercased() {
+            // Sorted by object: each is found without looking at all.
+            for object in objects {
+                var index = changes.operations.firstIndexSorted { $0.object < object }
+                while index < changes.operations.count, changes.operations[index].object == object {
+                    try note(changes.operations[index], changes, changeset)
+                    index += 1
+                }
+            }
+        }
+    }
+
+    private mutating func note(_ operation: Operation, _ changes: TableChanges, _ changeset: Changeset) throws {
+        count += 1
+        if count > Self.maximumOperations {
+            throw FerryError(
+                .limitExceeded, "The logs hold more than \(Self.maximumOperations) changes of the row.")
+        }
+        // Copied, because slices would hold the whole segment in memory.
+        let values = zip(changes.shapes[operation.shape], changes.values(of: operation)).map { column, value in
+            NamedValue(column: changes.columns[column], value: value.copied)
+        }
+        operations[operation.object, default: []].append(
+            LoggedOperation(
+                stamp: Stamp(time: operation.time, device: changeset.device), sequence: changeset.sequence,
+                kind: operation.kind, key: operation.key?.copied, values: values))
+    }
+
+    /// The operations on an object, oldest first.
+    func history(of object: ObjectID) -> [LoggedOperation] {
+        (operations[object] ?? []).sorted { left, right in
+            left.stamp != right.stamp ? left.stamp < right.stamp : left.sequence < right.sequence
+        }
+    }
+}
+
+extension FieldValue {
+    /// The same value in a buffer of its own.
+    fileprivate var copied: FieldValue {
+        switch self {
+        case .text(let bytes): .text(Array(bytes)[...])
+        case .blob(let bytes): .blob(Array(bytes)[...])
+        default: self
+        }
+    }
+}
+
+extension Array {
+    /// The index of the first element that is not before what is looked for, in a sorted array.
+    fileprivate func firstIndexSorted(isBefore: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isBefore(self[middle]) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

@@ -1,0 +1,100 @@
+import FerryCore
+
+/// A row that is alive and has no row of its own, with everything that was written to it: it is hidden, or another row
+/// shows it too.
+public struct HiddenRow: Equatable, Sendable {
+    public var table: String
+    public var object: ObjectID
+    /// The key that it is meant to have; empty where none is known.
+    public var key: [FieldValue]
+    public var kind: ExceptionKind
+    /// Why it has no row; of a joined one with the key of the row that shows it.
+    public var reason: String
+    /// Its values in the order of the table's columns, references as local keys where the rows referred to are known.
+    /// Columns that nobody wrote are absent.
+    public var values: [NamedValue]
+}
+
+/// A column's name and a value.
+public struct NamedValue: Equatable, Sendable {
+    public var column: String
+    public var value: FieldValue
+
+    public init(column: String, value: FieldValue) {
+        self.column = column
+        self.value = value
+    }
+}
+
+extension Store {
+    /// Lists rows that are hidden or joined to another one, by table and in the order of their IDs.
+    /// - Parameters:
+    ///   - table: only those of this table.
+    ///   - object: only this one.
+    ///   - limit: the most of them.
+    /// - Throws: `invalidArgument` for a table that does not travel.
+    public func hiddenRows(table: String? = nil, object: ObjectID? = nil, limit: Int = 50) throws -> [HiddenRow] {
+        try readAccess { access in
+            let number = try table.map { try access.registry.travellingTable($0).id }
+            return try HiddenRowReader(access).read(table: number, object: object, limit: limit)
+        }
+    }
+
+    /// Counts what `hiddenRows` lists.
+    public func hiddenRowCount(table: String? = nil) throws -> Int {
+        try readAccess { access in
+            let counted = "SELECT count(*) FROM ferry_exception WHERE kind IN (\(HiddenRowReader.kinds))"
+            guard let table else { return try access.connection.count(counted) }
+            return try access.connection.count(
+                counted + " AND \"table\" = ?", .integer(Int64(try access.registry.travellingTable(table).id)))
+        }
+    }
+}
+
+struct HiddenRowReader {
+    let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// The kinds of exceptions without a row, as SQL.
+    static let kinds = ExceptionKind.allCases.filter { $0.isHidden || $0 == .joined }.map { "\($0.rawValue)" }.joined(
+        separator: ", ")
+
+    func read(table: Int?, object: ObjectID? = nil, limit: Int) throws -> [HiddenRow] {
+        var conditions = ["kind IN (\(Self.kinds))"]
+        var values: [FieldValue] = []
+        if let table {
+            conditions.append("\"table\" = ?")
+            values.append(.integer(Int64(table)))
+        }
+        if let object {
+            conditions.append("object = ?")
+            values.append(.blob(object.bytes[...]))
+        }
+        var found: [(table: TrackedTable, object: ObjectID, kind: ExceptionKind, reason: String)] = []
+        try access.connection.forEachRow(
+            "SELECT \"table\", object, kind, reason FROM ferry_exception"
+                + ConflictReader.clause(conditions) + " ORDER BY \"table\", object LIMIT ?",
+            values + [.integer(Int64(limit))]
+        ) { row in
+            guard let table = access.registry.tables[row.int(0)], let object: ObjectID = row.id(1),
+                let kind = ExceptionKind(rawValue: row.int(2))
+            else { return }
+            found.append((table, object, kind, row.string(3)))
+        }
+        let names = RowNames(access)
+        return try found.map { table, object, kind, reason in
+            let state = try access.objects(of: table.id).load(object)
+            let values = try state.kept.fields.map { column, value in
+                NamedValue(column: table.columns[column].name, value: try names.value(value, table.columns[column]))
+            }
+            var reason = reason
+            if kind == .joined {
+                reason += " (\(try names.key(of: object, table).map(\.text).joined(separator: ", ")))"
+            }
+            return HiddenRow(
+                table: table.name, object: object, key: try names.ownKey(of: state, table), kind: kind, reason: reason,
+                values: values)
+        }
+    }
+}

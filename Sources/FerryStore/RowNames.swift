@@ -1,0 +1,75 @@
+import FerryCore
+
+/// How objects and values are called on this device: by local keys, also those of rows that are gone or hidden.
+struct RowNames {
+    let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// The key of the row that shows an object, its own or the one that it is joined to; where none does, the key that
+    /// it had or is meant to have. Empty where none is known.
+    func key(of object: ObjectID, _ table: TrackedTable) throws -> [FieldValue] {
+        let state = try access.objects(of: table.id).load(object)
+        if !state.shown.hasRow, let shown = try access.joined.representative(of: object, table.id) {
+            return try ownKey(of: access.objects(of: table.id).load(shown), table)
+        }
+        return try ownKey(of: state, table)
+    }
+
+    /// The key of an object's own row; of one without a row, the key that it had or is meant to have. Empty where none
+    /// is known.
+    func ownKey(of state: ObjectState, _ table: TrackedTable) throws -> [FieldValue] {
+        if !state.key.isEmpty { return state.key }
+        if table.isMapped { return state.kept.key.map { [$0] } ?? [] }
+        let parts = try table.keyColumnIDs.compactMap { column in
+            try state.kept.fields[column].map { try value($0, table.columns[column]) }
+        }
+        return parts.count == table.keyColumnIDs.count ? parts : []
+    }
+
+    /// A value with references as keys of this device, where a key is known.
+    func value(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
+        guard case .reference(let object) = value, let parent = column.reference else { return value }
+        return try key(of: object, access.registry[parent]).first ?? value
+    }
+}
+
+extension StoreAccess {
+    /// What people call the devices.
+    func deviceNames() throws -> [DeviceID: String] {
+        var names: [DeviceID: String] = [:]
+        try connection.forEachRow("SELECT id, name FROM ferry_device WHERE name <> ''") { row in
+            if let id: DeviceID = row.id(0) { names[id] = row.string(1) }
+        }
+        return names
+    }
+}
+
+extension Registry {
+    /// The table with a name that a person gave.
+    /// - Throws: `invalidArgument`, naming those that travel.
+    func travellingTable(_ name: String) throws -> TrackedTable {
+        if let table = table(named: name) { return table }
+        let names = tables.values.map(\.name).filter { !$0.hasPrefix("ferry_") }.sorted()
+        throw FerryError(
+            .invalidArgument, "No table “\(name)” travels. These do: \(names.joined(separator: ", ")).")
+    }
+}
+
+extension Store {
+    /// Values as this device shows them: references as local keys, where the rows referred to are known.
+    /// - Parameter rows: values by column name as they travel, any number of rows of one table.
+    public func localValues(table: String, _ rows: [[String: FieldValue]]) throws -> [[String: FieldValue]] {
+        try readAccess { access in
+            let table = try access.registry.travellingTable(table)
+            let names = RowNames(access)
+            return try rows.map { row in
+                var shown: [String: FieldValue] = [:]
+                for (name, value) in row {
+                    shown[name] = try table.columnID(name).map { try names.value(value, table.columns[$0]) } ?? value
+                }
+                return shown
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import FerryCore
+import FerryMerge
+
+/// What bringing a row back did, or would do.
+public struct RestoredRow: Equatable, Sendable {
+    public enum Action: String, Codable, Sendable {
+        case inserted
+        case updated
+        case deleted
+        /// The row is as it was asked for already.
+        case unchanged
+    }
+
+    public var table: String
+    /// The row's key on this device; of a deleted one, the key that it had.
+    public var key: [FieldValue]
+    public var action: Action
+    /// The columns written, in the order of the table's.
+    public var columns: [String]
+    /// Columns that are NULL or keep their value because the row that they referred to is gone.
+    public var withoutReference: [String]
+}
+
+/// How a row is to be.
+public enum RowTarget: Equatable, Sendable {
+    /// Values by column name, as they travel. Other columns stay as they are, or get their default in a new row.
+    case values([String: FieldValue])
+    case absent
+}
+
+/// Writes rows back as the app would write them, so that triggers capture it and it travels.
+struct RowRestoration {
+    let access: StoreAccess
+    let table: TrackedTable
+    private var connection: SQLConnection { access.connection }
+
+    init(_ access: StoreAccess, _ table: TrackedTable) throws {
+        self.access = access
+        self.table = table
+        if !table.isLocal {
+            throw Self.refusal("This database has no table \(table.name) any more. Make it again first.")
+        }
+    }
+
+    static func refusal(_ message: String) -> FerryError { FerryError(.restoreRefused, message) }
+
+    // MARK: What a conflict lost
+
+    /// Makes a row what it would be had the other write won.
+    func restore(_ conflict: ConflictReader.Entry) throws -> RestoredRow {
+        var state = try access.objects(of: table.id).load(conflict.object)
+        switch conflict.kind {
+        case .field, .joined:
+            guard let column = conflict.column, column < table.columns.count, let value = conflict.lost.value else {
+                throw FerryError(.internalInconsistency, "A conflict names no field.")
+            }
+            guard table.columns[column].isLocal else {
+                throw Self.refusal(
+                    "The table \(table.name) has no column \(table.columns[column].name) any more. Add it again first.")
+            }
+            if state.shown == .joined, let shown = try access.joined.representative(of: state.object, table.id) {
+                state = try access.objects(of: table.id).load(shown)
+            }
+            if state.shown.hasRow { return try write([column: value], state) }
+            guard state.shown == .hidden else {
+                throw Self.refusal(
+                    "The row of \(table.name) is deleted. Bring it back first: `ferry restore` does it, or an INSERT.")
+            }
+            return try write(state.kept.fields.overlaid(with: [column: value]), state)
+        case .deleted:
+            if state.shown.hasRow || state.shown == .joined {
+                throw Self.refusal(
+                    "The row of \(table.name) is there again. `ferry conflicts … resolve` takes it off the list.")
+            }
+            return try write(state.kept.fields, state)
+        case .revived:
+            return try remove(state)
+        }
+    }
+
+    // MARK: Rows
+
+    /// Inserts or updates an object's row.
+    /// - Parameters:
+    ///   - values: by column, as they travel; those of columns that this database lacks are left out.
+    ///   - wish: the key for a new row where the state knows none.
+    func write(_ values: FieldValues, _ state: ObjectState, wish: FieldValue? = nil) throws -> RestoredRow {
+        try refuseJoined(state)
+        var withoutReference: [String] = []
+        var local: [(column: Int, value: FieldValue)] = []
+        for (number, value) in values where table.columns[number].isLocal {
+            let column = table.columns[number]
+            if let present = try localValue(value, column) {
+                local.append((number, present))
+            } else if isClearable(number) {
+                withoutReference.append(column.name)
+            } else {
+                throw Self.refusal(
+                    "\(table.name).\(column.name) refers to a row that is not there. Bring that row back first.")
+            }
+        }
+        let row =
+            state.shown.hasRow ? try update(local, state) : try insert(local, state, wish: state.kept.key ?? wish)
+        return RestoredRow(
+            table: table.name, key: row.key, action: row.action, columns: row.columns.map { table.columns[$0].name },
+            withoutReference: withoutReference)
+    }
+
+    /// A value as it lies in rows: a reference to what is joined is the key of the row that shows it. `nil` for one to an
+    /// object without a row.
+    private func localValue(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue? {
+        if case .reference(let object) = value, let parent = column.reference,
+            let shown = try access.joined.representative(of: object, parent)
+        {
+            return try Travelling(access).local(.reference(shown), column)
+        }
+        return try Travelling(access).local(value, column)
+    }
+
+    /// Whether a column may go without the row that it refers to.
+    private func isClearable(_ column: Int) -> Bool {
+        let keys = table.foreignKeys.filter { $0.columns.contains(column) }
+        return !keys.isEmpty && keys.allSatisfy { $0.action == .setNull || $0.action == .setDefault }
+    }
+
+    private typealias Written = (key: [FieldValue], action: RestoredRow.Action, columns: [Int])
+
+    private func update(_ values: [(column: Int, value: FieldValue)], _ state: ObjectState) throws -> Written {
+        guard let present = try access.reader(of: table.id).read(state.key) else {
+            throw FerryError(
+                .internalInconsistency, "The state knows a row of \(table.name) that is not there. Report it.")
+        }
+        let different = values.filter { present[$0.column] != $0.value }
+        if different.isEmpty { return (state.key, .unchanged, []) }
+        try check(access.writer(of: table.id).update(key: state.key, different))
+        return (state.key, .updated, different.map(\.column))
+    }
+
+    private func insert(
+        _ values: [(column: Int, value: FieldValue)], _ state: ObjectState, wish: FieldValue?
+    ) throws -> Written {
+        var key: FieldValue?
+        if table.isMapped {
+            var wishing = state
+            wishing.kept.key = wish
+            let reservations = KeyReservations(access)
+            guard let (allocated, former) = try reservations.keyForRow(of: wishing, in: table) else {
+                throw Self.refusal("The row's key in \(table.name) is taken by another row.")
+            }
+            // The key leads to the object from now on, so that what is captured is no new one.
+            var reserved = state
+            reserved.key = [allocated]
+            if table.hasUncheckedReferences {
+                // A key that is only reserved would go to a new object.
+                reserved.shown = state.shown == .none ? .row : .exceptionalRow
+            }
+            try access.objects(of: table.id).save(reserved)
+            if let former {
+                try reservations.moveReferences(to: state.object, in: table, from: former, to: allocated)
+            }
+            key = allocated
+        }
+        try check(access.writer(of: table.id).insert(key: key, values))
+        let derived = table.keyColumnIDs.map { column in values.first { $0.column == column }?.value ?? .null }
+        let rowKey = key.map { [$0] } ?? derived
+        if try access.reader(of: table.id).read(rowKey) == nil {
+            throw Self.refusal("A trigger of \(table.name) keeps the row from being inserted. Nothing was changed.")
+        }
+        return (rowKey, .inserted, values.map(\.column))
+    }
+
+    /// Deletes an object's row; what refers to it follows as the schema says.
+    func remove(_ state: ObjectState) throws -> RestoredRow {
+        try refuseJoined(state)
+        let key = try RowNames(access).ownKey(of: state, table)
+        var row = RestoredRow(table: table.name, key: key, action: .unchanged, columns: [], withoutReference: [])
+        if !state.shown.hasRow { return row }
+        try check(access.writer(of: table.id).delete(key: state.key))
+        row.action = .deleted
+        return row
+    }
+
+    private func refuseJoined(_ state: ObjectState) throws {
+        if state.shown != .joined { return }
+        throw Self.refusal(
+            "That row of \(table.name) is one with an older one now, which has the same UNIQUE value. Restore the older one, "
+                + "or change it by hand.")
+    }
+
+    private func check(_ refusal: RowWriter.Refusal?) throws {
+        guard let refusal else { return }
+        throw Self.refusal(
+            "The schema refuses it: \(refusal.message) (table \(table.name)). Nothing was changed. Make room for it first."
+        )
+    }
+}

@@ -1,0 +1,183 @@
+import FerryCore
+import FerryMerge
+
+/// An object that a person's key means, or meant.
+public struct FoundRow: Equatable, Sendable {
+    public enum Presence: Equatable, Sendable {
+        /// It has a row.
+        case shown
+        /// It is alive and has no row, for this reason.
+        case hidden(reason: String)
+        /// It is alive, and the row with this key shows it together with another object.
+        case joined(key: [FieldValue])
+        case deleted
+        /// Rows refer to it, and nothing else is known yet.
+        case unknown
+    }
+
+    public var table: String
+    public var object: ObjectID
+    /// Its row's key on this device, or the one it had; empty where none is known.
+    public var key: [FieldValue]
+    public var presence: Presence
+}
+
+extension Store {
+    /// Finds the objects that a key means: the row that has it now first, then those that had it, or are meant to have
+    /// it, and have no row. An integer key that SQLite handed out again leads to several.
+    /// - Parameters:
+    ///   - table: the table's name.
+    ///   - key: the key's parts in key order as text, compared as SQLite compares them with the columns; `x'…'` is a
+    ///     blob.
+    /// - Throws: `invalidArgument` for a table that does not travel or another number of parts; `nothingFound`. What
+    ///   no pass has packed yet is not found.
+    public func findRows(table: String, key: [String]) throws -> [FoundRow] {
+        try readAccess { access in
+            let table = try access.registry.travellingTable(table)
+            return try RowSearch(access, table).find(key)
+        }
+    }
+}
+
+/// Finds objects by the text of a key.
+struct RowSearch {
+    /// The most objects that one key leads to.
+    static let maximumResults = 1000
+
+    let access: StoreAccess
+    let table: TrackedTable
+    private var connection: SQLConnection { access.connection }
+
+    init(_ access: StoreAccess, _ table: TrackedTable) {
+        self.access = access
+        self.table = table
+    }
+
+    func find(_ key: [String]) throws -> [FoundRow] {
+        guard key.count == table.keyColumns.count else {
+            throw FerryError(
+                .invalidArgument,
+                "The key of \(table.name) is \(table.keyColumns.joined(separator: ", ")): give "
+                    + "\(table.keyColumns.count == 1 ? "one value" : "\(table.keyColumns.count) values").")
+        }
+        var objects: [ObjectID] = []
+        for object in try table.isMapped ? mapped(key[0]) : derived(key)
+        where !objects.contains(object) && objects.count < Self.maximumResults { objects.append(object) }
+        let found = try objects.map(describe)
+        if found.isEmpty {
+            throw FerryError(
+                .nothingFound,
+                "No row of \(table.name) has that key, and none had it. (What was written since the last sync is not "
+                    + "looked at.)")
+        }
+        return found
+    }
+
+    private func describe(_ object: ObjectID) throws -> FoundRow {
+        let state = try access.objects(of: table.id).load(object)
+        let presence: FoundRow.Presence
+        switch state.shown {
+        case .row, .exceptionalRow: presence = .shown
+        case .hidden: presence = .hidden(reason: try hiddenReason(object))
+        case .joined: presence = .joined(key: try RowNames(access).key(of: object, table))
+        case .none: presence = state.registers.newest == nil ? .unknown : .deleted
+        }
+        return FoundRow(
+            table: table.name, object: object, key: try RowNames(access).ownKey(of: state, table), presence: presence)
+    }
+
+    private func hiddenReason(_ object: ObjectID) throws -> String {
+        let reason = try connection.firstValue(
+            "SELECT reason FROM ferry_exception WHERE \"table\" = ? AND object = ?", .integer(Int64(table.id)),
+            .blob(object.bytes[...]))
+        return reason?.text ?? ""
+    }
+
+    // MARK: Mapped keys
+
+    /// The objects that have a mapped key or had it.
+    private func mapped(_ text: String) throws -> [ObjectID] {
+        try mapped(text, table)
+    }
+
+    private func mapped(_ text: String, _ table: TrackedTable) throws -> [ObjectID] {
+        var objects: [ObjectID] = []
+        let states = access.objects(of: table.id)
+        // Local keys have no collation in the state; the rows' own comparison finds what a person means.
+        let readings = Self.readings(of: text, as: .blob)
+        for value in readings where table.isLocal {
+            let rows = try connection.rows(
+                "SELECT \(table.keyList) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", value)
+            objects += try rows.compactMap { try states.object(forKey: $0[0]) }
+        }
+        for value in readings {
+            if let object = try states.object(forKey: value) { objects.append(object) }
+        }
+        for value in readings {
+            // Kept values begin with the key that the object had, after a zero: `StateCodec`.
+            let prefix = StateCodec.encodeKept(KeptValues(key: value)) ?? []
+            try connection.forEachRow(
+                "SELECT object FROM \(table.objectTable) WHERE k0 IS NULL AND substr(kept, 1, ?) = ? LIMIT ?",
+                [.integer(Int64(prefix.count)), .blob(prefix[...]), .integer(Int64(Self.maximumResults))]
+            ) { row in
+                if let object: ObjectID = row.id(0) { objects.append(object) }
+            }
+        }
+        return objects
+    }
+
+    // MARK: Derived keys
+
+    /// The objects whose IDs follow from the key, if the store knows of them.
+    private func derived(_ key: [String]) throws -> [ObjectID] {
+        var keys: [[FieldValue]] = [[]]
+        for (text, column) in zip(key, table.keyColumnIDs) {
+            let values = try travelling(text, table.columns[column])
+            keys = keys.flatMap { key in values.map { key + [$0] } }
+            if keys.count > Self.maximumResults { keys.removeLast(keys.count - Self.maximumResults) }
+        }
+        let states = access.objects(of: table.id)
+        return try keys.compactMap { key in
+            let object = table.derivedID(key)
+            // A row may be shown under a key that its object does not have.
+            return try states.load(object).isStored ? object : access.joined.representative(of: object, table.id)
+        }
+    }
+
+    /// What a key's part may be as it travels: a reference for what refers to a mapped table.
+    private func travelling(_ text: String, _ column: TrackedColumn) throws -> [FieldValue] {
+        guard let parent = column.reference else { return Self.readings(of: text, as: column.affinity) }
+        return try mapped(text, access.registry[parent]).map { .reference($0) }
+    }
+
+    /// What a word on the command line is, compared with a column: https://www.sqlite.org/datatype3.html#type_affinity.
+    /// Without affinity a column holds what it is given, so that each reading is possible.
+    static func readings(of text: String, as affinity: SchemaColumn.Affinity) -> [FieldValue] {
+        var blob: FieldValue?
+        if text.count >= 3, text.hasPrefix("x'") || text.hasPrefix("X'"), text.hasSuffix("'") {
+            blob = bytes(ofHex: text.dropFirst(2).dropLast()).map { .blob($0[...]) }
+        }
+        let number: FieldValue? = Int64(text).map { .integer($0) } ?? real(text)
+        switch affinity {
+        case .text: return [.text(text)] + (blob.map { [$0] } ?? [])
+        case .integer, .real, .numeric:
+            if case .real = affinity, case .integer(let integer)? = number { return [.real(Double(integer))] }
+            return [number ?? blob ?? .text(text)]
+        case .blob:
+            let id = ObjectID(text).map { FieldValue.blob($0.bytes[...]) }
+            return [.text(text)] + [number, blob, id].compactMap { $0 }
+        }
+    }
+
+    /// A decimal number; not the words and hexadecimal forms that Swift reads too.
+    private static func real(_ text: String) -> FieldValue? {
+        guard text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) else { return nil }
+        return Double(text).map { .real($0) }
+    }
+
+    private static func bytes(ofHex text: Substring) -> [UInt8]? {
+        let digits = text.utf8.compactMap { hexDigitValue($0) }
+        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+}

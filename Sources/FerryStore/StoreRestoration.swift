@@ -1,0 +1,78 @@
+import FerryCore
+
+extension Store {
+    /// Brings back what a conflict lost, as an ordinary change that travels, and resolves it: a field gets the lost
+    /// value, a deleted row comes back with its values, a revived row is deleted again.
+    /// - Parameter seal: makes segments of what is pending, which is packed first.
+    /// - Throws: `nothingFound`; `restoreRefused` where the row, column or table is gone or the schema refuses it.
+    ///   Nothing is changed then.
+    public func restoreConflict(_ number: Int64, seal: SegmentSealer) throws -> RestoredRow {
+        try writeAsApp(seal) { access in
+            guard let entry = try ConflictReader(access).entries(["number = ?"], "", [.integer(number)]).first else {
+                throw ConflictReader.nothingFound(number)
+            }
+            let row = try RowRestoration(access, entry.table).restore(entry)
+            _ = try ConflictReader.resolve(number, at: clock.milliseconds(), access.connection)
+            return row
+        }
+    }
+
+    /// Makes an object's row what it is to be, as an ordinary change that travels.
+    /// - Parameters:
+    ///   - wish: the key for a new row where none is known here.
+    ///   - isDryRun: whether to try it and change nothing.
+    ///   - seal: makes segments of what is pending, which is packed first.
+    /// - Throws: `invalidArgument` for a table that does not travel; `restoreRefused` as `restoreConflict`.
+    public func restoreRow(
+        _ object: ObjectID, table: String, to target: RowTarget, wish: FieldValue? = nil, isDryRun: Bool = false,
+        seal: SegmentSealer
+    ) throws -> RestoredRow {
+        try writeAsApp(seal, isDryRun: isDryRun) { access in
+            let table = try access.registry.travellingTable(table)
+            let restoration = try RowRestoration(access, table)
+            let state = try access.objects(of: table.id).load(object)
+            switch target {
+            case .absent: return try restoration.remove(state)
+            case .values(let named):
+                var values: FieldValues = [:]
+                for (name, value) in named {
+                    if let column = table.columnID(name) { values[column] = value }
+                }
+                return try restoration.write(values, state, wish: wish)
+            }
+        }
+    }
+
+    /// Ends a transaction that was only to be tried.
+    private struct DryRun: Error {
+        var row: RestoredRow
+    }
+
+    /// Packs what is pending and then lets `body` write as an app does, in one transaction: keys mean what the state
+    /// says they mean.
+    private func writeAsApp(
+        _ seal: SegmentSealer, isDryRun: Bool = false, _ body: (StoreAccess) throws -> RestoredRow
+    ) throws -> RestoredRow {
+        do {
+            return try access { access in
+                var outcome = PassOutcome()
+                var clock = try access.hybridClock()
+                var touched: Set<Int> = []
+                try pack(access, &clock, &outcome, seal, &touched)
+                try access.save(clock)
+                let row: RestoredRow
+                do {
+                    row = try access.connection.writingAsApp(enforcingForeignKeys: true) { try body(access) }
+                } catch let error as FerryError where error.code == .database {
+                    throw RowRestoration.refusal("The schema refuses it: \(error.message) Nothing was changed.")
+                }
+                try access.keyValueChanges.save(access.connection)
+                if isDryRun { throw DryRun(row: row) }
+                // ON DELETE and the app's triggers may write to any table.
+                return (row, access.registry.tables.values.filter(\.isLocal).map(\.name))
+            }
+        } catch let attempt as DryRun {
+            return attempt.row
+        }
+    }
+}

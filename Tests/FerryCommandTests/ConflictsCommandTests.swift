@@ -1,0 +1,166 @@
+import Foundation
+import XCTest
+
+/// `ferry conflicts`.
+final class ConflictsCommandTests: XCTestCase {
+    /// The laptop and the phone changed the same song, and the phone later; the laptop deleted one that the phone
+    /// changed; both made a genre of one name.
+    private func disagreement() throws -> Workshop {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql(
+            "a.sqlite",
+            """
+            UPDATE song SET title = 'Mine', artist_id = 2 WHERE id = 1; DELETE FROM song WHERE id = 3;
+            DELETE FROM artist WHERE id = 2;
+            """)
+        try workshop.sql(
+            "b.sqlite",
+            """
+            UPDATE song SET title = 'Theirs' WHERE id = 1; UPDATE song SET title = 'Drei' WHERE id = 3;
+            INSERT INTO song VALUES (4, 'Four', 2);
+            """)
+        for database in ["a.sqlite", "b.sqlite", "a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        return workshop
+    }
+
+    private func list(_ workshop: Workshop, _ database: String = "a.sqlite") throws -> [[String: Any]] {
+        let report = try workshop.succeed("conflicts", database, "list", "--json").json()
+        return try XCTUnwrap(report["conflicts"] as? [[String: Any]])
+    }
+
+    private func number(_ workshop: Workshop, _ kind: String) throws -> String {
+        let found = try XCTUnwrap(list(workshop).first { $0["kind"] as? String == kind })
+        return "\(try XCTUnwrap(found["number"] as? Int))"
+    }
+
+    func testTheListTellsWhatWasLostAndByWhom() throws {
+        let workshop = try disagreement()
+        let output = try workshop.succeed("conflicts", "a.sqlite").output
+        let line = try XCTUnwrap(output.split(separator: "\n").first { $0.contains("title") })
+        for word in ["song 1", "Mine", "laptop", "Theirs", "phone"] { XCTAssertTrue(line.contains(word), output) }
+        let conflict = try XCTUnwrap(list(workshop).first { $0["kind"] as? String == "field" })
+        XCTAssertEqual(conflict["table"] as? String, "song")
+        XCTAssertEqual(conflict["key"] as? [Int], [1])
+        XCTAssertEqual(conflict["column"] as? String, "title")
+        let lost = try XCTUnwrap(conflict["lost"] as? [String: Any])
+        XCTAssertEqual(lost["value"] as? String, "Mine")
+        XCTAssertEqual(lost["device"] as? String, "laptop")
+        XCTAssertNotNil(lost["timeMilliseconds"] as? Int)
+        XCTAssertEqual((conflict["kept"] as? [String: Any])?["value"] as? String, "Theirs")
+        XCTAssertNotNil(conflict["noticedMilliseconds"] as? Int)
+        XCTAssertNil(conflict["resolvedMilliseconds"])
+    }
+
+    func testTheListIsNarrowedAndPaged() throws {
+        let workshop = try disagreement()
+        let all = try list(workshop).compactMap { $0["number"] as? Int }
+        XCTAssertEqual(all, all.sorted(by: >))
+        XCTAssertGreaterThan(all.count, 1)
+        let outcome = try workshop.succeed("conflicts", "a.sqlite", "list", "--limit", "1")
+        XCTAssertTrue(outcome.output.contains("\n    \(all[0])   "), outcome.output)
+        XCTAssertTrue(outcome.errors.contains("--before \(all[0])"), outcome.errors)
+        let next = try workshop.succeed(
+            "conflicts", "a.sqlite", "list", "--limit", "1", "--before", "\(all[0])", "--json"
+        ).json()
+        XCTAssertEqual((next["conflicts"] as? [[String: Any]])?.map { $0["number"] as? Int }, [all[1]])
+        XCTAssertEqual(next["total"] as? Int, all.count)
+        XCTAssertTrue(
+            try workshop.succeed("conflicts", "a.sqlite", "--table", "genre").output.contains("Nothing was lost"))
+        XCTAssertFalse(
+            try workshop.succeed("conflicts", "a.sqlite", "list", "--kind", "revived").output.contains("title"))
+        try workshop.fail(
+            "conflicts", "a.sqlite", "list", "--table", "sonk", status: 64, code: "invalidArgument", mentioning: "sonk")
+    }
+
+    func testAResolvedConflictIsOffTheList() throws {
+        let workshop = try disagreement()
+        let numbers = try list(workshop).compactMap { $0["number"] as? Int }
+        let resolved = try workshop.succeed("conflicts", "a.sqlite", "resolve", "\(numbers[0])", "--json").json()
+        XCTAssertEqual(resolved["resolved"] as? Int, 1)
+        XCTAssertEqual(try list(workshop).compactMap { $0["number"] as? Int }, Array(numbers.dropFirst()))
+        let status = try workshop.succeed("status", "a.sqlite", "--json").json()
+        XCTAssertEqual(status["conflicts"] as? Int, numbers.count - 1)
+        let old = try workshop.succeed("conflicts", "a.sqlite", "list", "--resolved", "--json").json()
+        XCTAssertEqual((old["conflicts"] as? [[String: Any]])?.map { $0["number"] as? Int }, [numbers[0]])
+        XCTAssertTrue(
+            try workshop.succeed("conflicts", "a.sqlite", "show", "\(numbers[0])").output.contains("resolved"))
+        // The other device settles its own.
+        XCTAssertEqual(
+            try workshop.succeed("status", "b.sqlite", "--json").json()["conflicts"] as? Int, numbers.count)
+    }
+
+    func testALostValueComesBackOnBothDevices() throws {
+        let workshop = try disagreement()
+        let outcome = try workshop.succeed("conflicts", "a.sqlite", "restore", try number(workshop, "field"))
+        XCTAssertEqual(outcome.output, "song 1: restored title. The conflict is resolved.\n")
+        XCTAssertTrue(outcome.errors.contains("ferry sync a.sqlite"), outcome.errors)
+        for database in ["a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        for database in ["a.sqlite", "b.sqlite"] {
+            XCTAssertEqual(try workshop.sql(database, "SELECT title FROM song WHERE id = 1"), "Mine\n")
+        }
+    }
+
+    func testARevivedRowIsDeletedAgain() throws {
+        let workshop = try disagreement()
+        let report = try workshop.succeed(
+            "conflicts", "a.sqlite", "restore", try number(workshop, "revived"), "--json"
+        ).json()
+        XCTAssertEqual(report["action"] as? String, "deleted")
+        XCTAssertEqual(report["key"] as? [Int], [3])
+        for database in ["a.sqlite", "b.sqlite"] { try workshop.succeed("sync", database) }
+        XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT count(*) FROM song WHERE id = 3"), "0\n")
+    }
+
+    func testHiddenRowsAreListedAndShown() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "DELETE FROM song WHERE id = 1")
+        try workshop.sql("b.sqlite", "INSERT INTO song_genre VALUES (1, 2)")
+        for database in ["a.sqlite", "b.sqlite", "a.sqlite"] { try workshop.succeed("sync", database) }
+        let output = try workshop.succeed("conflicts", "a.sqlite", "list", "--hidden").output
+        XCTAssertTrue(output.contains("song_genre 1, 2"), output)
+        XCTAssertTrue(output.contains("song_id refers to a row that is not there"), output)
+        let report = try workshop.succeed("conflicts", "a.sqlite", "--json").json()
+        let hidden = try XCTUnwrap((report["hidden"] as? [[String: Any]])?.first)
+        XCTAssertEqual(report["hiddenTotal"] as? Int, 1)
+        XCTAssertEqual(hidden["kind"] as? String, "waiting")
+        XCTAssertEqual(hidden["key"] as? [Int], [1, 2])
+        XCTAssertEqual(hidden["values"] as? [String: Int], ["song_id": 1, "genre_id": 2])
+        let page = try workshop.succeed("conflicts", "a.sqlite", "show", "song_genre", "1", "2").output
+        XCTAssertTrue(page.contains("genre_id     2"), page)
+        try workshop.fail("conflicts", "a.sqlite", "show", "song", "2", status: 1, code: "nothingFound")
+    }
+
+    func testWhatIsNotThereOrNotUnderstoodIsTold() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        XCTAssertEqual(
+            try workshop.succeed("conflicts", "a.sqlite").output, "Nothing was lost, and no row is hidden.\n")
+        for verb in ["show", "resolve", "restore"] {
+            try workshop.fail("conflicts", "a.sqlite", verb, "7", status: 1, code: "nothingFound", mentioning: "7")
+            XCTAssertEqual(try workshop.ferry("conflicts", "a.sqlite", verb).status, 64)
+        }
+        for words in [
+            ["list", "3"], ["restore", "1", "2"], ["resolve", "x"], ["shov", "1"], ["list", "--limit", "0"],
+        ] {
+            XCTAssertEqual(try workshop.run([Workshop.binary, "conflicts", "a.sqlite"] + words).status, 64, "\(words)")
+        }
+        try workshop.fail("conflicts", "none.sqlite", status: 66, code: "databaseMissing")
+    }
+
+    func testWhatTheSchemaRefusesIsToldAndChangesNothing() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "UPDATE genre SET name = 'Folk' WHERE id = 1")
+        try workshop.sql("b.sqlite", "UPDATE genre SET name = 'Soul' WHERE id = 1")
+        for database in ["a.sqlite", "b.sqlite", "a.sqlite"] { try workshop.succeed("sync", database) }
+        try workshop.sql("a.sqlite", "INSERT INTO genre VALUES (9, 'Folk')")
+        let rows = try workshop.rows("a.sqlite")
+        try workshop.fail(
+            "conflicts", "a.sqlite", "restore", try number(workshop, "field"), status: 65, code: "restoreRefused",
+            mentioning: "UNIQUE constraint failed")
+        XCTAssertEqual(try workshop.rows("a.sqlite"), rows)
+        XCTAssertEqual(try list(workshop).count, 1)
+    }
+}

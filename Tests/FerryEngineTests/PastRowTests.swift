@@ -1,0 +1,72 @@
+import FerryCore
+import XCTest
+
+@testable import FerryEngine
+
+/// What a row was at a time, from the operations on it.
+final class PastRowTests: XCTestCase {
+    private let one = DeviceID(high: 0, low: 1)
+    private let other = DeviceID(high: 0, low: 2)
+
+    private func operation(
+        _ kind: FerryCore.Operation.Kind, at milliseconds: Int64, by device: DeviceID? = nil, key: Int64? = nil,
+        _ values: KeyValuePairs<String, Int64> = [:]
+    ) -> LoggedOperation {
+        LoggedOperation(
+            stamp: Stamp(time: HybridTime(milliseconds: milliseconds), device: device ?? one), sequence: 1, kind: kind,
+            key: key.map { .integer($0) }, values: values.map { .init(column: $0.key, value: .integer($0.value)) })
+    }
+
+    func testValuesAreThoseWrittenUpToTheTime() {
+        let operations = [
+            operation(.insert, at: 10, key: 7, ["a": 1, "b": 1]), operation(.update, at: 20, ["a": 2]),
+            operation(.update, at: 30, by: other, ["b": 3]),
+        ]
+        let expected: [(at: Int64, a: Int64, b: Int64)] = [(10, 1, 1), (19, 1, 1), (20, 2, 1), (30, 2, 3), (99, 2, 3)]
+        for (time, a, b) in expected {
+            XCTAssertEqual(
+                PastRow.fold(operations, at: time, isComplete: true),
+                .present(["a": .integer(a), "b": .integer(b)], key: .integer(7)), "at \(time)")
+        }
+    }
+
+    func testOfTwoWritesOfOneTimeTheGreaterDeviceWinsInAnyOrder() {
+        let writes = [operation(.update, at: 20, by: other, ["a": 3]), operation(.update, at: 20, by: one, ["a": 2])]
+        for writes in [writes, writes.reversed()] {
+            XCTAssertEqual(
+                PastRow.fold([operation(.insert, at: 10, ["a": 1])] + writes, at: 20, isComplete: true),
+                .present(["a": .integer(3)], key: nil))
+        }
+    }
+
+    func testARowIsAbsentBeforeItsInsertionAndAfterItsDeletion() {
+        let operations = [
+            operation(.insert, at: 10, ["a": 1]), operation(.delete, at: 20),
+            operation(.update, at: 30, by: other, ["a": 3]),
+        ]
+        XCTAssertEqual(PastRow.fold(operations, at: 9, isComplete: true), .absent)
+        XCTAssertEqual(PastRow.fold(operations, at: 20, isComplete: true), .absent)
+        XCTAssertEqual(PastRow.fold(operations, at: 30, isComplete: true), .present(["a": .integer(3)], key: nil))
+    }
+
+    func testWhereLogsAreNotWholeTheTimeBeforeTheInsertionIsUnknown() {
+        let operations = [operation(.insert, at: 10, ["a": 1]), operation(.delete, at: 20)]
+        XCTAssertEqual(PastRow.fold(operations, at: 9, isComplete: false), .unknown(since: 10))
+        XCTAssertEqual(
+            PastRow.fold(operations, at: 10, isComplete: false), .present(["a": .integer(1)], key: nil))
+        XCTAssertEqual(PastRow.fold(operations, at: 20, isComplete: false), .absent)
+    }
+
+    func testWithoutItsInsertionARowIsUnknown() {
+        let updates = [operation(.update, at: 10, ["a": 1]), operation(.insert, at: 30, ["a": 3])]
+        XCTAssertEqual(PastRow.fold(updates, at: 10, isComplete: false), .unknown(since: 30))
+        XCTAssertEqual(PastRow.fold(updates, at: 9, isComplete: true), .unknown(since: 30))
+        XCTAssertEqual(PastRow.fold([updates[0]], at: 10, isComplete: false), .unknown(since: nil))
+        XCTAssertEqual(PastRow.fold([], at: 10, isComplete: false), .unknown(since: nil))
+    }
+
+    func testRowsOlderThanTheJoinAreThereAtAllTimes() {
+        let operations = [operation(.insert, at: 1, ["a": 1]), operation(.update, at: 50, ["a": 2])]
+        XCTAssertEqual(PastRow.fold(operations, at: 5, isComplete: true), .present(["a": .integer(1)], key: nil))
+    }
+}
