@@ -16,6 +16,7 @@ struct InitCommand: DatabaseCommand {
               ferry init music.sqlite ~/Sync/music
               ferry init music.sqlite ~/Sync/music --name laptop --except cache,session
               ferry init music.sqlite ~/Sync/music --identity tag=name,color
+              ferry init music.sqlite ~/Sync/music --reference track.album_id=album
 
             Exit status 73 where the folder holds a container already, 69 where its parent is not there.
             """)
@@ -46,6 +47,7 @@ struct InitCommand: DatabaseCommand {
         try console.say("This device is called \(style.bold(report.device.name)).")
         try TableListing(report.tables, report.leftOut).say(console)
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
+        try tellReferences(report, console)
         try console.say()
         try console.say("On each other device, once the folder has arrived there:")
         try console.say(
@@ -53,6 +55,25 @@ struct InitCommand: DatabaseCommand {
         try console.say("Here and there, to keep both in step:")
         try console.say(style.bold("  ferry watch \(Wording.shellWord(argument.database))"))
         console.detail("Device \(report.device.id), container \(report.container.id).")
+    }
+
+    private func tellReferences(_ report: InitReport, _ console: Console) throws {
+        for reference in report.references where !reference.isTranslated {
+            try console.say()
+            try console.say(
+                "The keys of \(reference.parent) are the same on every device, so the values of "
+                    + "\(reference.table).\(reference.column) travel as they are.")
+        }
+        if report.hints.isEmpty { return }
+        try console.say()
+        try console.say(
+            console.style.yellow("These columns look like references, and no foreign key declares them.")
+                + " Their integers travel as they are, and other devices may number those rows otherwise. If they are "
+                + "references, run `ferry leave`, remove the container, and make it again with")
+        for hint in report.hints {
+            let option = Wording.shellWord("\(hint.table).\(hint.column)") + "=" + Wording.shellWord(hint.parent)
+            try console.say(console.style.bold("  --reference \(option)"))
+        }
     }
 
     /// The database's file name, as good a proposal as any for the other devices.

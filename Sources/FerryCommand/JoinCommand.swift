@@ -1,6 +1,9 @@
 import ArgumentParser
 import Ferry
 
+extension JoinOptions.Rows: ExpressibleByArgument {}
+extension JoinOptions.Match: ExpressibleByArgument {}
+
 /// `ferry join`.
 struct JoinCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
@@ -9,12 +12,18 @@ struct JoinCommand: DatabaseCommand {
         discussion: """
             The database and the tables it lacks are made from the container. Where both have rows they merge: a row \
             that only one of them has comes to both; where both have a row and differ, the container's values are \
-            shown and this database's are kept as conflicts. --dry-run tries it on a copy and counts what would happen.
+            shown and this database's are kept as conflicts. --rows chooses otherwise: with theirs, rows that only this \
+            database has are deleted from it; with mine, its values are shown where both differ. What is deleted or \
+            replaced is kept as a conflict. --dry-run tries it on a copy and counts what would happen.
+
+            Rows under integer keys are the container's only where --identity was given at init, or here with \
+            --match keys, for a database that is a copy of one in the container, or that left it.
 
             Examples:
               ferry join music.sqlite ~/Sync/music
               ferry join music.sqlite ~/Sync/music --name phone
               ferry join music.sqlite ~/Sync/music --dry-run
+              ferry join copy.sqlite ~/Sync/music --match keys --rows theirs
 
             Exit status 73 where the database belongs to a container already, 69 where the folder is not there or holds \
             no container yet.
@@ -24,6 +33,22 @@ struct JoinCommand: DatabaseCommand {
     @OptionGroup var folder: ContainerArgument
     @OptionGroup var naming: DeviceNameOption
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            Whose rows count: merge keeps both sides' and shows the container's values where they differ, theirs deletes \
+            here what the container does not have, mine shows this database's values where they differ.
+            """, valueName: "merge|theirs|mine"))
+    var rows: JoinOptions.Rows = .merge
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            With keys, equal integer keys mean the same row: the database is a copy of one that the container has. \
+            Without it such rows are kept twice.
+            """, valueName: "keys"))
+    var match: JoinOptions.Match?
+
     @Flag(help: "Change nothing; count what would happen.")
     var dryRun = false
 
@@ -32,8 +57,8 @@ struct JoinCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let report = try ProgressBar.during(console) { progress in
             try Replica.join(
-                databasePath: argument.database, containerPath: folder.container, name: naming.name, isDryRun: dryRun,
-                progress: progress
+                databasePath: argument.database, containerPath: folder.container, name: naming.name,
+                options: JoinOptions(rows: rows, match: match), isDryRun: dryRun, progress: progress
             ).report
         }
         if console.isJSON {
@@ -53,8 +78,11 @@ struct JoinCommand: DatabaseCommand {
             try console.say("  bring \(received) from the container,")
             try console.say("  bring along \(sent) from this database,")
             if !report.createdTables.isEmpty { try console.say("  make \(Self.tables(report.createdTables)),") }
+            if report.removed > 0 {
+                try console.say("  delete \(Wording.count(report.removed, "row")) that only this database has,")
+            }
             try console.say(
-                "  show the container's values in \(Wording.count(report.conflicts, "field")) that differ, "
+                "  show \(winner) values in \(Wording.count(report.conflicts, "field")) that differ, "
                     + "and hide \(Wording.count(report.hidden, "row")).")
         } else {
             try console.say(
@@ -65,22 +93,57 @@ struct JoinCommand: DatabaseCommand {
             if !report.createdTables.isEmpty { try console.say("Made \(Self.tables(report.createdTables)).") }
             if report.conflicts > 0 {
                 try console.say(
-                    Wording.count(report.conflicts, "field") + " differed: the container's values are shown, "
-                        + "this database's are kept as conflicts.")
+                    Wording.count(report.conflicts, "field") + " differed: \(winner) values are shown, "
+                        + "\(rows == .mine ? "the container's" : "this database's") are kept as conflicts.")
+            }
+            if report.removed > 0 {
+                try console.say(
+                    Wording.count(report.removed, "row") + " that only this database had "
+                        + (report.removed == 1 ? "was" : "were") + " deleted and kept as conflicts.")
             }
             if report.hidden > 0 {
                 try console.say(
                     Wording.count(report.hidden, "row is", "rows are") + " hidden; `ferry conflicts` shows them.")
             }
         }
+        try tellRows(report, console)
         try TableListing(report.tables, report.leftOut).say(console)
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
+        try tellMatchingKeys(report, console)
         if !report.dryRun {
             try console.say()
             try console.say("To keep in step from now on:")
             try console.say(style.bold("  ferry watch \(Wording.shellWord(argument.database))"))
         }
         console.detail("Device \(report.device.id), container \(report.container.id).")
+    }
+
+    private var winner: String { rows == .mine ? "this database's" : "the container's" }
+
+    /// How the rows on both sides stood to each other, where both had some.
+    private func tellRows(_ report: JoinReport, _ console: Console) throws {
+        let compared = report.rows.filter { $0.same + $0.onlyHere + $0.differing > 0 }
+        if compared.isEmpty { return }
+        var table = TextTable("Rows", "Same#", "Differ#", "Only here#", "Only there#")
+        for rows in compared {
+            table.add(
+                rows.table, Wording.grouped(rows.same), Wording.grouped(rows.differing), Wording.grouped(rows.onlyHere),
+                Wording.grouped(rows.onlyThere))
+        }
+        for line in [""] + table.lines(console.style) { try console.say(line) }
+    }
+
+    private func tellMatchingKeys(_ report: JoinReport, _ console: Console) throws {
+        if report.matchingKeys == 0 { return }
+        try console.say()
+        try console.say(
+            Wording.count(report.matchingKeys, "integer key stands", "integer keys stand")
+                + " for a row here and for another one in the container, and "
+                + (report.dryRun ? "both would be kept." : "both were kept.")
+                + " If the database is a copy of one in the container, or left it, "
+                + (report.dryRun
+                    ? "join with `--match keys`: then they are the same rows."
+                    : "join a copy from before this with `--match keys`: then they are the same rows."))
     }
 
     private static func tables(_ names: [String]) -> String {

@@ -19,6 +19,14 @@ struct TableSelectionOptions: ParsableArguments {
             """, valueName: "table=col,col"))
     var identity: [DeclaredIdentity] = []
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            A column that holds the keys of another table though no foreign key says so. Integer keys differ from device \
+            to device; so declared, the column's values follow. Can be given for several columns.
+            """, valueName: "table.col=table"))
+    var reference: [ReferenceArgument] = []
+
     func validate() throws {
         var seen: Set<String> = []
         for declared in identity where !seen.insert(declared.table.lowercased()).inserted {
@@ -31,10 +39,27 @@ struct TableSelectionOptions: ParsableArguments {
         TableSelection(
             only: tables.isEmpty ? nil : names(tables), except: names(except),
             declaredIdentities: Dictionary(
-                identity.map { ($0.table, $0.columns) }, uniquingKeysWith: { first, _ in first }))
+                identity.map { ($0.table, $0.columns) }, uniquingKeysWith: { first, _ in first }),
+            references: reference.map(\.reference))
     }
 
     private func names(_ options: [String]) -> [String] { options.flatMap(DeclaredIdentity.split) }
+}
+
+/// `table.col=table`.
+struct ReferenceArgument: ExpressibleByArgument, Equatable {
+    var reference: UndeclaredReference
+
+    init?(argument: String) {
+        guard let sign = argument.firstIndex(of: "="), let dot = argument[..<sign].firstIndex(of: ".") else {
+            return nil
+        }
+        reference = UndeclaredReference(
+            table: DeclaredIdentity.trimmed(argument[..<dot]),
+            column: DeclaredIdentity.trimmed(argument[argument.index(after: dot)..<sign]),
+            parent: DeclaredIdentity.trimmed(argument[argument.index(after: sign)...]))
+        if reference.table.isEmpty || reference.column.isEmpty || reference.parent.isEmpty { return nil }
+    }
 }
 
 /// `table=col,col`.
@@ -54,7 +79,7 @@ struct DeclaredIdentity: ExpressibleByArgument, Equatable {
         text.split(separator: ",").map(trimmed).filter { !$0.isEmpty }
     }
 
-    private static func trimmed(_ text: Substring) -> String {
+    static func trimmed(_ text: Substring) -> String {
         var text = text
         while text.first == " " { text.removeFirst() }
         while text.last == " " { text.removeLast() }

@@ -136,14 +136,33 @@ public struct SchemaRecord: Equatable, Sendable {
     public var statements: [Statement]
     /// Each tracked table and its identity, so that a device that joins tracks the same tables the same way.
     public var tracked: [TrackedTableRecord]
+    /// References between tracked tables that no foreign key declares.
+    public var references: [UndeclaredReference]
 
     public init(
-        userVersion: Int64, applicationID: Int64, statements: [Statement], tracked: [TrackedTableRecord]
+        userVersion: Int64, applicationID: Int64, statements: [Statement], tracked: [TrackedTableRecord],
+        references: [UndeclaredReference] = []
     ) {
         self.userVersion = userVersion
         self.applicationID = applicationID
         self.statements = statements
         self.tracked = tracked
+        self.references = references
+    }
+}
+
+/// A column that holds another table's keys though the schema has no foreign key that says so.
+public struct UndeclaredReference: Hashable, Codable, Sendable {
+    /// The table that has the column.
+    public var table: String
+    public var column: String
+    /// The table whose primary key the column's values are.
+    public var parent: String
+
+    public init(table: String, column: String, parent: String) {
+        self.table = table
+        self.column = column
+        self.parent = parent
     }
 }
 

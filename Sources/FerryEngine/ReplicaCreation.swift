@@ -29,6 +29,7 @@ extension Replica {
                 "No table can travel. " + plan.leftOut.map { "\($0.name): \($0.reason)." }.joined(separator: " "))
         }
         let deviceName = try checkedName(name)
+        let hints = try store.referenceHints(selection)
         let container = try Container.create(
             at: path, name: (path as NSString).lastPathComponent, fileSystem: environment.fileSystem,
             clock: environment.clock, random: environment.random)
@@ -43,22 +44,28 @@ extension Replica {
             device: .init(id: identity.device.description, name: deviceName),
             container: .init(id: container.id.description, name: container.name), path: path,
             tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
-            leftOut: leftOut.map { .init(name: $0.name, reason: $0.reason) }, published: sync.published,
-            rowsWithoutKey: withoutKey, seconds: Double(environment.clock.milliseconds() - start) / 1000)
+            leftOut: leftOut.map { .init(name: $0.name, reason: $0.reason) },
+            references: selection.references.map { reference in
+                let parent = plan.tracked.first { $0.name.lowercased() == reference.parent.lowercased() }
+                let isTranslated = if case .key? = parent?.identity { false } else { true }
+                return .init(
+                    table: reference.table, column: reference.column, parent: reference.parent,
+                    isTranslated: isTranslated)
+            }, hints: hints, published: sync.published, rowsWithoutKey: withoutKey,
+            seconds: Double(environment.clock.milliseconds() - start) / 1000)
         return (replica, report)
     }
 
     /// Joins a database to a container that exists (`ferry join`).
     ///
-    /// The database file and tables that are missing are made from the container. Where both have rows they merge: a
-    /// row that only one side has comes to both; where both have it and differ, the container's values are shown and
-    /// this database's are kept as conflicts.
+    /// The database file and tables that are missing are made from the container. Where both have rows they merge, as
+    /// `options` say.
     /// - Parameter isDryRun: everything is done on a copy of the database and nothing is published.
     public static func join(
-        databasePath: String, containerPath: String, name: String? = nil, isDryRun: Bool = false,
-        environment: Environment = .live, progress: ProgressHandler? = nil
+        databasePath: String, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions(),
+        isDryRun: Bool = false, environment: Environment = .live, progress: ProgressHandler? = nil
     ) throws -> (replica: Replica?, report: JoinReport) {
-        if isDryRun { return try (nil, dryRun(databasePath, containerPath, name, environment, progress)) }
+        if isDryRun { return try (nil, dryRun(databasePath, containerPath, name, options, environment, progress)) }
         let start = environment.clock.milliseconds()
         let path = absolutePath(containerPath)
         let container = try Container.open(
@@ -72,15 +79,16 @@ extension Replica {
         let created = try DatabaseCreator.create(record, at: databasePath)
         let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
         return try join(
-            store, container, path, record, created, checkedName(name), isPublishing: true, environment, progress, start
-        )
+            store, container, path, record, created, checkedName(name), options, isPublishing: true, environment,
+            progress,
+            start)
     }
 
     /// Joins an app's own open database to a container that exists. Its tables must be there already: the app made
     /// them.
     public static func join(
-        _ store: Store, containerPath: String, name: String? = nil, environment: Environment = .live,
-        progress: ProgressHandler? = nil
+        _ store: Store, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions(),
+        environment: Environment = .live, progress: ProgressHandler? = nil
     ) throws -> (replica: Replica, report: JoinReport) {
         let start = environment.clock.milliseconds()
         let path = absolutePath(containerPath)
@@ -90,15 +98,16 @@ extension Replica {
         try refuseDatabase(at: store.path, inside: path)
         let record = try newestSchema(container)
         let (replica, report) = try join(
-            store, container, path, record, [], checkedName(name), isPublishing: true, environment, progress, start)
+            store, container, path, record, [], checkedName(name), options, isPublishing: true, environment, progress,
+            start)
         guard let replica else { throw FerryError(.internalInconsistency, "A join made no replica.") }
         return (replica, report)
     }
 
     private static func join(
         _ store: Store, _ container: Container, _ path: String, _ record: SchemaRecord, _ created: [String],
-        _ deviceName: String, isPublishing: Bool, _ environment: Environment, _ progress: ProgressHandler?,
-        _ start: Int64
+        _ deviceName: String, _ options: JoinOptions, isPublishing: Bool, _ environment: Environment,
+        _ progress: ProgressHandler?, _ start: Int64
     ) throws -> (replica: Replica?, report: JoinReport) {
         try refuseDatabase(at: store.path, inside: path)
         let identity = StoreIdentity(
@@ -106,19 +115,15 @@ extension Replica {
             containerName: container.name, containerPath: path)
         let leftOut = try store.beginTracking(identity, try selection(record, store), rowsAreOld: true)
         let replica = try Replica(store, environment: environment)
-        var sync = SyncReport()
-        var withoutKey = 0
-        if isPublishing {
-            let outcome = try store.pass(replaying: [], seal: replica.sealer(for: identity))
-            withoutKey = outcome.rowsWithoutKey
-            sync = try replica.sync(progress: progress)
-            if try store.reviveOldRowsLostToDeletions() > 0 {
-                let second = try replica.sync(progress: progress)
-                sync.published.segments += second.published.segments
-                sync.published.changes += second.published.changes
-            }
-        } else {
-            sync = try replica.rehearse(container, &withoutKey)
+        var rows = try JoiningRows(store, container, options)
+        let packed = try rows.pack(seal: replica.sealer(for: identity))
+        var sync =
+            isPublishing ? try replica.sync(progress: progress) : try replica.rehearse(container, packed: packed)
+        let counts = try rows.counts()
+        if try rows.writeAgain() > 0, isPublishing {
+            let second = try replica.sync(progress: progress)
+            sync.published.segments += second.published.segments
+            sync.published.changes += second.published.changes
         }
         let status = try store.status()
         let report = JoinReport(
@@ -126,8 +131,9 @@ extension Replica {
             container: .init(id: container.id.description, name: container.name), path: path, dryRun: !isPublishing,
             createdTables: created, replayed: sync.replayed, published: sync.published,
             tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
-            leftOut: leftOut.map { .init(name: $0.name, reason: $0.reason) }, conflicts: sync.conflicts,
-            hidden: status.hidden, waiting: sync.waiting, rowsWithoutKey: withoutKey,
+            leftOut: leftOut.map { .init(name: $0.name, reason: $0.reason) }, rows: counts,
+            matchingKeys: rows.matchingKeys, removed: rows.removed, conflicts: sync.conflicts, hidden: status.hidden,
+            waiting: sync.waiting, rowsWithoutKey: packed.rowsWithoutKey,
             seconds: Double(environment.clock.milliseconds() - start) / 1000)
         return (replica, report)
     }
@@ -152,8 +158,8 @@ extension Replica {
     // MARK: Dry run
 
     private static func dryRun(
-        _ databasePath: String, _ containerPath: String, _ name: String?, _ environment: Environment,
-        _ progress: ProgressHandler?
+        _ databasePath: String, _ containerPath: String, _ name: String?, _ options: JoinOptions,
+        _ environment: Environment, _ progress: ProgressHandler?
     ) throws -> JoinReport {
         let start = environment.clock.milliseconds()
         let path = absolutePath(containerPath)
@@ -173,16 +179,14 @@ extension Replica {
         let created = try DatabaseCreator.create(record, at: copy)
         let store = try Store(path: copy, clock: environment.clock, random: environment.random)
         return try join(
-            store, container, path, record, created, checkedName(name), isPublishing: false, environment, progress,
-            start
+            store, container, path, record, created, checkedName(name), options, isPublishing: false, environment,
+            progress, start
         ).report
     }
 
-    /// Packs and replays without publishing.
-    private func rehearse(_ container: Container, _ withoutKey: inout Int) throws -> SyncReport {
+    /// Replays without publishing.
+    private func rehearse(_ container: Container, packed: PassOutcome) throws -> SyncReport {
         var report = SyncReport()
-        let packed = try store.pass(replaying: [], seal: sealer(for: identity))
-        withoutKey = packed.rowsWithoutKey
         report.published.changes = packed.packed
         report.published.segments = packed.packed > 0 ? 1 : 0
         let reader = LogReader(container: container, device: identity.device)
@@ -244,7 +248,7 @@ extension Replica {
         }
         return TableSelection(
             except: plan.tracked.map(\.name).filter { !names.contains($0.lowercased()) && !$0.hasPrefix("ferry_") },
-            declaredIdentities: declared)
+            declaredIdentities: declared, references: record.references)
     }
 
     private static func refuseIfTracked(_ store: Store) throws {

@@ -1,4 +1,5 @@
 import FerryCore
+import FerryStore
 
 /// What one `sync` did. Its JSON keys are fixed: scripts rely on them.
 public struct SyncReport: Codable, Equatable, Sendable {
@@ -135,11 +136,25 @@ public struct StatusReport: Codable, Equatable, Sendable {
 
 /// What `init` did.
 public struct InitReport: Codable, Equatable, Sendable {
+    /// A reference that no foreign key declares.
+    public struct Reference: Codable, Equatable, Sendable {
+        public var table: String
+        public var column: String
+        public var parent: String
+        /// Whether its values are translated on every device. The keys of other tables are the same everywhere, and the
+        /// values travel as they are.
+        public var isTranslated: Bool
+    }
+
     public var device: StatusReport.DeviceName
     public var container: StatusReport.DeviceName
     public var path: String
     public var tables: [StatusReport.Table]
     public var leftOut: [StatusReport.LeftOut]
+    /// References that no foreign key declares and that were named.
+    public var references: [Reference]
+    /// Columns that look like references and that neither a foreign key nor the selection declares.
+    public var hints: [UndeclaredReference]
     public var published: SyncReport.Published
     /// Rows that cannot travel because their key holds a NULL.
     public var rowsWithoutKey: Int
@@ -160,6 +175,12 @@ public struct JoinReport: Codable, Equatable, Sendable {
     public var published: SyncReport.Published
     public var tables: [StatusReport.Table]
     public var leftOut: [StatusReport.LeftOut]
+    /// How the rows that the database had stand to the container's, by table.
+    public var rows: [RowComparisonCount]
+    /// Integer keys that rows on both sides have though nothing says that they are the same rows, so that both are kept.
+    public var matchingKeys: Int
+    /// Rows that were deleted because only this database had them (`--rows theirs`).
+    public var removed: Int
     /// Fields in which the database's rows differed from the container's; the container's values are shown.
     public var conflicts: Int
     public var hidden: Int

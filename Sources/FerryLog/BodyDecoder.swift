@@ -28,10 +28,11 @@ enum BodyDecoder {
                 var changeset = Changeset(
                     device: header.device, sequence: sequence, time: HybridTime(rawValue: time), context: context,
                     tables: [])
-                switch try reader.readByte() {
-                case 0: break
-                case 1: changeset.schema = try SchemaEncoding.read(names: names, budget: &budget, from: &reader)
-                default: throw ByteReader.malformed("a changeset has an unknown form")
+                guard let form = SchemaEncoding.Form(rawValue: try reader.readByte()) else {
+                    throw ByteReader.malformed("a changeset has an unknown form")
+                }
+                if form != .absent {
+                    changeset.schema = try SchemaEncoding.read(form, names: names, budget: &budget, from: &reader)
                 }
                 changeset.tables = try readTables(
                     layouts: layouts, time: changeset.time, budget: &budget, identifiers: &identifiers, &reader)

@@ -30,7 +30,7 @@ enum BodyEncoder {
                     count: changeset.context.positions.count, previousCount: context.positions.count,
                     devices: deviceIndices, budget: &budget, to: &writer)
                 context = changeset.context
-                writer.write(changeset.schema == nil ? 0 : 1)
+                writer.write(SchemaEncoding.form(of: changeset.schema).rawValue)
                 if let schema = changeset.schema {
                     try SchemaEncoding.write(schema, budget: &budget, names: &names, to: &writer)
                 }

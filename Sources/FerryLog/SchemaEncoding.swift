@@ -2,6 +2,19 @@ import FerryCore
 
 /// Schema records (Docs/Format.md, "Schemas"); names come from the segment's dictionary, statements stand in place.
 enum SchemaEncoding {
+    /// What stands in a changeset in front of its schema (Docs/Format.md, "Bodies").
+    enum Form: UInt8 {
+        case absent = 0
+        case plain = 1
+        /// References that no foreign key declares follow the tracked tables.
+        case withReferences = 2
+    }
+
+    static func form(of schema: SchemaRecord?) -> Form {
+        guard let schema else { return .absent }
+        return schema.references.isEmpty ? .plain : .withReferences
+    }
+
     static func write(
         _ schema: SchemaRecord, budget: inout SegmentBudget, names: inout NameDictionary, to writer: inout ByteWriter
     ) throws(FerryError) {
@@ -26,10 +39,19 @@ enum SchemaEncoding {
             try LayoutDictionary.append(table.identity, to: &numbers, names: &names)
             for number in numbers { writer.writeVarint(UInt64(number)) }
         }
+        if schema.references.isEmpty { return }
+        try budget.check(schema.references.count, atMost: SegmentLimits.references, "references in a schema")
+        try budget.take(schema.references.count, .schemaEntries)
+        writer.writeVarint(UInt64(schema.references.count))
+        for reference in schema.references {
+            for name in [reference.table, reference.column, reference.parent] {
+                writer.writeVarint(UInt64(try names.index(of: name)))
+            }
+        }
     }
 
     static func read(
-        names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
+        _ form: Form, names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
     ) throws(FerryError) -> SchemaRecord {
         var schema = SchemaRecord(
             userVersion: try reader.readZigzag(), applicationID: try reader.readZigzag(), statements: [], tracked: [])
@@ -58,6 +80,28 @@ enum SchemaEncoding {
             let identity = try TableLayout.readIdentity(names, budget: &budget, from: &reader)
             schema.tracked.append(TrackedTableRecord(name: name, identity: identity))
         }
+        if form == .withReferences {
+            schema.references = try readReferences(names, budget: &budget, from: &reader)
+        }
         return schema
+    }
+
+    private static func readReferences(
+        _ names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
+    ) throws(FerryError) -> [UndeclaredReference] {
+        let count = try reader.readCount(minimumBytes: 3)
+        guard count <= SegmentLimits.references else {
+            throw ByteReader.malformed("a schema has more than \(SegmentLimits.references) references")
+        }
+        try budget.take(count, .schemaEntries)
+        var references: [UndeclaredReference] = []
+        for _ in 0..<count {
+            references.append(
+                UndeclaredReference(
+                    table: try TableLayout.readName(names, from: &reader),
+                    column: try TableLayout.readName(names, from: &reader),
+                    parent: try TableLayout.readName(names, from: &reader)))
+        }
+        return references
     }
 }

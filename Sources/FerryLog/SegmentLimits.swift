@@ -20,6 +20,8 @@ public enum SegmentLimits {
     public static let statements = 65_536
     /// Tables in one changeset, or tracked in one schema.
     public static let tables = 32_767
+    /// References of a schema that no foreign key declares.
+    public static let references = 32_767
     /// Columns of a table; SQLite's own maximum.
     public static let columns = 32_767
     /// Devices in one context.
@@ -30,7 +32,7 @@ public enum SegmentLimits {
     public static let names = 1 << 20
     /// Columns of the different tables, identities included.
     public static let layoutColumns = 1 << 22
-    /// Statements and tracked tables of all schemas in one segment.
+    /// Statements, tracked tables and undeclared references of all schemas in one segment.
     public static let schemaEntries = 1 << 18
     /// Changesets in one segment.
     public static let changesets = 65_536

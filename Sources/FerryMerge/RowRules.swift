@@ -21,6 +21,8 @@ public enum ReferenceAction: Sendable {
     case cascade
     /// SET NULL or SET DEFAULT.
     case clear
+    /// Nothing: the row is shown whatever becomes of its target.
+    case none
 }
 
 /// A foreign key's non-NULL value in one object.
@@ -243,7 +245,7 @@ private struct Region {
             var cleared: [Int] = []
             var missing: Int?
             for (position, reference) in objects[index].references.enumerated() {
-                if try isShown(index, position, surroundings) { continue }
+                if try reference.action == .none || isShown(index, position, surroundings) { continue }
                 if reference.action == .clear { cleared.append(position) } else { missing = missing ?? position }
             }
             guard let missing else {

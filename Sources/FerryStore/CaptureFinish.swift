@@ -37,7 +37,7 @@ extension CaptureHistory {
                 }
                 written += try writer.write(
                     track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
-                    operations, row: present, cleared: cleared, &clock)
+                    keepsKey: track.keepsKey, operations, row: present, cleared: cleared, &clock)
             }
             written += try FreedClaims(access, table).take(from: written, &writer, &clock)
             touched += written
@@ -50,9 +50,10 @@ extension CaptureHistory {
 
     /// Where foreign keys are off or deferred, an object can lose its key while rows still refer to that key. Whoever
     /// has the key now is what those rows refer to; where nobody has, they refer to the object still, and the rules
-    /// decide what they show.
+    /// decide what they show. References that no foreign key checks show what they showed before.
     private mutating func followKeys(_ clock: inout HybridClock) throws {
         var lookup = ChildLookup(access)
+        var unchecked = ChildLookup(access, isUnchecked: true)
         for table in registry.parentsFirst where table.isMapped && !table.incoming.isEmpty {
             // Columns that refer to it through another table's: no foreign key of the table's own tells of them.
             let isInherited = registry.tables.values.contains { child in
@@ -63,91 +64,162 @@ extension CaptureHistory {
             }
             let moved = (tracks[table.id] ?? [:]).values.filter(\.mayHaveMoved)
             for track in moved.sorted(by: { $0.object < $1.object }) {
-                try followReservation(at: track, in: table, &clock)
                 let stored = track.isFresh ? nil : try access.objects(of: table.id).load(track.object).key.first
-                for key in Set(track.formerKeys + (stored.map { [$0] } ?? [])).sorted() {
-                    guard track.isDeleted || track.key[0] != key,
-                        try isInherited || lookup.hasChildren(table, key: [key])
-                    else { continue }
+                let last = track.isDeleted && table.hasUncheckedReferences ? [track.key[0]] : []
+                for key in Set(track.formerKeys + (stored.map { [$0] } ?? []) + last).sorted() {
+                    guard track.isDeleted || track.key[0] != key else { continue }
+                    let isReferred = try unchecked.hasChildren(table, key: [key])
+                    guard try isReferred || isInherited || lookup.hasChildren(table, key: [key]) else { continue }
                     let owner = keys[table.id]?[key].flatMap {
                         $0.isGone || $0.object == track.object ? nil : $0.object
                     }
-                    for child in registry.parentsFirst where child.isLocal {
-                        for column in child.localColumns where column.reference == table.id {
-                            try follow(key, of: track, to: owner, in: child, column, &clock)
-                        }
+                    if isReferred, owner == nil, track.isDeleted, track.key[0] == key,
+                        keys[table.id]?[key]?.object == track.object
+                    {
+                        track.keepsKey = true
                     }
+                    try follow(
+                        table,
+                        KeyChange(
+                            key: key, meaning: .reference(track.object), owner: owner,
+                            isKept: track.keepsKey && track.key[0] == key,
+                            time: track.lastTime), &clock)
                 }
+            }
+        }
+        try followUnmade(&clock)
+        for (number, taken) in takenKeys.sorted(by: { $0.key < $1.key }) {
+            for (key, former) in taken.sorted(by: { $0.key < $1.key }) {
+                guard let owner = keys[number]?[key], former.meaning != .reference(owner.object) else { continue }
+                if former.meaning == key && owner.isGone { continue }
+                let change = KeyChange(
+                    key: key, meaning: former.meaning, owner: owner.object, isKept: false, time: former.time)
+                try follow(registry[number], change, &clock)
             }
         }
     }
 
-    /// A row that moved to a key by which rows referred to nothing until now: it is what they refer to.
-    private mutating func followReservation(
-        at track: Track, in table: TrackedTable, _ clock: inout HybridClock
+    /// Rows may refer by the keys of objects that were made and unmade in this flush, and be known by them.
+    private mutating func followUnmade(_ clock: inout HybridClock) throws {
+        for (number, unmade) in unmadeKeys.sorted(by: { $0.key < $1.key }) {
+            for (key, object, time) in unmade {
+                let owner = keys[number]?[key]
+                // Nobody has it since: `travelling` reserves it for the same object.
+                if owner?.object == object { continue }
+                let change = KeyChange(
+                    key: key, meaning: .reference(object), owner: owner.flatMap { $0.isGone ? nil : $0.object },
+                    isKept: false, time: time)
+                try follow(registry[number], change, &clock)
+            }
+        }
+    }
+
+    /// A key of a mapped table that means something else than before this flush.
+    private struct KeyChange {
+        var key: FieldValue
+        /// What rows meant by it: a reference, or the plain value.
+        var meaning: FieldValue
+        /// The object that has it now.
+        var owner: ObjectID?
+        /// Whether the object that had it keeps it without a row.
+        var isKept: Bool
+        var time: HybridTime
+
+        /// Whether rows that refer by the key in this column refer to the former object still.
+        func isDetached(_ column: TrackedColumn) -> Bool { owner == nil && !column.isUnchecked }
+    }
+
+    private mutating func follow(
+        _ table: TrackedTable, _ change: KeyChange, _ clock: inout HybridClock
     ) throws {
-        guard !track.isDeleted, !track.formerKeys.isEmpty,
-            let reserved = try access.objects(of: table.id).object(forKey: track.key[0]), reserved != track.object,
-            tracks[table.id]?[reserved] == nil, try !access.objects(of: table.id).load(reserved).shown.hasRow
-        else { return }
-        let former = Track(reserved, isFresh: false, key: track.key)
-        former.lastTime = track.lastTime
         for child in registry.parentsFirst where child.isLocal {
             for column in child.localColumns where column.reference == table.id {
-                try follow(track.key[0], of: former, to: track.object, in: child, column, &clock)
+                if column.isUnchecked && change.isKept { continue }
+                try follow(change, in: child, column, &clock)
             }
         }
     }
 
     private mutating func follow(
-        _ key: FieldValue, of former: Track, to owner: ObjectID?, in child: TrackedTable, _ column: TrackedColumn,
-        _ clock: inout HybridClock
+        _ change: KeyChange, in child: TrackedTable, _ column: TrackedColumn, _ clock: inout HybridClock
     ) throws {
         let rows = try connection.rows(
-            "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(quoted(column.name)) = ?", key)
+            "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(quoted(column.name)) = ?", change.key)
         for rowKey in rows where !rowKey.contains(.null) {
             guard let place = child.keyColumnIDs.firstIndex(of: column.id) else {
                 guard let object = try self.object(child, rowKey) else { continue }
                 let track = try self.track(object, child, key: rowKey, isFresh: false)
                 if track.isDeleted { continue }
-                if owner == nil {
-                    track.detached[column.id] = .reference(former.object)
+                if change.isDetached(column) {
+                    track.detached[column.id] = change.meaning
                 } else if track.insertedAt == nil, track.changed[column.id] == nil {
-                    track.changed[column.id] = time(for: track, former.lastTime, togglesLife: false, &clock)
+                    track.changed[column.id] = time(for: track, change.time, togglesLife: false, &clock)
                 }
                 continue
             }
             // The reference is part of the row's identity.
-            var values = try travellingKey(child, rowKey)
-            let present = child.derivedID(values)
-            values[place] = .reference(former.object)
-            let object = child.derivedID(values)
-            if tracks[child.id]?[object]?.isDeleted ?? false { continue }
-            let isNew = tracks[child.id]?[object] != nil
-            guard try isNew || access.objects(of: child.id).load(object).shown.hasRow else { continue }
-            let track = try self.track(object, child, key: rowKey, isFresh: false)
-            if owner == nil {
-                if track.key != rowKey {
-                    // The object has a row under the new key already; this one is nobody's.
-                    if let refusal = try access.writer(of: child.id).delete(key: rowKey) { throw refusal }
-                } else {
-                    track.detached[column.id] = .reference(former.object)
-                }
-                continue
+            if change.isDetached(column) {
+                try detach(rowKey, of: child, column, at: place, change)
+            } else {
+                try succeed(rowKey, of: child, change, &clock)
             }
-            var old = try access.reader(of: child.id).read(rowKey) ?? [:]
-            for column in child.columns where column.reference != nil {
-                if let value = old[column.id] { old[column.id] = try travelling(value, column) }
-            }
-            old[column.id] = .reference(former.object)
-            let time = self.time(for: track, former.lastTime, togglesLife: true, &clock)
-            track.done.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: old))
-            track.isDeleted = true
-            let successor = try self.track(present, child, key: rowKey, isFresh: false)
-            successor.key = rowKey
-            successor.isDeleted = false
-            successor.insertedAt = self.time(for: successor, time, togglesLife: true, &clock)
         }
+    }
+
+    /// A row that is known by a reference whose target lost its key to nobody.
+    private mutating func detach(
+        _ rowKey: [FieldValue], of child: TrackedTable, _ column: TrackedColumn, at place: Int, _ change: KeyChange
+    ) throws {
+        var values = try travellingKey(child, rowKey)
+        values[place] = change.meaning
+        let object = child.derivedID(values)
+        if tracks[child.id]?[object]?.isDeleted ?? false { return }
+        let isNew = tracks[child.id]?[object] != nil
+        guard try isNew || access.objects(of: child.id).load(object).shown.hasRow else { return }
+        let track = try self.track(object, child, key: rowKey, isFresh: false)
+        if track.key != rowKey {
+            // The object has a row under the new key already; this one is nobody's.
+            if let refusal = try access.writer(of: child.id).delete(key: rowKey) { throw refusal }
+        } else {
+            track.detached[column.id] = change.meaning
+        }
+    }
+
+    /// A row that is known by references, of which one or more mean something else now, is another object's.
+    private mutating func succeed(
+        _ rowKey: [FieldValue], of child: TrackedTable, _ change: KeyChange, _ clock: inout HybridClock
+    ) throws {
+        let present = try presentObject(child, rowKey)
+        guard let object = try formerObject(child, rowKey), object != present else { return }
+        let track = try self.track(object, child, key: rowKey, isFresh: false)
+        var old = try access.reader(of: child.id).read(rowKey) ?? [:]
+        for column in child.columns where column.reference != nil {
+            if let value = old[column.id] { old[column.id] = try travelling(value, column) }
+        }
+        let values = try identities[child.id]?[object] ?? formerKey(child, rowKey)
+        for (value, column) in zip(values, child.keyColumnIDs) { old[column] = value }
+        let time = self.time(for: track, change.time, togglesLife: true, &clock)
+        finish(track, at: time, oldRow: old)
+        let successor = try self.track(present, child, key: rowKey, isFresh: false)
+        successor.key = rowKey
+        successor.isDeleted = false
+        successor.insertedAt = self.time(for: successor, time, togglesLife: true, &clock)
+    }
+
+    /// The object that a row with references in its key belonged to until its notes were read.
+    private func formerObject(_ child: TrackedTable, _ rowKey: [FieldValue]) throws -> ObjectID? {
+        if let track = tracks[child.id]?.values.first(where: { !$0.isDeleted && $0.key == rowKey }) {
+            return track.object
+        }
+        var object = child.derivedID(try formerKey(child, rowKey))
+        if let shown = try access.joined.representative(of: object, child.id) { object = shown }
+        if tracks[child.id]?[object]?.isDeleted ?? false { return nil }
+        return try access.objects(of: child.id).load(object).shown.hasRow ? object : nil
+    }
+
+    /// What a row's key meant at the end of the last flush.
+    private func formerKey(_ child: TrackedTable, _ rowKey: [FieldValue]) throws -> [FieldValue] {
+        try zip(rowKey, child.keyColumnIDs).map { try Travelling(access).value($0, child.columns[$1]) }
     }
 
     /// Keys change hands within a flush; no two states may hold one key at any time, so all that move let go first.
@@ -156,7 +228,15 @@ extension CaptureHistory {
         for track in objects.values where !track.isDeleted {
             keys[table.id, default: [:]][track.key[0]] = (track.object, false)
         }
-        for track in objects.values where track.isFresh ? !track.formerKeys.isEmpty : track.mayHaveMoved {
+        for (key, former) in takenKeys[table.id] ?? [:] {
+            guard case .reference(let object) = former.meaning, let owner = keys[table.id]?[key],
+                owner.object != object
+            else { continue }
+            try connection.execute(
+                "UPDATE \(table.objectTable) SET k0 = NULL WHERE k0 = ? AND object = ?", key, .blob(object.bytes[...]))
+        }
+        for track in objects.values
+        where !track.keepsKey && (track.isFresh ? !track.formerKeys.isEmpty : track.mayHaveMoved) {
             try connection.execute(
                 "UPDATE \(table.objectTable) SET k0 = NULL WHERE object = ? OR k0 = ?", .blob(track.object.bytes[...]),
                 track.isDeleted ? .null : track.key[0])

@@ -26,6 +26,8 @@ struct CaptureHistory {
         /// Columns whose row refers by a key that the object referred to has no more, and that object.
         var detached: FieldValues = [:]
         var isDeleted = false
+        /// Whether rows refer to its key though its own row is gone: it stays reserved.
+        var keepsKey = false
         var lastTime = HybridTime.zero
 
         /// Whether its key may be another than the state has; a plain update leaves it alone.
@@ -36,6 +38,12 @@ struct CaptureHistory {
             self.isFresh = isFresh
             self.key = key
         }
+    }
+
+    /// What rows meant by a key before a row took it: a reference, or the plain value.
+    struct TakenKey {
+        var meaning: FieldValue
+        var time: HybridTime
     }
 
     struct ReferenceNote {
@@ -72,8 +80,17 @@ struct CaptureHistory {
     var upcomingKeys: [Int: [FieldValue: FieldValue]] = [:]
     /// Objects that were made and unmade within this flush: nobody knows of them.
     var unmade: Set<ObjectID> = []
+    /// The keys that they had, in tables to which unchecked references lead, and when they were unmade.
+    var unmadeKeys: [Int: [(key: FieldValue, object: ObjectID, time: HybridTime)]] = [:]
+    /// Objects that this flush reserved a key for.
+    var reserving: Set<ObjectID> = []
+    /// The values from which objects that are known by references are derived.
+    var identities: [Int: [ObjectID: [FieldValue]]] = [:]
     /// Objects that are referred to by a key that no row has.
     var reservations: [(table: Int, object: ObjectID, key: FieldValue)] = []
+    /// Keys that rows took in this flush and by which rows referred to something that had no row: in tables to which
+    /// unchecked references lead.
+    var takenKeys: [Int: [FieldValue: TakenKey]] = [:]
     var minted: UInt32 = 0
     let mintedPrefix: (high: UInt64, low: UInt64)
     private(set) var rowsWithoutKey = 0
@@ -175,6 +192,11 @@ struct CaptureHistory {
         case .rekey:
             guard let object = try self.object(table, [note.value]) else { return }
             try displaceHolder(of: note.key, table, unlessIts: object, &clock)
+            if let known = try self.object(table, note.key), known != object {
+                noteTakenKey(note, from: known)
+            } else {
+                noteTakenKey(note, from: nil)
+            }
             keys[table.id, default: [:]][note.value] = nil
             freedKeys[table.id, default: []].insert(note.value)
             keys[table.id, default: [:]][note.key[0]] = (object, false)
@@ -212,7 +234,11 @@ struct CaptureHistory {
         if track.isDeleted { return }
         var old = try access.reader(of: table.id).readOld(oldRow) ?? [:]
         for column in table.columns where column.reference != nil {
-            if let value = old[column.id] { old[column.id] = try travelling(value, column) }
+            guard let value = old[column.id] else { continue }
+            // What the row never said does not become news by its deletion.
+            let isAsBefore = track.insertedAt == nil && track.changed[column.id] == nil
+            let former = isAsBefore ? column.reference.flatMap { takenKeys[$0]?[value]?.meaning } : nil
+            old[column.id] = try former ?? travelling(value, column)
         }
         if !table.isMapped, table.derivedID(table.keyColumnIDs.map { old[$0] ?? .null }) != object {
             // Known under the keys of then, as `derivedObject` found it.
@@ -229,8 +255,16 @@ struct CaptureHistory {
             // Made and unmade within one flush: nobody needs to hear of it.
             tracks[table.id]?[object] = nil
             unmade.insert(object)
+            if table.hasUncheckedReferences {
+                unmadeKeys[table.id, default: []] += (track.formerKeys + [key[0]]).map { ($0, object, deletion) }
+            }
             return
         }
+        finish(track, at: deletion, oldRow: old)
+    }
+
+    /// Ends what happened to an object by its deletion.
+    func finish(_ track: Track, at deletion: HybridTime, oldRow old: FieldValues) {
         track.done += operations(of: track, row: old)
         track.done.append(CapturedOperation(kind: .delete, time: deletion, values: [:], oldRow: old))
         track.insertedAt = nil

@@ -12,7 +12,7 @@ extension CaptureHistory {
     }
 
     mutating func derivedObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
-        let object = table.derivedID(try travellingKey(table, key))
+        let object = try presentObject(table, key)
         // The row of another object may show this key.
         if tracks[table.id]?[object] == nil, let shown = try access.joined.representative(of: object, table.id) {
             return shown
@@ -31,8 +31,17 @@ extension CaptureHistory {
             }
         }
         let before = table.derivedID(former)
+        identities[table.id, default: [:]][before] = former
         let states = access.objects(of: table.id)
         if try !states.load(object).shown.hasRow, try states.load(before).shown.hasRow { return before }
+        return object
+    }
+
+    /// The object of a row by what its key means when the note being read was made.
+    mutating func presentObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
+        let values = try travellingKey(table, key)
+        let object = table.derivedID(values)
+        if table.hasReferencesInKey { identities[table.id, default: [:]][object] = values }
         return object
     }
 
@@ -55,9 +64,9 @@ extension CaptureHistory {
     mutating func travelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard let parent = column.reference else { return value }
         if case .null = value { return value }
-        if let object = try referredObject(registry[parent], value), !unmade.contains(object) {
-            return .reference(object)
-        }
+        let known = try referredObject(registry[parent], value)
+        if let known, !unmade.contains(known) { return .reference(known) }
+        if column.isUnchecked, !KeyReservations.isReservable(value, in: registry[parent]) { return value }
         // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
         let states = access.objects(of: parent)
         if let known = try states.object(forKey: value), tracks[parent]?[known] == nil, !unmade.contains(known),
@@ -66,9 +75,12 @@ extension CaptureHistory {
             keys[parent, default: [:]][value] = (known, false)
             return .reference(known)
         }
-        let reserved: ObjectID = access.random.makeID()
+        // One that was made and unmade may be part of its identity already.
+        let reserved: ObjectID = known ?? access.random.makeID()
+        unmade.remove(reserved)
         keys[parent, default: [:]][value] = (reserved, false)
         reservations.append((parent, reserved, value))
+        reserving.insert(reserved)
         return .reference(reserved)
     }
 
@@ -91,8 +103,10 @@ extension CaptureHistory {
 
     /// Enters objects that are only referred to so far under the keys by which they are, once all keys are released.
     mutating func saveReservations() throws {
-        for (table, object, key) in reservations where tracks[table]?[object] == nil {
-            var state = ObjectState(object: object)
+        for (table, object, key) in reservations where tracks[table]?[object]?.keepsKey ?? true {
+            // It may have been given away since.
+            if keys[table]?[key]?.object != object { continue }
+            var state = try access.objects(of: table).load(object)
             state.key = [key]
             try access.objects(of: table).save(state)
         }
@@ -104,7 +118,7 @@ extension CaptureHistory {
     ) throws -> (id: ObjectID, isFresh: Bool) {
         let table = note.table
         if !table.isMapped {
-            let object = table.derivedID(try travellingKey(table, note.key))
+            let object = try presentObject(table, note.key)
             if let examination = examined[table.id]?[object] {
                 try delete(object, table, note.key, at: examination.time, oldRow: examination.sequence, &clock)
                 examined[table.id]?[object] = nil
@@ -114,12 +128,47 @@ extension CaptureHistory {
         try displaceHolder(of: note.key, table, unlessIts: nil, &clock)
         if let known = try self.object(table, note.key), !(keys[table.id]?[note.key[0]]?.isGone ?? false) {
             // OR REPLACE on the key itself, or a key that was referred to before.
-            return (known, tracks[table.id]?[known]?.isFresh ?? false)
+            if try !yields(known, table, to: note) {
+                return (known, tracks[table.id]?[known]?.isFresh ?? reserving.contains(known))
+            }
+            noteTakenKey(note, from: known)
+        } else {
+            noteTakenKey(note, from: nil)
         }
         let object = try newObject(table, note.key)
+        if !object.isFresh, let former = try access.objects(of: table.id).load(object.id).key.first,
+            former != note.key[0],
+            keys[table.id]?[former] == nil
+        {
+            // It comes back under another key than the one that stayed reserved for it.
+            freedKeys[table.id, default: []].insert(former)
+        }
         keys[table.id, default: [:]][note.key[0]] = (object.id, false)
         freedKeys[table.id]?.remove(note.key[0])
         return object
+    }
+
+    /// Whether an object that only has its key reserved gives it up to a new row: one that had a row and died, one whose
+    /// row another device has, and one whose identity the new row would not have.
+    private func yields(_ known: ObjectID, _ table: TrackedTable, to note: Note) throws -> Bool {
+        guard table.hasUncheckedReferences, tracks[table.id]?[known] == nil else { return false }
+        let state = try access.objects(of: table.id).load(known)
+        guard state.isStored, !state.shown.hasRow else { return false }
+        if case .declared = table.identity { return true }
+        return state.registers.newest != nil || KeyReservations.isStandIn(note.key[0], for: known)
+    }
+
+    /// Remembers what rows mean by a key that a row takes: they refer to that row from now on.
+    /// - Parameter known: the object that only had the key reserved.
+    mutating func noteTakenKey(_ note: Note, from known: ObjectID?) {
+        let (table, key) = (note.table, note.key[0])
+        guard table.hasUncheckedReferences || known != nil, takenKeys[table.id]?[key] == nil else { return }
+        if let known {
+            if tracks[table.id]?[known] != nil { return }
+            takenKeys[table.id, default: [:]][key] = TakenKey(meaning: .reference(known), time: note.time)
+        } else if !KeyReservations.isReservable(key, in: table) {
+            takenKeys[table.id, default: [:]][key] = TakenKey(meaning: key, time: note.time)
+        }
     }
 
     /// A key that changes hands was taken from a row that vanished.
@@ -136,7 +185,11 @@ extension CaptureHistory {
     mutating func newObject(
         _ table: TrackedTable, _ key: [FieldValue]
     ) throws -> (id: ObjectID, isFresh: Bool) {
-        if case .declared(let names) = table.identity, let row = try access.reader(of: table.id).read(key) {
+        if case .declared(let names) = table.identity,
+            // Where a column is gone, nothing tells what the row stands for.
+            names.allSatisfy({ name in table.localColumns.contains { equalNames($0.name, name) } }),
+            let row = try access.reader(of: table.id).read(key)
+        {
             let values = try names.map { name -> FieldValue in
                 guard let column = table.columnID(name), let value = row[column] else { return .null }
                 return try travelling(value, table.columns[column])

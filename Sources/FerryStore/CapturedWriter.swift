@@ -25,11 +25,12 @@ struct CapturedWriter {
     /// - Parameters:
     ///   - key: the present row's key; empty where there is no row.
     ///   - formerKey: the last key it had.
+    ///   - keepsKey: where there is no row, the last key stays reserved.
     ///   - row: the present row's values as they travel.
     ///   - cleared: columns that the row shows cleared, and their values in the state.
     /// - Returns: what the rules may have to look at: nothing, where nothing happened.
     mutating func write(
-        _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue],
+        _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue], keepsKey: Bool,
         _ operations: [CapturedOperation],
         row: FieldValues, cleared: FieldValues, _ clock: inout HybridClock
     ) throws -> [TouchedObject] {
@@ -46,8 +47,9 @@ struct CapturedWriter {
         // What a foreign key's action did to a row that shows another object's value is no value of its own.
         for (column, value) in cleared where state.kept.fields[column] == nil { state.kept.fields[column] = value }
         var touched: [TouchedObject] = []
+        let reserved = keepsKey ? formerKey : []
         if let own = try save(
-            &state, before, key, formerKey, changed, row: row, isCleared: !cleared.isEmpty || corrected)
+            &state, before, key, formerKey, reserved, changed, row: row, isCleared: !cleared.isEmpty || corrected)
         {
             touched.append(own)
         }
@@ -126,10 +128,10 @@ struct CapturedWriter {
 
     private func save(
         _ state: inout ObjectState, _ before: ObjectState, _ key: [FieldValue], _ formerKey: [FieldValue],
-        _ changed: FieldValues, row: FieldValues, isCleared: Bool
+        _ reserved: [FieldValue], _ changed: FieldValues, row: FieldValues, isCleared: Bool
     ) throws -> TouchedObject? {
         let hasRow = !key.isEmpty
-        state.key = key
+        state.key = hasRow ? key : reserved
         state.shown = hasRow ? (before.shown == .exceptionalRow ? .exceptionalRow : .row) : .none
         if hasRow {
             state.kept.key = nil

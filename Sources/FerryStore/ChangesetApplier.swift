@@ -38,11 +38,12 @@ struct ChangesetApplier {
                 outcome.tables.insert(table.id)
             }
         }
+        let arriving = Self.arriving(work.filter { access.registry[$0.key].hasUncheckedReferences })
         var touched: [TouchedObject] = []
         var deletions: [[TouchedObject]] = []
         for table in access.registry.parentsFirst {
             guard let parts = work[table.id] else { continue }
-            let merge = try TableMerge(access, table, parts)
+            let merge = try TableMerge(access, table, parts, arriving: arriving)
             try merge.run()
             touched += merge.touched
             deletions.append(merge.deletions)
@@ -52,6 +53,12 @@ struct ChangesetApplier {
         try RowMaintenance(access).settle(touched)
         outcome.conflicts = try ConflictLog(access).count() - conflictsBefore
         return outcome
+    }
+
+    private static func arriving(_ work: [Int: [ChangesetPart]]) -> [Int: Set<ObjectID>] {
+        work.mapValues { parts in
+            Set(parts.flatMap { $0.changes.operations.filter { $0.kind == .insert }.map(\.object) })
+        }
     }
 
     private func notePosition(of changeset: Changeset) throws {
@@ -99,6 +106,7 @@ struct RowRemoval {
     func remove(_ objects: [TouchedObject]) throws -> [TouchedObject] {
         var touched: [TouchedObject] = []
         var lookup = ChildLookup(access)
+        var unchecked = ChildLookup(access, isUnchecked: true)
         for var object in objects {
             let table = access.registry[object.table]
             if try lookup.hasChildren(table, key: object.key) {
@@ -118,7 +126,8 @@ struct RowRemoval {
                 continue
             }
             if table.isMapped { state.kept.key = state.key.first }
-            state.key = []
+            // What rows refer to all the same keeps its key.
+            if try !unchecked.hasChildren(table, key: state.key) { state.key = [] }
             state.shown = .none
             states.renewCheck(of: &state)
             try states.save(state)

@@ -83,6 +83,7 @@ final class RegionObject {
                     case .restrict: .restrict
                     case .cascade: .cascade
                     case .setNull, .setDefault: .clear
+                    case .none: .none
                     }
                 return RuleReference(target: target, action: action)
             }, isHeldFromOutside: isHeldFromOutside, isRefused: refusal != nil)

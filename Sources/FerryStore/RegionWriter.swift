@@ -29,7 +29,10 @@ struct RegionWriter {
         // Who gets a row gets its key first, so that references to it can be written.
         // Integer keys come before keys that are made of them.
         let appearing = region.objects.filter { $0.isShown && $0.row == nil }
-        for object in appearing where object.table.isMapped { try assignKey(object) }
+        var moves: [(object: RegionObject, former: FieldValue)] = []
+        for object in appearing where object.table.isMapped {
+            if let former = try assignKey(object) { moves.append((object, former)) }
+        }
         for object in appearing where !object.table.isMapped { try assignKey(object) }
         insertions += appearing
         for object in region.objects where object.isShown && object.row != nil {
@@ -52,6 +55,10 @@ struct RegionWriter {
             try insert(object)
             written += 1
         }
+        for (object, former) in moves {
+            guard let key = object.state.key.first else { continue }
+            try KeyReservations(access).moveReferences(to: object.token.id, in: object.table, from: former, to: key)
+        }
         for object in region.objects { try record(object) }
         try recordClasses()
         return written
@@ -73,28 +80,31 @@ struct RegionWriter {
                 .database, "A row of \(object.table.name) cannot be removed: \(refusal.message). A trigger forbids it.")
         }
         guard object.table.isMapped, let key = object.state.key.first else { return }
-        // Its key is free for others from now on.
+        // Its key is free for others from now on, unless rows refer to it all the same.
         object.state.kept.key = key
-        object.state.key = []
+        if try !KeyReservations(access).isInUse(key, of: object.table) { object.state.key = [] }
         object.state.shown = .none
         try access.objects(of: object.table.id).save(object.state)
     }
 
-    private func assignKey(_ object: RegionObject) throws {
+    /// - Returns: the stand-in by which rows outside of the region may refer to it.
+    @discardableResult
+    private func assignKey(_ object: RegionObject) throws -> FieldValue? {
         if object.table.isMapped {
-            guard let key = try access.writer(of: object.table.id).allocateKey(wish: object.state.kept.key) else {
+            guard let (key, former) = try KeyReservations(access).keyForRow(of: object.state, in: object.table) else {
                 throw Refused(tokens: object.members.map(\.token), reason: "its key is taken by another row")
             }
             object.state.key = [key]
             // Saved at once: the next allocation must see it, and references look it up.
             object.state.shown = .row
             try access.objects(of: object.table.id).save(object.state)
-            return
+            return former
         }
         let row = region.displayedRow(of: object)
         object.state.key = try object.table.keyColumnIDs.map { column in
             try local(row.values[column] ?? .null, column, row.source(column)) ?? .null
         }
+        return nil
     }
 
     /// A value of a row as the row holds it.
@@ -103,9 +113,15 @@ struct RegionWriter {
         if let action = source.clearedColumns[column] { return try cleared(action, column, source.table) }
         guard case .reference(let target) = value else { return value }
         guard let parent = source.table.columns[column].reference else { return .null }
-        if let member = region[RowToken(table: parent, id: target)] {
-            return (member.representative ?? member).state.key.first ?? .null
+        let member = region[RowToken(table: parent, id: target)].map { $0.representative ?? $0 }
+        if source.table.columns[column].isUnchecked {
+            let key =
+                try member?.state.key.first
+                ?? KeyReservations(access).key(of: member?.token.id ?? target, in: access.registry[parent])
+            member?.state.key = [key]
+            return key
         }
+        if let member { return member.state.key.first ?? .null }
         return try access.objects(of: parent).place(of: target)?.key ?? .null
     }
 
@@ -184,7 +200,7 @@ struct RegionWriter {
                 if object.table.isMapped, let key = state.key.first { state.kept.key = key }
             }
             // What is only referred to keeps the key by which it is.
-            if state.registers.newest != nil { state.key = [] }
+            state.key = try KeyReservations(access).retained(state.key, by: state, in: object.table)
             state.shown = object.isJoined ? .joined : object.outcome == .gone ? .none : .hidden
         }
         let objects = access.objects(of: object.table.id)
@@ -208,6 +224,7 @@ struct RegionWriter {
                 kept.fields[column] = value
             }
         }
+        kept.fields = kept.fields.overlaid(with: try KeyReservations(access).misleading(object.values, object.table))
         return kept
     }
 

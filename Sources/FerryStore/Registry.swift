@@ -63,9 +63,13 @@ struct Registry: Sendable {
         }
         for table in tables.values { table.finish() }
         for number in tables.keys.sorted() { try link(number, schema) }
+        if let text = try StoreMeta(connection: connection).string(.selection) {
+            for reference in try SelectionText.parse(text).references { link(reference) }
+        }
         for number in tables.keys.sorted() { resolveReferences(number, depth: 0) }
         try take(PolicyList(connection).applied())
         for table in tables.values { table.finish() }
+        noteReferringColumns()
         appHasTriggers = schema.hasTriggers
     }
 
@@ -74,6 +78,7 @@ struct Registry: Sendable {
         table.isLocal = true
         table.keyColumns = local.primaryKey
         table.isAutoincrement = local.isAutoincrement
+        table.isIntegerKey = local.isIntegerKey
         table.isWithoutRowID = local.isWithoutRowID
         table.generatedColumns = local.columns.compactMap { column in
             column.generatedSQL.map {
@@ -132,6 +137,18 @@ struct Registry: Sendable {
         }
     }
 
+    /// Adds a reference that the schema does not declare, where it has all that belongs to it.
+    private mutating func link(_ reference: UndeclaredReference) {
+        guard let child = table(named: reference.table), let parent = table(named: reference.parent),
+            child.isLocal, parent.isLocal, parent.isMapped, let column = child.columnID(reference.column),
+            child.columns[column].isLocal,
+            !child.foreignKeys.contains(where: { $0.columns == [column] && $0.parent == parent.id })
+        else { return }
+        parent.incoming.append(.init(table: child.id, foreignKey: child.foreignKeys.count))
+        child.foreignKeys.append(
+            TrackedForeignKey(columns: [column], parent: parent.id, target: .mapped, action: .none))
+    }
+
     private static func target(_ parent: TrackedTable, _ columns: [String]) -> TrackedForeignKey.Target? {
         let isKey =
             columns.count == parent.keyColumns.count
@@ -153,6 +170,7 @@ struct Registry: Sendable {
             switch key.target {
             case .mapped:
                 tables[number]?.columns[key.columns[0]].reference = key.parent
+                tables[number]?.columns[key.columns[0]].isUnchecked = key.action == .none
             case .key(let order):
                 resolveReferences(key.parent, depth: depth + 1)
                 for (keyColumn, position) in zip(self[key.parent].keyColumnIDs, order) {
@@ -170,6 +188,17 @@ struct Registry: Sendable {
     private mutating func inherit(_ number: Int, _ column: Int, from parent: Int, _ parentColumn: Int) {
         if let reference = self[parent].columns[parentColumn].reference, self[number].columns[column].reference == nil {
             tables[number]?.columns[column].reference = reference
+            tables[number]?.columns[column].isUnchecked = self[parent].columns[parentColumn].isUnchecked
+        }
+    }
+
+    private func noteReferringColumns() {
+        for number in tables.keys.sorted() where self[number].isLocal {
+            for column in self[number].localColumns {
+                guard let parent = column.reference.flatMap({ tables[$0] }) else { continue }
+                parent.referringColumns.append(.init(table: number, column: column.id))
+                if column.isUnchecked { parent.hasUncheckedReferences = true }
+            }
         }
     }
 

@@ -79,7 +79,8 @@ struct SeedFinder {
                 if try lookup.hasChildren(table, key: object.key) { add(token) }
             } else {
                 let places = table.foreignKeys.indices.filter { place in
-                    table.foreignKeys[place].columns.contains { object.columns.contains($0) }
+                    table.foreignKeys[place].action != .none
+                        && table.foreignKeys[place].columns.contains { object.columns.contains($0) }
                 }
                 if !places.isEmpty, try !targets.areThere(table, key: object.key, through: places) { add(token) }
                 for incoming in table.incoming {
@@ -226,17 +227,23 @@ struct ChildLookup {
     private static let patience = 8
 
     let access: StoreAccess
+    /// Whether it looks through references that no foreign key checks, and only those.
+    private let isUnchecked: Bool
     private var asked: [Int: [Int: Int]] = [:]
     private var references: [Int: [Int: Set<[FieldValue]>]] = [:]
     private var isIndexed: [Int: [Int: Bool]] = [:]
 
-    init(_ access: StoreAccess) { self.access = access }
+    init(_ access: StoreAccess, isUnchecked: Bool = false) {
+        self.access = access
+        self.isUnchecked = isUnchecked
+    }
 
     mutating func hasChildren(_ table: TrackedTable, key rowKey: [FieldValue]) throws -> Bool {
         if table.incoming.isEmpty || rowKey.isEmpty { return false }
         for incoming in table.incoming {
             let child = access.registry[incoming.table]
             let key = child.foreignKeys[incoming.foreignKey]
+            if (key.action == .none) != isUnchecked { continue }
             // Which values a deleted row offered under another UNIQUE key is not known here: the rules look.
             if case .unique = key.target { return true }
             var parts = rowKey

@@ -141,13 +141,23 @@ struct RowRestoration {
     ) throws -> Written {
         var key: FieldValue?
         if table.isMapped {
-            guard let allocated = try state.key.first ?? access.writer(of: table.id).allocateKey(wish: wish) else {
+            var wishing = state
+            wishing.kept.key = wish
+            let reservations = KeyReservations(access)
+            guard let (allocated, former) = try reservations.keyForRow(of: wishing, in: table) else {
                 throw Self.refusal("The row's key in \(table.name) is taken by another row.")
             }
             // The key leads to the object from now on, so that what is captured is no new one.
             var reserved = state
             reserved.key = [allocated]
+            if table.hasUncheckedReferences {
+                // A key that is only reserved would go to a new object.
+                reserved.shown = state.shown == .none ? .row : .exceptionalRow
+            }
             try access.objects(of: table.id).save(reserved)
+            if let former {
+                try reservations.moveReferences(to: state.object, in: table, from: former, to: allocated)
+            }
             key = allocated
         }
         try check(access.writer(of: table.id).insert(key: key, values))

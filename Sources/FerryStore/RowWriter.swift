@@ -143,11 +143,29 @@ final class RowWriter {
     }
 
     private func isFree(_ key: FieldValue) throws -> Bool {
-        if try access.objects(of: table.id).object(forKey: key) != nil { return false }
+        if let holder = try access.objects(of: table.id).object(forKey: key), try !letsGo(holder, of: key) {
+            return false
+        }
+        // What an app writes for “none” must not become a row's key behind its back.
+        if table.hasUncheckedReferences, !KeyReservations.isReservable(key, in: table),
+            try KeyReservations(access).isInUse(key, of: table)
+        {
+            return false
+        }
         let statement = try probe.prepared()
         defer { statement.reset() }
         statement.bind(key, 1)
         return try !statement.step()
+    }
+
+    /// Frees a key that was reserved for rows that have gone.
+    private func letsGo(_ holder: ObjectID, of key: FieldValue) throws -> Bool {
+        guard table.hasUncheckedReferences else { return false }
+        var state = try access.objects(of: table.id).load(holder)
+        if try state.shown.hasRow || KeyReservations(access).isInUse(key, of: table) { return false }
+        state.key = []
+        try access.objects(of: table.id).save(state)
+        return true
     }
 
     private func isIntegerKey(_ wish: FieldValue?) throws -> Bool {

@@ -159,7 +159,8 @@ final class RuleRegion {
         guard object.isShown else {
             if object.row == nil && formerKeys[object.token] == nil { return }
             object.followsRow = true
-            return try addDependents(object)
+            // References that no foreign key checks stay what they are, unless another row shows what they lead to.
+            return try addDependents(object) { object.isJoined || $0.action != .none }
         }
         guard let row = object.row else { return }
         let table = object.table

@@ -6,7 +6,7 @@ struct SchemaRecorder {
     let connection: SQLConnection
 
     /// The app's schema: all that `sqlite_schema` holds but for Ferry's, SQLite's and virtual tables' own entries.
-    func record(_ tracked: [TrackedTableRecord]) throws -> SchemaRecord {
+    func record(_ tracked: [TrackedTableRecord], references: [UndeclaredReference]) throws -> SchemaRecord {
         var shadows: Set<String> = []
         try connection.forEachRow("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'") {
             shadows.insert($0.string(0))
@@ -31,7 +31,7 @@ struct SchemaRecorder {
         return SchemaRecord(
             userVersion: Int64(try connection.count("PRAGMA user_version")),
             applicationID: Int64(try connection.count("PRAGMA application_id")), statements: statements,
-            tracked: tracked)
+            tracked: tracked, references: references)
     }
 
     /// Creates what a record holds and the database lacks.

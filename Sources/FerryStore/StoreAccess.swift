@@ -72,6 +72,17 @@ final class StoreAccess {
         return made
     }
 
+    /// The references that the selection names, as far as this database has what belongs to them.
+    func references() throws -> [UndeclaredReference] {
+        guard let text = try meta.string(.selection) else { return [] }
+        return try SelectionText.parse(text).references.filter { reference in
+            guard let table = registry.table(named: reference.table), table.isLocal,
+                let column = table.columnID(reference.column)
+            else { return false }
+            return table.columns[column].isLocal && registry.table(named: reference.parent)?.isLocal ?? false
+        }
+    }
+
     /// Runs `body` inside a savepoint. Where it throws, the savepoint is rolled back, and what this access holds in memory
     /// of it with it.
     func savepoint<Result>(_ body: () throws -> Result) throws -> Result {

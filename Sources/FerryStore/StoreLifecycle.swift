@@ -43,13 +43,15 @@ extension Store {
 
     /// The rows that joined with an unknown time and lost to a deletion that the container held: written again, as of
     /// now, so that joining loses nothing that this database had.
+    /// - Parameter here: the objects that the database brought along.
     /// - Returns: their number.
-    public func reviveOldRowsLostToDeletions() throws -> Int {
+    public func reviveOldRowsLostToDeletions(_ here: ObjectSets) throws -> Int {
         try access { access in
             var revived = 0
             var tables: Set<Int> = []
             for table in access.registry.parentsFirst where table.isLocal {
-                let count = try OldRowRevival(access, table).run()
+                let objects = here[table.name.lowercased()] ?? []
+                let count = try OldRowRevival(access, table).run(objects.sorted())
                 if count > 0 { tables.insert(table.id) }
                 revived += count
             }
@@ -68,22 +70,12 @@ struct OldRowRevival {
         self.table = table
     }
 
-    func run() throws -> Int {
+    func run(_ objects: [ObjectID]) throws -> Int {
         let connection = access.connection
-        var lost: [ObjectID] = []
-        try connection.forEachRow(
-            """
-            SELECT object FROM \(table.objectTable)
-            WHERE inserted = ?1 AND inserted_by = ?2 AND deleted IS NOT NULL AND shown = 0
-            """,
-            [
-                .integer(Int64(bitPattern: HybridTime.unknown.rawValue)),
-                .integer(Int64(try access.devices.number(of: access.device))),
-            ]
-        ) { if let id: ObjectID = $0.id(0) { lost.append(id) } }
         var revived = 0
-        for object in lost {
+        for object in objects {
             let state = try access.objects(of: table.id).load(object)
+            guard state.shown == .none, state.registers.deleted != nil, !state.registers.isAlive else { continue }
             let writer = access.writer(of: table.id)
             var values: [(column: Int, value: FieldValue)] = []
             for (column, value) in state.kept.fields.sorted(by: { $0.key < $1.key }) where table.columns[column].isLocal
@@ -91,8 +83,21 @@ struct OldRowRevival {
                 guard let local = try Travelling(access).local(value, table.columns[column]) else { continue }
                 values.append((column, local))
             }
-            let key = table.isMapped ? try writer.allocateKey(wish: state.kept.key) : nil
+            let reservations = KeyReservations(access)
+            let place = table.isMapped ? try reservations.keyForRow(of: state, in: table) : nil
+            if table.isMapped, place == nil { continue }
+            let key = place?.key
             if try writer.insert(key: key, values) != nil { continue }
+            if let key {
+                if let former = place?.former {
+                    try reservations.moveReferences(to: object, in: table, from: former, to: key)
+                }
+                // What is captured of the row is this object's.
+                var shown = state
+                shown.key = [key]
+                shown.shown = .row
+                try access.objects(of: table.id).save(shown)
+            }
             let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
             let keys: [FieldValue] =
                 try key.map { [$0] }
@@ -103,6 +108,10 @@ struct OldRowRevival {
             try connection.execute(
                 "INSERT INTO ferry_pending(\"table\", event, at, \(slots)) "
                     + "VALUES (\(table.id), \(PendingEvent.insert.rawValue), julianday('now'), \(places))", keys)
+            // So nothing was lost to it.
+            try connection.execute(
+                "DELETE FROM ferry_conflict WHERE \"table\" = ? AND object = ? AND kind = 'deleted'",
+                .integer(Int64(table.id)), .blob(object.bytes[...]))
             revived += 1
         }
         return revived

@@ -75,6 +75,9 @@ extension Store {
         }
     }
 
+    /// What becomes of captured changes before they are published, and what the rules have to look at then.
+    typealias CaptureFilter = ([TableChanges], inout HybridClock) throws -> ([TableChanges], [TouchedObject])
+
     /// Takes up what was set since the last pass; what follows works on the new policies.
     private func takeUpPolicies(_ access: inout StoreAccess, _ touched: inout Set<Int>) throws {
         guard let change = try PolicyChange(access) else { return }
@@ -104,7 +107,7 @@ extension Store {
 
     func pack(
         _ access: StoreAccess, _ clock: inout HybridClock, _ outcome: inout PassOutcome, _ seal: SegmentSealer,
-        _ tables: inout Set<Int>
+        _ tables: inout Set<Int>, filter: CaptureFilter = { changes, _ in (changes, []) }
     ) throws {
         var limit = ChangeCapture.maximumNotes
         while true {
@@ -112,7 +115,7 @@ extension Store {
             let touched: [TouchedObject]?
             do {
                 touched = try access.savepoint {
-                    try packOnce(access, upTo: limit, &clock, &outcome, seal)
+                    try packOnce(access, upTo: limit, &clock, &outcome, seal, filter)
                 }
             } catch let error as FerryError where error.code == .limitExceeded && limit > 1 {
                 // Too much for one segment: again in smaller parts.
@@ -131,23 +134,23 @@ extension Store {
     /// - Returns: what the rules may have to look at; `nil` where nothing was left to pack.
     private func packOnce(
         _ access: StoreAccess, upTo limit: Int, _ clock: inout HybridClock, _ outcome: inout PassOutcome,
-        _ seal: SegmentSealer
+        _ seal: SegmentSealer, _ filter: CaptureFilter
     ) throws -> [TouchedObject]? {
         let captured = try ChangeCapture(access).takePendingChanges(upTo: limit, &clock)
         outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
         let isSchemaNews = try access.meta.integer(.schemaUnsent) == 1
-        let changes = captured?.tables ?? []
+        let (changes, filtered) = try filter(captured?.tables ?? [], &clock)
         if !changes.isEmpty || isSchemaNews {
             let schema =
                 isSchemaNews
                 ? try SchemaRecorder(connection: access.connection).record(
                     access.registry.parentsFirst.filter(\.isLocal).map {
                         TrackedTableRecord(name: $0.name, identity: $0.identity)
-                    }) : nil
-            try stage(changes, schema: schema, time: captured?.time ?? clock.tick(), access, seal, &outcome)
+                    }, references: access.references()) : nil
+            try stage(changes, schema: schema, time: captured == nil ? clock.tick() : clock.now, access, seal, &outcome)
             try access.meta.set(.schemaUnsent, 0)
         }
-        return captured?.touched
+        return captured.map { $0.touched + filtered }
     }
 
     private func settle(_ touched: [TouchedObject], _ access: StoreAccess) throws {

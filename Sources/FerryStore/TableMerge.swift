@@ -14,6 +14,10 @@ final class TableMerge {
     private let conflicts: ConflictLog
     private let contexts: ContextLog
     private let travelling: Travelling
+    private let reservations: KeyReservations
+    /// Objects that the batch inserts into tables which references lead to that no foreign key checks, by table.
+    private let arriving: [Int: Set<ObjectID>]
+    private let hasUncheckedReferences: Bool
     private let registers: RegisterMerge
     private let uniqueClaims: UniqueClaims
     /// Whether exceptional objects refer to, claim or offer something of this table.
@@ -42,7 +46,10 @@ final class TableMerge {
         var operation: Int
     }
 
-    init(_ access: StoreAccess, _ table: TrackedTable, _ parts: [ChangesetPart]) throws {
+    init(
+        _ access: StoreAccess, _ table: TrackedTable, _ parts: [ChangesetPart], arriving: [Int: Set<ObjectID>]
+    ) throws {
+        self.arriving = arriving
         self.access = access
         self.table = table
         self.parts = parts
@@ -54,6 +61,8 @@ final class TableMerge {
         contexts = ContextLog(access)
         registers = RegisterMerge(table: table, hooks: access.hooks, conflicts: conflicts)
         travelling = Travelling(access)
+        reservations = KeyReservations(access)
+        hasUncheckedReferences = table.columns.contains(where: \.isUnchecked)
         uniqueClaims = UniqueClaims(access)
         hasExceptions = try access.exceptionTokens.areAny(of: table.id)
         hasForeignColumns = table.columns.contains { !$0.isLocal }
@@ -313,6 +322,7 @@ final class TableMerge {
         if !merge.state.kept.fields.isEmpty {
             for column in merge.won.keys { merge.state.kept.fields[column] = nil }
         }
+        try keepMisleading(merge.won, &merge)
         try objects.save(merge.state)
         if isSensitive {
             touched.append(
@@ -358,11 +368,15 @@ final class TableMerge {
             return try leaveToRules(&merge)
         }
         var key: FieldValue?
+        var former: FieldValue?
         if table.isMapped {
             guard let allocated = try keyForInsertion(merge.state) else { return try leaveToRules(&merge) }
-            key = allocated
+            (key, former) = allocated
         }
         if try writer.insert(key: key, values) != nil { return try leaveToRules(&merge) }
+        if let former, let key {
+            try reservations.moveReferences(to: merge.state.object, in: table, from: former, to: key)
+        }
         merge.state.key =
             try key.map { [$0] }
             ?? table.keyColumnIDs.map { column in
@@ -371,21 +385,25 @@ final class TableMerge {
         merge.state.shown = .row
         merge.state.kept.key = nil
         merge.state.kept.fields = hasForeignColumns ? all.filter { !table.columns[$0.key].isLocal } : [:]
+        try keepMisleading(shown, &merge)
         objects.renewCheck(of: &merge.state, row: all)
         try objects.save(merge.state)
     }
 
+    private func keepMisleading(_ values: FieldValues, _ merge: inout Merge) throws {
+        if hasUncheckedReferences { keepWon(&merge, try reservations.misleading(values, table)) }
+    }
+
     /// An object that rows referred to before it came has a key already.
     /// - Returns: `nil` where the key is to be had later, or never.
-    private func keyForInsertion(_ state: ObjectState) throws -> FieldValue? {
-        if let reserved = state.key.first { return reserved }
+    private func keyForInsertion(_ state: ObjectState) throws -> (key: FieldValue, former: FieldValue?)? {
         // A key that this batch sets free is free once the rows are gone.
         if !dying.isEmpty, let wish = state.kept.key, let holder = try objects.object(forKey: wish),
             dying.contains(holder)
         {
             return nil
         }
-        return try writer.allocateKey(wish: state.kept.key)
+        return try reservations.keyForRow(of: state, in: table)
     }
 
     /// Values as they lie in rows, by ascending column; `nil` where a reference has no row to refer to.
@@ -394,8 +412,10 @@ final class TableMerge {
         result.reserveCapacity(values.count)
         var isComplete = true
         try values.forEachColumn { column, value in
-            if case .reference = value {
-                guard let local = try travelling.local(value, table.columns[column]) else {
+            if case .reference(let target) = value {
+                guard try !isArriving(target, table.columns[column]),
+                    let local = try travelling.local(value, table.columns[column])
+                else {
                     isComplete = false
                     return
                 }
@@ -405,6 +425,13 @@ final class TableMerge {
             }
         }
         return isComplete ? result : nil
+    }
+
+    /// Whether an unchecked reference leads to an object whose row is about to come.
+    private func isArriving(_ target: ObjectID, _ column: TrackedColumn) throws -> Bool {
+        guard column.isUnchecked, let parent = column.reference, arriving[parent]?.contains(target) ?? false
+        else { return false }
+        return try !(access.objects(of: parent).place(of: target)?.shown.hasRow ?? false)
     }
 
     /// Whether every target has a row and no exceptional object waits for this one.

@@ -22,6 +22,12 @@ final class TrackedTable: @unchecked Sendable {
     var uniqueIndexes: [TrackedUniqueIndex] = []
     /// Foreign keys that refer to this table.
     var incoming: [IncomingKey] = []
+    /// All columns that hold keys of this mapped table, of any table: declared, undeclared or by way of another table.
+    var referringColumns: [ColumnPlace] = []
+    /// Whether some of them are unchecked.
+    var hasUncheckedReferences = false
+    /// Whether the key is an `INTEGER PRIMARY KEY`.
+    var isIntegerKey = false
     var isAutoincrement = false
     var isWithoutRowID = false
     /// Generated columns, which never travel.
@@ -57,6 +63,11 @@ final class TrackedTable: @unchecked Sendable {
         var table: Int
         /// Index into that table's `foreignKeys`.
         var foreignKey: Int
+    }
+
+    struct ColumnPlace: Sendable {
+        var table: Int
+        var column: Int
     }
 
     /// Whether local keys are mapped to object IDs, because they differ from device to device.
@@ -126,6 +137,8 @@ struct TrackedColumn: Sendable {
     var collation = "BINARY"
     /// The number of the mapped table whose objects it refers to; its values travel as references then.
     var reference: Int?
+    /// Whether no foreign key sees to it that the reference has a target.
+    var isUnchecked = false
     var defaultSQL: String?
     /// How concurrent writes merge.
     var policy = ColumnPolicy.lastWriterWins
@@ -149,7 +162,12 @@ struct TrackedForeignKey: Sendable {
     }
 }
 
-enum ForeignKeyAction: Sendable { case restrict, cascade, setNull, setDefault }
+enum ForeignKeyAction: Sendable {
+    case restrict, cascade, setNull, setDefault
+    /// No foreign key of the schema's: a reference that the selection names. The row is shown whatever becomes of its
+    /// target.
+    case none
+}
 
 struct TrackedUniqueIndex: Sendable {
     var name: String

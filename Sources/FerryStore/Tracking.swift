@@ -43,16 +43,17 @@ struct Tracking {
     }
 
     /// Brings registry and triggers up to the present schema.
+    /// - Parameter triggered: tables whose triggers were out of the way for a moment in which nothing was written.
     @discardableResult
-    func update(rowsAreOld: Bool) throws -> Registry {
+    func update(rowsAreOld: Bool, triggered released: Set<Int> = []) throws -> Registry {
         let reader = SchemaReader(connection: connection)
         let schema = try reader.read()
-        let plan = try plan(schema)
+        let plan = try plan(schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
         let known = Set(
             try connection.rows("SELECT name FROM ferry_table").compactMap { row -> String? in
                 if case .text(let bytes) = row[0] { foldedName(String(decoding: bytes, as: UTF8.self)) } else { nil }
             })
-        let triggered = try tablesWithTriggers()
+        let triggered = try tablesWithTriggers().union(released)
         for record in plan.tracked {
             guard let table = schema.table(record.name) else { continue }
             try Registry.register(
@@ -60,11 +61,13 @@ struct Tracking {
         }
         var registry = try Registry(connection, schema)
         try widenPending(registry.keyWidth)
-        for record in plan.tracked {
-            guard let table = registry.table(named: record.name) else { continue }
-            if try makeTriggers(table) { registry.adopted.append(table.id) }
+        // Parents first, so that what refers to a row finds it noted where a flush ends between them.
+        let planned = Set(plan.tracked.map { foldedName($0.name) })
+        for table in registry.parentsFirst where planned.contains(foldedName(table.name)) {
+            let hasNews = try makeTriggers(table)
+            if hasNews || !triggered.contains(table.id) { registry.adopted.append(table.id) }
             // A table that had triggers has noted its rows; one that is new, or was made anew, has not.
-            if !known.contains(foldedName(record.name)) || !triggered.contains(table.id) {
+            if !known.contains(foldedName(table.name)) || !triggered.contains(table.id) {
                 try noteRows(table, areOld: rowsAreOld)
             }
         }
@@ -80,14 +83,12 @@ struct Tracking {
         return registry
     }
 
-    /// What the selection that was made at the beginning means for a schema. Tables that the selection names and that
-    /// are gone are no error any more.
-    func plan(_ schema: Schema) throws -> TrackingPlan {
-        var selection = try meta.string(.selection).map(SelectionText.parse) ?? TableSelection()
-        selection.only = selection.only?.filter { schema.table($0) != nil }
-        selection.except = selection.except.filter { schema.table($0) != nil }
-        selection.declaredIdentities = selection.declaredIdentities.filter { schema.table($0.key) != nil }
-        return try TrackingPlan(schema, selection)
+    /// What the selection that was made at the beginning means for a schema.
+    /// - Parameter isNew: it was made for this schema, and must fit. Later, and where it is another device's, tables and
+    ///   columns that it names may not be there.
+    func plan(_ schema: Schema, isNew: Bool = false) throws -> TrackingPlan {
+        let selection = try meta.string(.selection).map(SelectionText.parse) ?? TableSelection()
+        return try TrackingPlan(schema, selection, isNew: isNew)
     }
 
     private func travellingColumns(_ table: SchemaTable, _ record: TrackedTableRecord) -> [String] {
@@ -131,6 +132,11 @@ struct Tracking {
         if present.isEmpty {
             try connection.executeScript(StoreTables.createOldRowsTable(table))
         } else {
+            // A column that comes back is one that the database did not have before.
+            for name in present where name != "sequence" && !table.localColumns.contains(where: { "c\($0.id)" == name })
+            {
+                try connection.executeScript("ALTER TABLE \(table.oldRowsTable) DROP COLUMN \(name)")
+            }
             for column in added {
                 try connection.executeScript("ALTER TABLE \(table.oldRowsTable) ADD COLUMN c\(column.id)")
                 try noteValues(of: column, table)
@@ -138,6 +144,14 @@ struct Tracking {
         }
         for statement in CaptureTriggers(table: table).statements { try connection.executeScript(statement) }
         return present.isEmpty || !added.isEmpty
+    }
+
+    /// Drops the triggers that note changes.
+    /// - Returns: the tables that had some.
+    func dropCaptureTriggers() throws -> Set<Int> {
+        let tables = try tablesWithTriggers()
+        try dropTriggers(prefix: "ferry_")
+        return tables
     }
 
     private func dropTriggers(prefix: String) throws {
@@ -194,17 +208,22 @@ enum SelectionText {
         var only: [String]?
         var except: [String]
         var identities: [String: [String]]
+        var references: [UndeclaredReference]?
     }
 
     static func format(_ selection: TableSelection) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        let form = Form(only: selection.only, except: selection.except, identities: selection.declaredIdentities)
+        let form = Form(
+            only: selection.only, except: selection.except, identities: selection.declaredIdentities,
+            references: selection.references)
         return String(decoding: try encoder.encode(form), as: UTF8.self)
     }
 
     static func parse(_ text: String) throws -> TableSelection {
         let form = try JSONDecoder().decode(Form.self, from: Data(text.utf8))
-        return TableSelection(only: form.only, except: form.except, declaredIdentities: form.identities)
+        return TableSelection(
+            only: form.only, except: form.except, declaredIdentities: form.identities, references: form.references ?? []
+        )
     }
 }

@@ -7,11 +7,18 @@ public struct TableSelection: Equatable, Sendable {
     public var except: [String]
     /// Tables whose objects are identified by the values of named columns at insertion.
     public var declaredIdentities: [String: [String]]
+    /// Columns that hold another table's keys though no foreign key says so. Where those keys differ from device to
+    /// device, the values travel as the rows that they mean, as those of foreign keys do.
+    public var references: [UndeclaredReference]
 
-    public init(only: [String]? = nil, except: [String] = [], declaredIdentities: [String: [String]] = [:]) {
+    public init(
+        only: [String]? = nil, except: [String] = [], declaredIdentities: [String: [String]] = [:],
+        references: [UndeclaredReference] = []
+    ) {
         self.only = only
         self.except = except
         self.declaredIdentities = declaredIdentities
+        self.references = references
     }
 }
 
@@ -27,8 +34,10 @@ struct TrackingPlan: Equatable {
         "android_metadata",
     ]
 
-    init(_ schema: Schema, _ selection: TableSelection) throws {
-        try Self.check(selection, against: schema)
+    /// - Parameter isNew: the selection was made for this schema, so that what it names must be there. One that was made
+    ///   for an earlier schema is taken as far as it goes.
+    init(_ schema: Schema, _ selection: TableSelection, isNew: Bool = true) throws {
+        if isNew { try Self.check(selection, against: schema) }
         for table in schema.tables {
             if let reason = Self.reasonToLeaveOut(table, selection) {
                 leftOut.append(LeftOutTable(name: table.name, reason: reason))
@@ -36,7 +45,8 @@ struct TrackingPlan: Equatable {
                 tracked.append(TrackedTableRecord(name: table.name, identity: .surrogate))
             }
         }
-        try leaveOutChildrenOfLeftOutTables(schema, selection)
+        try leaveOutChildrenOfLeftOutTables(schema, selection, isNew: isNew)
+        if isNew { try ReferenceCheck(schema: schema, tracked: tracked.map(\.name)).check(selection.references) }
         for index in tracked.indices {
             guard let table = schema.table(tracked[index].name) else { continue }
             tracked[index].identity = try identity(of: table, schema, selection)
@@ -91,7 +101,9 @@ struct TrackingPlan: Equatable {
     }
 
     /// A foreign key to a table that stays behind could not hold on the other devices.
-    private mutating func leaveOutChildrenOfLeftOutTables(_ schema: Schema, _ selection: TableSelection) throws {
+    private mutating func leaveOutChildrenOfLeftOutTables(
+        _ schema: Schema, _ selection: TableSelection, isNew: Bool
+    ) throws {
         var isSettled = false
         while !isSettled {
             isSettled = true
@@ -101,7 +113,7 @@ struct TrackingPlan: Equatable {
                         !tracked.contains { equalNames($0.name, name) }
                     })
                 else { continue }
-                if selection.only?.contains(where: { equalNames($0, record.name) }) ?? false {
+                if isNew, selection.only?.contains(where: { equalNames($0, record.name) }) ?? false {
                     throw FerryError(
                         .unsupportedTable,
                         "The table “\(record.name)” refers to “\(parent)”, which would not travel. "
@@ -121,10 +133,14 @@ struct TrackingPlan: Equatable {
             return .declared(declared.value.map { name in table.column(name)?.name ?? name })
         }
         // An integer key that is itself a reference (one row for one of the parent's) is identified by its parent.
-        let isReference = table.foreignKeys.contains { key in
-            key.columns.count == 1 && equalNames(key.columns[0], table.primaryKey[0])
-                && !equalNames(key.parentTable, table.name)
-        }
+        let isReference =
+            table.foreignKeys.contains { key in
+                key.columns.count == 1 && equalNames(key.columns[0], table.primaryKey[0])
+                    && !equalNames(key.parentTable, table.name)
+            }
+            || selection.references.contains { reference in
+                equalNames(reference.table, table.name) && equalNames(reference.column, table.primaryKey[0])
+            }
         return table.isIntegerKey && !isReference ? .surrogate : .key(table.primaryKey)
     }
 }

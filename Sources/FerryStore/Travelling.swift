@@ -22,12 +22,14 @@ struct Travelling {
         return .reference(object)
     }
 
-    /// A value as it lies in rows; `nil` for a reference to an object without a row here.
+    /// A value as it lies in rows; `nil` for a reference to an object without a row here, where a foreign key asks for one.
     func local(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue? {
         guard case .reference(let object) = value else { return value }
-        guard let parent = column.reference, let place = try access.objects(of: parent).place(of: object),
-            place.shown.hasRow
-        else { return nil }
-        return place.key
+        guard let parent = column.reference else { return nil }
+        let place = try access.objects(of: parent).place(of: object)
+        if let place, place.shown.hasRow { return place.key }
+        // Another row shows it: the rules say which.
+        if place?.shown == .joined { return nil }
+        return column.isUnchecked ? try KeyReservations(access).key(of: object, in: access.registry[parent]) : nil
     }
 }

@@ -22,7 +22,11 @@ final class InitCommandTests: XCTestCase {
         let report = try outcome.json()
         XCTAssertEqual(
             Set(report.keys),
-            ["device", "container", "path", "tables", "leftOut", "published", "rowsWithoutKey", "seconds"])
+            [
+                "device", "container", "path", "tables", "leftOut", "references", "hints", "published",
+                "rowsWithoutKey",
+                "seconds",
+            ])
         XCTAssertEqual((report["published"] as? [String: Int])?["changes"], 9)
         XCTAssertEqual((report["leftOut"] as? [[String: String]])?.map { $0["name"] }, ["note"])
     }
@@ -96,5 +100,51 @@ final class InitCommandTests: XCTestCase {
         let outcome = try workshop.ferry("init", "a.sqlite", "shared", "--identity", "genre")
         XCTAssertEqual(outcome.status, 64)
         XCTAssertTrue(outcome.errors.contains("table=col,col"), outcome.errors)
+    }
+
+    private static let loose = """
+        CREATE TABLE album(id INTEGER PRIMARY KEY, title TEXT); CREATE TABLE label(name TEXT PRIMARY KEY);
+        CREATE TABLE track(id INTEGER PRIMARY KEY, album_id INTEGER, label TEXT);
+        INSERT INTO album VALUES (1, 'Blue'), (2, 'Red'); INSERT INTO track VALUES (1, 2, 'x'), (2, 0, 'x');
+        """
+
+    func testInitNamesColumnsThatLookLikeReferencesWithTheOptionToAdd() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Self.loose)
+        let outcome = try workshop.succeed("init", "a.sqlite", "shared")
+        XCTAssertTrue(outcome.output.contains("  --reference track.album_id=album\n"), outcome.output)
+        try workshop.sql("b.sqlite", Self.loose)
+        let report = try workshop.succeed("init", "b.sqlite", "other", "--json").json()
+        XCTAssertEqual(
+            report["hints"] as? [[String: String]], [["table": "track", "column": "album_id", "parent": "album"]])
+    }
+
+    func testAReferenceThatIsNamedFollowsOnEveryDevice() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Self.loose)
+        let outcome = try workshop.succeed(
+            "init", "a.sqlite", "shared", "--reference", "track.album_id=album", "--reference", "track.label=label")
+        XCTAssertFalse(outcome.output.contains("look like references"), outcome.output)
+        XCTAssertTrue(outcome.output.contains("the values of track.label travel as they are"), outcome.output)
+        try workshop.sql("b.sqlite", Self.loose + "UPDATE album SET title = 'other ' || title;")
+        try workshop.succeed("join", "b.sqlite", "shared")
+        try workshop.succeed("sync", "a.sqlite")
+        let query = "SELECT title FROM track LEFT JOIN album ON album.id = album_id ORDER BY 1"
+        XCTAssertEqual(try workshop.sql("a.sqlite", query), "\n\nRed\nother Red\n")
+        XCTAssertEqual(try workshop.sql("b.sqlite", query), "\n\nRed\nother Red\n")
+        XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT count(*) FROM track WHERE album_id = 0"), "2\n")
+    }
+
+    func testInitRefusesAReferenceThatCannotBeAndMakesNothing() throws {
+        let workshop = try Workshop()
+        try workshop.sql("a.sqlite", Self.loose)
+        try workshop.fail(
+            "init", "a.sqlite", "shared", "--reference", "track.album=album", status: 64, code: "invalidArgument",
+            mentioning: "no such column")
+        try workshop.fail(
+            "init", "a.sqlite", "shared", "--reference", "track.label=album", status: 64, code: "invalidArgument",
+            mentioning: "keeps text")
+        XCTAssertEqual(try workshop.ferry("init", "a.sqlite", "shared", "--reference", "album_id=album").status, 64)
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("shared")))
     }
 }

@@ -77,4 +77,58 @@ final class JoinCommandTests: XCTestCase {
         try workshop.fail("join", "b.sqlite", "shared", status: 65, code: "damagedFile")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("b.sqlite")))
     }
+
+    func testJoinCountsAndSaysThatKeysCoincide() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.sql("b.sqlite", Workshop.music)
+        let outcome = try workshop.succeed("join", "b.sqlite", "shared", "--dry-run")
+        XCTAssertTrue(outcome.output.contains("both would be kept"), outcome.output)
+        XCTAssertTrue(outcome.output.contains("`--match keys`"), outcome.output)
+        let matched = try workshop.succeed("join", "b.sqlite", "shared", "--dry-run", "--match", "keys")
+        XCTAssertFalse(matched.output.contains("--match"), matched.output)
+        let lines = matched.output.split(separator: "\n").map { $0.split(separator: " ") }
+        XCTAssertTrue(lines.contains(["song", "3", "0", "0", "0"]), matched.output)
+    }
+
+    func testACopyJoinsByItsKeysAndNothingIsDoubled() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.sql("b.sqlite", Workshop.music + "INSERT INTO song VALUES (4, 'Four', 1);")
+        let report = try workshop.succeed("join", "b.sqlite", "shared", "--match", "keys", "--json").json()
+        let rows = try XCTUnwrap(report["rows"] as? [[String: Any]])
+        let song = try XCTUnwrap(rows.first { $0["table"] as? String == "song" })
+        XCTAssertEqual(song["same"] as? Int, 3)
+        XCTAssertEqual(song["onlyHere"] as? Int, 1)
+        try workshop.succeed("sync", "a.sqlite")
+        for database in ["a.sqlite", "b.sqlite"] {
+            XCTAssertEqual(try workshop.sql(database, "SELECT count(*) FROM song"), "4\n")
+        }
+    }
+
+    func testJoinWithTheirsDeletesWhatOnlyThisDatabaseHas() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.sql("b.sqlite", Workshop.music + "INSERT INTO song VALUES (4, 'Four', 1);")
+        let outcome = try workshop.succeed("join", "b.sqlite", "shared", "--match", "keys", "--rows", "theirs")
+        XCTAssertTrue(outcome.output.contains("1 row that only this database had was deleted"), outcome.output)
+        let query = "SELECT * FROM song ORDER BY id"
+        XCTAssertEqual(try workshop.sql("b.sqlite", query), try workshop.sql("a.sqlite", query))
+    }
+
+    func testJoinWithMineShowsThisDatabasesValues() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.sql("b.sqlite", Workshop.music + "UPDATE song SET title = 'Mine' WHERE id = 2;")
+        try workshop.succeed("join", "b.sqlite", "shared", "--match", "keys", "--rows", "mine")
+        try workshop.succeed("sync", "a.sqlite")
+        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT title FROM song WHERE id = 2"), "Mine\n")
+    }
+
+    func testJoinRefusesOtherWords() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        XCTAssertEqual(try workshop.ferry("join", "b.sqlite", "shared", "--rows", "ours").status, 64)
+        XCTAssertEqual(try workshop.ferry("join", "b.sqlite", "shared", "--match", "names").status, 64)
+    }
 }

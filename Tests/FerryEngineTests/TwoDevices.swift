@@ -31,11 +31,11 @@ final class Fleet {
 
     /// Joins another device.
     @discardableResult
-    func join(_ sql: String? = nil) throws -> JoinReport {
+    func join(_ sql: String? = nil, options: JoinOptions = JoinOptions()) throws -> JoinReport {
         let index = replicas.count
         if let sql { try shell(index, sql) }
         let (replica, report) = try Replica.join(
-            databasePath: databasePath(index), containerPath: containerPath, name: "device\(index)")
+            databasePath: databasePath(index), containerPath: containerPath, name: "device\(index)", options: options)
         replicas.append(try XCTUnwrap(replica))
         return report
     }

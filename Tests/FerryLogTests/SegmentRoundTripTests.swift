@@ -105,4 +105,16 @@ final class SegmentRoundTripTests: XCTestCase {
         XCTAssertEqual(header.checksum.bytes, Array(segment.bytes.suffix(16)))
         XCTAssertEqual([header.operationCount, header.valueCount], [5, 11])
     }
+
+    func testASchemaTravelsWithItsUndeclaredReferences() throws {
+        var changesets = Samples.everything()
+        changesets[0].schema?.references = [
+            UndeclaredReference(table: "track", column: "album_id", parent: "album"),
+            UndeclaredReference(table: "song", column: "Naïve", parent: "song"),
+        ]
+        let segment = try SegmentEncoder.encode(changesets, container: Samples.container, previous: nil)
+        let decoded = try SegmentDecoder.decode(segment.bytes, container: Samples.container, device: Samples.device).1
+        assertSame(changesets, decoded)
+        XCTAssertEqual(decoded[0].schema?.references.count, 2)
+    }
 }

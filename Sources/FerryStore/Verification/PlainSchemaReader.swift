@@ -2,8 +2,13 @@ import FerryCore
 
 extension PlainSchema {
     /// Reads the tables that have an identity, by PRAGMAs.
-    /// - Parameter identities: how the objects of each tracked table are identified, by name in lower case.
-    init(_ connection: SQLConnection, identities: [String: TableIdentity]) throws {
+    /// - Parameters:
+    ///   - identities: how the objects of each tracked table are identified, by name in lower case.
+    ///   - undeclaredReferences: columns that refer to a table though no foreign key says so.
+    init(
+        _ connection: SQLConnection, identities: [String: TableIdentity],
+        undeclaredReferences: [UndeclaredReference] = []
+    ) throws {
         tables = []
         let entries = try connection.rows(
             """
@@ -21,6 +26,12 @@ extension PlainSchema {
         for place in tables.indices {
             tables[place].uniques = try readUniques(place, connection)
             tables[place].groups = Self.groups(tables[place])
+        }
+        for reference in undeclaredReferences {
+            guard let table = place(of: reference.table), let column = tables[table].column(reference.column),
+                let parent = place(of: reference.parent), tables[parent].isMapped
+            else { continue }
+            tables[table].columns[column].reference = parent
         }
         readReferences()
     }

@@ -39,7 +39,8 @@ extension Store {
         for table in access.registry.tables.values where table.isLocal {
             identities[foldedName(table.name)] = table.identity
         }
-        let schema = try PlainSchema(access.connection, identities: identities)
+        let schema = try PlainSchema(
+            access.connection, identities: identities, undeclaredReferences: access.references())
         let rows = try PlainRows(schema, policies: PlainPolicies(access.registry))
         let outcomes = try rows.outcomes(of: stored.tables.flatMap { $0.objects.map(\.plain) })
         report.deep = true

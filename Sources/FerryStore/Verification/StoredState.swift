@@ -77,11 +77,17 @@ struct StoredState {
                 if table.isMapped { object.plain.key = object.key[0] }
                 object.row = rows.removeValue(forKey: object.key)
             }
+            let kept = statement.isNull(7) ? [:] : try StateCodec.decodeKept(statement.bytes(7)).fields
+            for (place, column) in table.localColumns.enumerated() where column.isUnchecked && object.row != nil {
+                // A plain value that is a row's key here, and was none where it was written.
+                guard let parent = column.reference, let plain = kept[column.id],
+                    let taken = mapped[parent]?[plain], object.row?[place] == .reference(taken)
+                else { continue }
+                object.row?[place] = plain
+            }
             var values: FieldValues = [:]
             for (column, value) in zip(table.localColumns, object.row ?? []) { values[column.id] = value }
-            if !statement.isNull(7) {
-                values = values.overlaid(with: try StateCodec.decodeKept(statement.bytes(7)).fields)
-            }
+            values = values.overlaid(with: kept)
             for (column, stamp) in stamps.enumerated() where column < names.count {
                 if let stamp { object.plain.fields[names[column]] = .init(stamp: stamp, value: values[column]) }
             }

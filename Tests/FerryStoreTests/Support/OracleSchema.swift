@@ -28,7 +28,7 @@ struct OracleSchema {
             }
             let connection = SQLConnection(try XCTUnwrap(database.sqliteConnection))
             defer { connection.finalizeStatements() }
-            return try PlainSchema(connection, identities: identities)
+            return try PlainSchema(connection, identities: identities, undeclaredReferences: schema.references)
         }
     }
 
@@ -43,6 +43,7 @@ struct OracleSchema {
             try Row.fetchAll(
                 database, sql: "SELECT * FROM pragma_foreign_key_list(?) WHERE \"table\" <> ?", arguments: [name, name]
             ).contains { $0["from"] == names[0] } && names.count == 1
+            || schema.references.contains { $0.table == name && [$0.column] == names }
         let isInteger = key.count == 1 && (key[0]["type"] as String).uppercased() == "INTEGER"
         return isInteger && !isReference ? .surrogate : .key(names)
     }

@@ -125,6 +125,11 @@ struct RandomStatements {
             let values = try existing([parent.columns[key.parentColumns[place]].name], of: parent, device)
             if !values.isEmpty { return literal(chance.pick(values)[0]) }
         }
+        if keys.isEmpty, let parent = column.reference, !chance.oneIn(3) {
+            let target = schema.tables[parent]
+            let values = try existing(target.key.map { target.columns[$0].name }, of: target, device)
+            if !values.isEmpty { return literal(chance.pick(values)[0]) }
+        }
         switch column.type.uppercased() {
         case "INTEGER", "INT": return "\(chance.below(6))"
         case "REAL": return chance.pick(["0.5", "1.0", "-0.0", "2", "1e999"])

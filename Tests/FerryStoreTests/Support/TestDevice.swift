@@ -11,6 +11,7 @@ struct TestSchema: Sendable {
     var name: String
     var sql: String
     var declared: [String: [String]] = [:]
+    var references: [UndeclaredReference] = []
 }
 
 /// A device in memory: a tracked store and the log that it publishes, without files or a container.
@@ -43,7 +44,8 @@ final class TestDevice {
         _ = try store.beginTracking(
             StoreIdentity(
                 device: id, deviceName: "device\(number)", container: Self.container, containerName: "",
-                containerPath: "/container"), TableSelection(declaredIdentities: schema.declared))
+                containerPath: "/container"),
+            TableSelection(declaredIdentities: schema.declared, references: schema.references))
     }
 
     /// Runs SQL as an app does.
@@ -159,12 +161,17 @@ extension TestDevice {
     func shownRows(_ schema: OracleSchema) throws -> [String: [ObjectID: [String: FieldValue]]] {
         try store.readAccess { access in
             var objects: [String: [[FieldValue]: ObjectID]] = [:]
+            // Keys of objects without rows, to which rows refer all the same.
+            var reserved: [String: [FieldValue: ObjectID]] = [:]
             for table in schema.tables {
                 guard let tracked = access.registry.table(named: table.name) else { continue }
                 let slots = table.key.indices.map { "k\($0)" }.joined(separator: ", ")
                 for row in try access.connection.rows("SELECT object, shown, \(slots) FROM \(tracked.objectTable)") {
                     guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { continue }
-                    guard case .integer(1...2) = row[1] else { continue }
+                    guard case .integer(1...2) = row[1] else {
+                        if table.isMapped, row[2] != .null { reserved[table.name, default: [:]][row[2]] = object }
+                        continue
+                    }
                     var key = Array(row[2...])
                     if key.count == 1, key[0] == .null { key = [.blob(bytes)] }
                     if objects[table.name]?[key] != nil {
@@ -187,7 +194,10 @@ extension TestDevice {
                     for (place, column) in table.columns.enumerated() where place != table.mappedKey {
                         var value = values[column.name] ?? .null
                         if let parent = column.reference, value != .null {
-                            value = objects[schema.tables[parent].name]?[[value]].map { .reference($0) } ?? value
+                            let name = schema.tables[parent].name
+                            let plain = try plainValue(of: column.name, object, table.name, showing: value, access)
+                            value = (objects[name]?[[value]] ?? reserved[name]?[value]).map { .reference($0) } ?? value
+                            if let plain { value = plain }
                         }
                         travelling[column.name] = value
                     }
@@ -197,6 +207,17 @@ extension TestDevice {
             }
             return result
         }
+    }
+
+    /// The value of a reference that the store keeps beside the row because the row's would be taken for another.
+    private func plainValue(
+        of column: String, _ object: ObjectID, _ table: String, showing shown: FieldValue, _ access: StoreAccess
+    ) throws -> FieldValue? {
+        guard let table = access.registry.table(named: table), let column = table.columnID(column),
+            table.columns[column].isUnchecked
+        else { return nil }
+        let kept = try access.objects(of: table.id).load(object).kept.fields[column]
+        return kept == shown ? kept : nil
     }
 
     /// Which objects other objects' rows show, by the store's list and by the objects' own marks.

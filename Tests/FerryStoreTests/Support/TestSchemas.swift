@@ -1,3 +1,5 @@
+import FerryCore
+
 extension TestSchema {
     /// Integer keys, references by every action, UNIQUE, CHECK, NOT NULL, a self reference.
     static let library = TestSchema(
@@ -62,5 +64,33 @@ extension TestSchema {
             CREATE TABLE chain(name TEXT PRIMARY KEY NOT NULL, next TEXT REFERENCES chain(name), data ANY) STRICT;
             """)
 
-    static let all = [library, tags, catalogue, circles]
+    /// References that no foreign key declares: plain ones, to itself, in a key, below a declared one, to a declared
+    /// identity, as the whole key.
+    static let loose = TestSchema(
+        name: "loose",
+        sql: """
+            CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT);
+            CREATE TABLE song(
+                id INTEGER PRIMARY KEY CHECK (id > 0), album INTEGER NOT NULL DEFAULT 0, folder INTEGER,
+                writer INTEGER REFERENCES artist(id) ON DELETE SET NULL, title TEXT UNIQUE);
+            CREATE TABLE album(id INTEGER PRIMARY KEY, artist INTEGER, title TEXT UNIQUE);
+            CREATE TABLE folder(id INTEGER PRIMARY KEY AUTOINCREMENT, parent INTEGER, label TEXT);
+            CREATE TABLE tag(id INTEGER PRIMARY KEY CHECK (id > 0), name TEXT);
+            CREATE TABLE song_tag(song INTEGER NOT NULL, tag INTEGER NOT NULL, note, PRIMARY KEY (song, tag));
+            CREATE TABLE remark(
+                id INTEGER PRIMARY KEY, song INTEGER NOT NULL, tag INTEGER NOT NULL, text,
+                FOREIGN KEY (song, tag) REFERENCES song_tag(song, tag) ON DELETE CASCADE);
+            CREATE TABLE cover(song INTEGER PRIMARY KEY, place INTEGER);
+            """, declared: ["tag": ["name"]],
+        references: [
+            UndeclaredReference(table: "album", column: "artist", parent: "artist"),
+            UndeclaredReference(table: "song", column: "album", parent: "album"),
+            UndeclaredReference(table: "song", column: "folder", parent: "folder"),
+            UndeclaredReference(table: "folder", column: "parent", parent: "folder"),
+            UndeclaredReference(table: "song_tag", column: "song", parent: "song"),
+            UndeclaredReference(table: "song_tag", column: "tag", parent: "tag"),
+            UndeclaredReference(table: "cover", column: "song", parent: "song"),
+        ])
+
+    static let all = [library, tags, catalogue, circles, loose]
 }

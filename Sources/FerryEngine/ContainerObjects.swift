@@ -1,0 +1,77 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+
+/// The objects that a container's logs tell of, for a database that joins with rows of its own.
+struct ContainerObjects {
+    private struct Entry {
+        var inserted: HybridTime?
+        var written = HybridTime.zero
+        var deleted: HybridTime?
+        /// The key that its author gave it.
+        var key: FieldValue?
+
+        var isAlive: Bool { inserted != nil && deleted.map { $0 < written } ?? true }
+
+        /// Whether it is meant by a key rather than another one that was given the same.
+        func isMeant(ratherThan other: Entry) -> Bool {
+            if isAlive != other.isAlive { return isAlive }
+            let (own, others) = (inserted ?? .zero, other.inserted ?? .zero)
+            return isAlive ? own < others : own > others
+        }
+    }
+
+    /// By the tables' names in lower case.
+    private var tables: [String: [ObjectID: Entry]] = [:]
+
+    /// Reads every device's log, as far as it is there.
+    init(_ container: Container) throws {
+        // No device of the container's has this ID, so every log is read.
+        let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0))
+        var positions = VersionVector()
+        while true {
+            let batch = try reader.read(after: positions, isThorough: true)
+            for changeset in batch.changesets {
+                positions.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
+                for changes in changeset.tables { take(changes) }
+            }
+            if !batch.isFull { return }
+        }
+    }
+
+    private mutating func take(_ changes: TableChanges) {
+        let isKeyed = if case .key = changes.identity { false } else { true }
+        for operation in changes.operations {
+            var entry = tables[changes.name.lowercased()]?[operation.object] ?? Entry()
+            switch operation.kind {
+            case .insert:
+                if entry.inserted.map({ $0 < operation.time }) ?? true {
+                    entry.inserted = operation.time
+                    if isKeyed { entry.key = operation.key }
+                }
+                entry.written = max(entry.written, operation.time)
+            case .update: entry.written = max(entry.written, operation.time)
+            case .delete: entry.deleted = max(entry.deleted ?? operation.time, operation.time)
+            }
+            tables[changes.name.lowercased(), default: [:]][operation.object] = entry
+        }
+    }
+
+    /// All of them, deleted ones too.
+    var all: ObjectSets { tables.mapValues { Set($0.keys) } }
+
+    var alive: ObjectSets { tables.mapValues { Set($0.filter { $0.value.isAlive }.keys) } }
+
+    /// Which object is meant by a key, by tables: of several that were given the same one, one that is there before one
+    /// that is deleted; of those that are there the oldest, which kept the key; of deleted ones the newest.
+    var holders: [String: [FieldValue: ObjectID]] {
+        tables.mapValues { objects in
+            var holders: [FieldValue: (object: ObjectID, entry: Entry)] = [:]
+            for (object, entry) in objects.sorted(by: { $0.key < $1.key }) {
+                guard let key = entry.key else { continue }
+                if holders[key].map({ entry.isMeant(ratherThan: $0.entry) }) ?? true { holders[key] = (object, entry) }
+            }
+            return holders.mapValues(\.object)
+        }
+    }
+}

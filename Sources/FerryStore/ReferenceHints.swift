@@ -1,0 +1,101 @@
+import FerryCore
+
+/// Finds columns that look like references and are declared nowhere: by their names, and by their values.
+struct ReferenceHints {
+    let connection: SQLConnection
+    let schema: Schema
+    let tracked: [TrackedTableRecord]
+
+    /// Values looked at in each column.
+    static let sampleSize = 1000
+    /// Of a hundred values so many must be keys of the other table.
+    static let requiredPercentage = 95
+
+    func find(besides known: [UndeclaredReference]) throws -> [UndeclaredReference] {
+        var found: [UndeclaredReference] = []
+        for record in tracked where !record.name.hasPrefix("ferry_") {
+            guard let table = schema.table(record.name) else { continue }
+            for column in table.columns where isCandidate(column, of: table, known) {
+                for parent in parents(of: column.name, in: table) where try holds(column, of: table, keysOf: parent) {
+                    found.append(
+                        UndeclaredReference(table: table.name, column: column.name, parent: parent.name))
+                    break
+                }
+            }
+        }
+        return found
+    }
+
+    private func isCandidate(_ column: SchemaColumn, of table: SchemaTable, _ known: [UndeclaredReference]) -> Bool {
+        if column.isGenerated || column.affinity == .text { return false }
+        if table.primaryKey.count == 1, equalNames(table.primaryKey[0], column.name) { return false }
+        if table.foreignKeys.contains(where: { $0.columns.contains { equalNames($0, column.name) } }) { return false }
+        return !known.contains { equalNames($0.table, table.name) && equalNames($0.column, column.name) }
+    }
+
+    /// The tables with integer keys that differ from device to device and that a column's name may mean.
+    private func parents(of column: String, in table: SchemaTable) -> [SchemaTable] {
+        tracked.compactMap { record -> SchemaTable? in
+            if case .key = record.identity { return nil }
+            guard let parent = schema.table(record.name), parent.isIntegerKey else { return nil }
+            return Self.mayMean(column, parent.name, isOwn: equalNames(parent.name, table.name)) ? parent : nil
+        }
+    }
+
+    /// Whether a column may be named after a table: `album_id`, `albumId`, `idAlbum`, `album`, `fk_album` after `album`,
+    /// `albums` or `Album`; and `parent` or `parent_id` after the column's own.
+    static func mayMean(_ column: String, _ table: String, isOwn: Bool) -> Bool {
+        let name = bare(column)
+        let words =
+            [name]
+            + ["id", "fk", "ref", "key"].flatMap { word -> [String] in
+                (name.hasSuffix(word) ? [String(name.dropLast(word.count))] : [])
+                    + (name.hasPrefix(word) ? [String(name.dropFirst(word.count))] : [])
+            }
+        return words.contains { word in
+            !word.isEmpty
+                && (singulars(of: bare(table)).contains { singulars(of: word).contains($0) }
+                    || isOwn && word == "parent")
+        }
+    }
+
+    private static func bare(_ name: String) -> String {
+        foldedName(name).filter { $0 != "_" && $0 != "-" && $0 != " " }
+    }
+
+    private static func singulars(of name: String) -> [String] {
+        var forms = [name]
+        if name.hasSuffix("ies") { forms.append(name.dropLast(3) + "y") }
+        if name.hasSuffix("es") { forms.append(String(name.dropLast(2))) }
+        if name.hasSuffix("s") { forms.append(String(name.dropLast())) }
+        return forms
+    }
+
+    /// Whether nearly all values above 0, of which there must be one, are keys of the other table, and all are integers.
+    private func holds(_ column: SchemaColumn, of table: SchemaTable, keysOf parent: SchemaTable) throws -> Bool {
+        let name = quoted(column.name)
+        let rows = try connection.rows(
+            """
+            SELECT count(*), sum(typeof(value) <> 'integer'), sum(value > 0), sum(value > 0 AND EXISTS (
+                SELECT 1 FROM \(quoted(parent.name)) WHERE \(quoted(parent.primaryKey[0])) = value))
+            FROM (SELECT \(name) AS value FROM \(quoted(table.name)) WHERE \(name) IS NOT NULL LIMIT \(Self.sampleSize))
+            """)
+        guard case .integer(0)? = rows.first?[1], case .integer(let positive)? = rows.first?[2], positive > 0,
+            case .integer(let present)? = rows.first?[3]
+        else { return false }
+        return present * 100 >= positive * Int64(Self.requiredPercentage)
+    }
+}
+
+extension Store {
+    /// Columns that look like references to rows whose keys differ from device to device, and that neither a foreign key
+    /// nor the selection declares. Reads at most `ReferenceHints.sampleSize` values of a column.
+    public func referenceHints(_ selection: TableSelection) throws -> [UndeclaredReference] {
+        try read { connection in
+            let schema = try SchemaReader(connection: connection).read()
+            let plan = try TrackingPlan(schema, selection)
+            return try ReferenceHints(connection: connection, schema: schema, tracked: plan.tracked)
+                .find(besides: selection.references)
+        }
+    }
+}
