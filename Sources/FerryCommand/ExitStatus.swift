@@ -25,6 +25,7 @@ enum ExitStatus: Int32 {
         .notTracked: .badData,
         .unsupportedTable: .badData,
         .incompatibleSchema: .badData,
+        .unknownPolicy: .badData,
         .storeTooNew: .badData,
         .containerTooNew: .badData,
         .formatTooNew: .badData,

@@ -15,8 +15,9 @@ struct StatusCommand: DatabaseCommand {
             "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name", \
             "behind", "unacknowledged", "lastSeenMilliseconds", "problem", "standing", "changesetsBehind", \
             "changesetsAhead", "differing"}], "unpublished", "hidden", \
-            "exceptions": [{"table", "kind", "reason", "count"}], "conflicts"}. "problem", "lastSeenMilliseconds" \
-            and "differing" are left out where there is nothing to say.
+            "exceptions": [{"table", "kind", "reason", "count"}], "conflicts", \
+            "policies": [{"target", "policy", "applied"}]}. "problem", "lastSeenMilliseconds" and \
+            "differing" are left out where there is nothing to say.
 
             Examples:
               ferry status music.sqlite

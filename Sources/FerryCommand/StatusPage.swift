@@ -16,7 +16,7 @@ struct StatusPage {
         let style = console.style
         return summary(style) + place(console) + devices(style)
             + TableListing(report.tables, report.leftOut).lines(console)
-            + exceptions(style)
+            + exceptions(style) + policies(style)
     }
 
     private func summary(_ style: Style) -> [String] {
@@ -43,6 +43,11 @@ struct StatusPage {
                         ? "Everything is published; no other device has joined yet." : "Everything is in step."))
         } else if report.container.problem == nil, report.unpublished > 0 || behind > 0 {
             news.append("Run " + style.bold("ferry sync \(Wording.shellWord(database))") + " to send and receive.")
+        }
+        for policy in report.policies where !policy.applied {
+            news.append(
+                style.yellow("The policy “\(policy.policy)” of “\(policy.target)” is not known here. ")
+                    + "Changes of its table wait for who knows it.")
         }
         if report.hidden > 0 { news.append(Wording.count(report.hidden, "row is", "rows are") + " hidden; see below.") }
         if report.conflicts > 0 { news.append(Wording.count(report.conflicts, "conflict") + "; `ferry conflicts` shows what lost.") }
@@ -105,6 +110,13 @@ struct StatusPage {
         for one in report.exceptions {
             table.add(one.table, Wording.grouped(one.count), Self.words[one.kind] ?? one.kind, one.reason)
         }
+        return [""] + table.lines(style)
+    }
+
+    private func policies(_ style: Style) -> [String] {
+        if report.policies.isEmpty { return [] }
+        var table = TextTable("Merges by a policy", "Which")
+        for policy in report.policies { table.add(policy.target, policy.policy) }
         return [""] + table.lines(style)
     }
 

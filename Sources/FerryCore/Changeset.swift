@@ -25,6 +25,9 @@ public struct Changeset: Sendable {
 
     /// The number of operations on objects.
     public var operationCount: Int { tables.reduce(0) { $0 + $1.operations.count } }
+
+    /// Whether some column carries payloads instead of plain values.
+    public var carriesPayloads: Bool { tables.contains { $0.payloads.contains { $0 != nil } } }
 }
 
 /// How the objects of a table are identified (Docs/Merge.md, "Identity").
@@ -43,6 +46,9 @@ public struct TableChanges: Sendable {
     public var identity: TableIdentity
     /// The names of the columns that the shapes refer to.
     public var columns: [String]
+    /// For each of `columns` what its values are a part of; `nil` for plain values. A column that carries both stands
+    /// twice in `columns`. Empty where all are plain.
+    public var payloads: [PayloadKind?]
     /// The distinct sets of columns that operations carry, as ascending indices into `columns`.
     public var shapes: [[Int]]
     /// Sorted by object ID; an object's own operations in the order of their times.
@@ -51,16 +57,21 @@ public struct TableChanges: Sendable {
     public var values: [FieldValue]
 
     public init(
-        name: String, identity: TableIdentity, columns: [String] = [], shapes: [[Int]] = [],
-        operations: [Operation] = [], values: [FieldValue] = []
+        name: String, identity: TableIdentity, columns: [String] = [], payloads: [PayloadKind?] = [],
+        shapes: [[Int]] = [], operations: [Operation] = [], values: [FieldValue] = []
     ) {
         self.name = name
         self.identity = identity
         self.columns = columns
+        self.payloads = payloads
         self.shapes = shapes
         self.operations = operations
         self.values = values
     }
+
+    /// What the values of a column are a part of: one of `columns`, by its index.
+    @inlinable
+    public func payload(of column: Int) -> PayloadKind? { column < payloads.count ? payloads[column] : nil }
 
     /// The values of an operation, in the order of its shape's columns.
     @inlinable

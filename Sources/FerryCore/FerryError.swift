@@ -63,6 +63,8 @@ public struct FerryError: Error, Sendable {
         public static let clockAhead = Code(rawValue: "clockAhead")
         /// A peer's table cannot be matched with this database's.
         public static let incompatibleSchema = Code(rawValue: "incompatibleSchema")
+        /// A peer changed a table under a policy that is not known here, or whose hook is not registered.
+        public static let unknownPolicy = Code(rawValue: "unknownPolicy")
         /// A database is not as its state says: `verify` lists what differs.
         public static let verificationFailed = Code(rawValue: "verificationFailed")
         /// A bug in Ferry: an invariant does not hold.

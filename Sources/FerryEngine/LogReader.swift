@@ -15,7 +15,8 @@ struct LogReader {
 
     struct Batch {
         var changesets: [Changeset] = []
-        var segments = 0
+        /// How many segments were read of each device.
+        var segments: [DeviceID: Int] = [:]
         /// The checksum of the last segment read of each device.
         var checksums: [DeviceID: Checksum] = [:]
         /// Devices whose logs cannot be read further, and why.
@@ -96,7 +97,7 @@ struct LogReader {
                 batch.changesets.append(changeset)
                 operations += changeset.operationCount
             }
-            batch.segments += 1
+            batch.segments[peer, default: 0] += 1
             batch.checksums[peer] = header.checksum
             previous = header.checksum
             next = header.lastSequence + 1

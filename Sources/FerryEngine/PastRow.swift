@@ -25,6 +25,7 @@ enum PastRow: Equatable {
         var registers = ObjectRegisters()
         var columns: [String: Int] = [:]
         var values: [String: FieldValue] = [:]
+        var policies: [String: ColumnRegister] = [:]
         var key: FieldValue?
         for operation in past {
             switch operation.kind {
@@ -37,12 +38,18 @@ enum PastRow: Equatable {
             for written in operation.values {
                 let column = columns[written.column] ?? columns.count
                 columns[written.column] = column
+                policies[written.column, default: ColumnRegister()].merge(
+                    operation.parts[written.column].map { .part($0) } ?? .plain(written.value), at: operation.stamp)
                 if registers.mergeField(
                     column, operation.stamp, value: written.value, present: values[written.column])
                 {
                     values[written.column] = written.value
                 }
             }
+        }
+        // What was written under a policy is what all of it amounts to.
+        for (column, register) in policies where !register.isPlain {
+            values[column] = register.shown(under: .lastWriterWins)
         }
         if registers.isAlive { return .present(values, key: key) }
         // Dead whatever was before.

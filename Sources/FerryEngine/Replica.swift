@@ -117,17 +117,19 @@ public final class Replica: Sendable {
             try publisher(container).publish(&report, progress, total: nil)
             throw error
         }
-        problems.merge(refused) { $1 }
         for outcome in outcomes {
             report.replayed.changes += outcome.replayed
             report.conflicts += outcome.conflicts
+            refused.merge(outcome.refused) { $1 }
             for device in outcome.devicesAhead where problems[device] == nil {
                 problems[device] = FerryError(
                     .clockAhead,
                     "Its clock is more than a day ahead of this device's. Its changes win until it is set right.")
             }
         }
-        report.replayed.segments += batch.segments
+        problems.merge(refused) { $1 }
+        // Of a log that is refused nothing is news, or those who wait for news would never come to rest.
+        for (device, count) in batch.segments where refused[device] == nil { report.replayed.segments += count }
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         let total = try progress == nil ? nil : store.status(counting: false).outboxChanges + report.published.changes
         try publisher(container).publish(&report, progress, total: total)

@@ -195,12 +195,14 @@ extension Replica {
             let outcome = try store.pass(
                 replaying: batch.changesets, checksums: batch.checksums, seal: sealer(for: identity))
             report.replayed.changes += outcome.replayed
-            report.replayed.segments += batch.segments
+            for (device, count) in batch.segments where outcome.refused[device] == nil {
+                report.replayed.segments += count
+            }
             report.conflicts += outcome.conflicts
-            report.waiting = batch.problems.map {
+            report.waiting = batch.problems.merging(outcome.refused) { $1 }.map {
                 .init(device: $0.key.description, reason: $0.value.message, code: $0.value.code.rawValue)
             }
-            if !batch.isFull { return report }
+            if !batch.isFull || !outcome.refused.isEmpty { return report }
         }
     }
 

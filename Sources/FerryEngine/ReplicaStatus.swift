@@ -22,6 +22,7 @@ extension Replica {
             let batch = try LogReader(container: container, device: identity.device).read(
                 after: store.versionVector(), known: store.knownChecksums(), isThorough: true)
             problems.merge(batch.problems) { $1 }
+            problems.merge(try store.refusedByPolicies(batch.changesets)) { $1 }
         } catch let error as FerryError {
             problem = error.message
         }
@@ -59,7 +60,8 @@ extension Replica {
             unpublished: status.pendingNotes + status.outboxChanges, hidden: status.hidden,
             exceptions: status.exceptional.map {
                 .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)
-            }, conflicts: status.conflicts)
+            }, conflicts: status.conflicts,
+            policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) })
     }
 
     /// The newest changes of all devices, newest first, as far as the container holds them.

@@ -110,6 +110,15 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var count: Int
     }
 
+    /// How concurrent writes to a table, an index or a column merge.
+    public struct Policy: Codable, Equatable, Sendable {
+        /// As `PolicyTarget.text`.
+        public var target: String
+        public var policy: String
+        /// Whether this process can apply it. Where it knows the policy of a table not, it replays nothing of that table.
+        public var applied: Bool
+    }
+
     public var device: DeviceName
     public var container: ContainerPlace
     public var tables: [Table]
@@ -122,6 +131,7 @@ public struct StatusReport: Codable, Equatable, Sendable {
     public var exceptions: [Exceptional]
     /// Conflicts that nobody has resolved.
     public var conflicts: Int
+    public var policies: [Policy]
 }
 
 /// What `init` did.

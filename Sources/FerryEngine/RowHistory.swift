@@ -1,4 +1,5 @@
 import FerryCore
+import FerryMerge
 import FerryStore
 
 /// What the devices' logs still hold of one row.
@@ -46,6 +47,8 @@ struct LoggedOperation {
     /// The author's local key, at insertion.
     var key: FieldValue?
     var values: [NamedValue]
+    /// What columns under a policy carried in place of a value, by column name.
+    var parts: [String: PolicyPart] = [:]
 }
 
 /// Gathers what all logs hold of some objects of one table. Memory is bounded by what is found and one segment.
@@ -84,13 +87,22 @@ struct HistoryReader {
                 .limitExceeded, "The logs hold more than \(Self.maximumOperations) changes of the row.")
         }
         // Copied, because slices would hold the whole segment in memory.
-        let values = zip(changes.shapes[operation.shape], changes.values(of: operation)).map { column, value in
-            NamedValue(column: changes.columns[column], value: value.copied)
+        let stamp = Stamp(time: operation.time, device: changeset.device)
+        var parts: [String: PolicyPart] = [:]
+        let values = try zip(changes.shapes[operation.shape], changes.values(of: operation)).map { column, value in
+            let name = changes.columns[column]
+            guard let kind = changes.payload(of: column), case .blob(let bytes) = value else {
+                return NamedValue(column: name, value: value.copied)
+            }
+            // Told is what the author's own writes amount to.
+            let part = try PolicyCodec.decode(Array(bytes)[...], as: kind, own: stamp)
+            parts[name] = part
+            return NamedValue(column: name, value: WrittenValue.part(part).ownValue ?? .null)
         }
         operations[operation.object, default: []].append(
             LoggedOperation(
-                stamp: Stamp(time: operation.time, device: changeset.device), sequence: changeset.sequence,
-                kind: operation.kind, key: operation.key?.copied, values: values))
+                stamp: stamp, sequence: changeset.sequence, kind: operation.kind, key: operation.key?.copied,
+                values: values, parts: parts))
     }
 
     /// The operations on an object, oldest first.

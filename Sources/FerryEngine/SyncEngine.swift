@@ -31,11 +31,19 @@ public final class SyncEngine: Sendable {
     private let configuration: WatchConfiguration
     let core: SyncEngineCore
 
-    /// - Throws: `notTracked` where the database belongs to no container.
+    /// - Parameters:
+    ///   - policies: how tables, indexes and columns merge (`Replica.declarePolicies`).
+    ///   - hooks: the app's functions for columns under the policy `hook:NAME`, by their names (`MergeHook`).
+    /// - Throws: `notTracked` where the database belongs to no container; `invalidArgument` where a policy makes no
+    ///   sense for what it is about.
     public convenience init(
-        _ store: Store, configuration: WatchConfiguration = WatchConfiguration(), environment: Environment = .live
+        _ store: Store, policies: [PolicySetting] = [], hooks: [String: MergeHook] = [:],
+        configuration: WatchConfiguration = WatchConfiguration(), environment: Environment = .live
     ) throws {
-        self.init(try Replica(store, environment: environment), configuration: configuration)
+        for (name, function) in hooks { store.registerMergeHook(name, function) }
+        let replica = try Replica(store, environment: environment)
+        if !policies.isEmpty { try replica.declarePolicies(policies) }
+        self.init(replica, configuration: configuration)
     }
 
     /// Uses a replica, as `Replica.create` and `Replica.join` return it.

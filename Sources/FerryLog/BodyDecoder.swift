@@ -11,7 +11,7 @@ enum BodyDecoder {
         var prefixes: [IdentifierPrefix] = []
         prefixes.reserveCapacity(prefixCount)
         for _ in 0..<prefixCount { prefixes.append(try IdentifierPrefix.read(from: &reader)) }
-        let layouts = try readLayouts(names: names, budget: &budget, &reader)
+        let layouts = try readLayouts(header, names: names, budget: &budget, &reader)
         var identifiers = IdentifierColumnReader(prefixes: prefixes)
 
         var changesets: [Changeset] = []
@@ -84,14 +84,18 @@ enum BodyDecoder {
     }
 
     private static func readLayouts(
-        names: [String], budget: inout SegmentBudget, _ reader: inout ByteReader
+        _ header: SegmentHeader, names: [String], budget: inout SegmentBudget, _ reader: inout ByteReader
     ) throws(FerryError) -> [TableLayout] {
         let count = try reader.readCount(minimumBytes: 3)
         guard count <= SegmentLimits.tableBlocks else {
             throw ByteReader.malformed("it has more than \(SegmentLimits.tableBlocks) tables")
         }
         var layouts: [TableLayout] = []
-        for _ in 0..<count { layouts.append(try TableLayout.read(names: names, budget: &budget, from: &reader)) }
+        for _ in 0..<count {
+            layouts.append(
+                try TableLayout.read(
+                    formatVersion: header.formatVersion, names: names, budget: &budget, from: &reader))
+        }
         return layouts
     }
 

@@ -2,10 +2,15 @@ import FerryCore
 
 /// Encodes the body of a segment: the dictionaries, then the changesets (Docs/Format.md, "Bodies").
 enum BodyEncoder {
+    /// Segments without payloads have the same bytes as ever, which older readers understand.
+    static func formatVersion(of changesets: [Changeset]) -> UInt8 {
+        changesets.contains(where: \.carriesPayloads) ? SegmentHeader.payloadVersion : 1
+    }
+
     static func encode(_ changesets: [Changeset], budget: inout SegmentBudget) throws(FerryError) -> [UInt8] {
         try check(changesets)
         var names = NameDictionary()
-        var layouts = LayoutDictionary()
+        var layouts = LayoutDictionary(formatVersion: formatVersion(of: changesets))
         let devices = try contextDevices(changesets)
         let deviceIndices = Dictionary(uniqueKeysWithValues: devices.enumerated().map { ($1, $0) })
         let prefixes = prefixes(changesets)

@@ -29,7 +29,8 @@ public enum SegmentEncoder {
             container: container, device: first.device, firstSequence: first.sequence, lastSequence: last.sequence,
             lastTime: last.time, previous: previous, checksum: Checksum(high: 0, low: 0), bodyBytes: body.count,
             operationCount: budget.used(.operations), valueCount: budget.used(.values),
-            codec: compressed == nil ? .stored : .zlib, storedBytes: stored.count)
+            codec: compressed == nil ? .stored : .zlib, storedBytes: stored.count,
+            formatVersion: BodyEncoder.formatVersion(of: changesets))
         return assemble(header, stored: stored)
     }
 

@@ -26,9 +26,14 @@ public struct SegmentHeader: Equatable, Sendable {
     var codec: Compression.Codec
     /// Bytes of the body as it stands in the file.
     var storedBytes: Int
+    /// The version of the body's form: the least that can say what is in it.
+    var formatVersion: UInt8 = 1
 
     static let magic: [UInt8] = Array("FRYS".utf8)
-    static let version: UInt8 = 1
+    /// The newest version that is read.
+    static let version: UInt8 = 2
+    /// The first version whose table layouts tell columns that carry payloads.
+    static let payloadVersion: UInt8 = 2
     /// Bytes before the body.
     static let byteCount = 104
     static let checksumBytes = 16
@@ -40,7 +45,7 @@ public struct SegmentHeader: Equatable, Sendable {
 extension SegmentHeader {
     func write(to writer: inout ByteWriter) {
         writer.write(contentsOf: Self.magic)
-        writer.write(Self.version)
+        writer.write(formatVersion)
         writer.write(codec.rawValue)
         writer.write(0)
         writer.write(0)
@@ -68,7 +73,8 @@ extension SegmentHeader {
                 "The segment is of format version \(version), this Ferry reads up to \(Self.version). "
                     + "Update Ferry on this device.")
         }
-        guard version == Self.version else { throw ByteReader.malformed("its version is \(version)") }
+        guard version >= 1 else { throw ByteReader.malformed("its version is \(version)") }
+        formatVersion = version
         guard file.count >= Self.byteCount + Self.checksumBytes else { throw ByteReader.malformed("it ends too early") }
         guard file.count <= SegmentLimits.fileBytes else {
             throw ByteReader.malformed("it is larger than \(SegmentLimits.fileBytes) bytes")

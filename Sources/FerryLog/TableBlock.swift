@@ -45,8 +45,11 @@ enum TableBlock {
         for index in layout.columns.indices {
             for position in 0..<layout.count(index) {
                 let (operation, value) = layout.cell(index, position)
-                try values.append(
-                    table.values[places.isEmpty ? value : places[value]], of: operations[operation].object)
+                let content = table.values[places.isEmpty ? value : places[value]]
+                if table.payload(of: layout.columns[index]) != nil {
+                    guard case .blob = content else { throw invalid(table, "a payload is not bytes") }
+                }
+                try values.append(content, of: operations[operation].object)
             }
             values.finish(identifiers: &identifiers, to: &writer)
         }
@@ -62,7 +65,8 @@ enum TableBlock {
         try budget.take(Int(clamping: claimed), .operations)
         let count = Int(claimed)
         var table = TableChanges(
-            name: layout.name, identity: layout.identity, columns: layout.columns, shapes: shapes)
+            name: layout.name, identity: layout.identity, columns: layout.columns, payloads: layout.payloads,
+            shapes: shapes)
         guard count > 0 else { return table }
 
         let objects = try identifiers.read(count, from: &reader)
@@ -124,6 +128,9 @@ enum TableBlock {
             } _: {
                 values[cells.cell(index, $0).value] = $1
             }
+            guard table.payload(of: cells.columns[index]) == nil || column.isBlobs else {
+                throw ByteReader.malformed("a payload is not bytes")
+            }
         }
         table.operations = operations
         table.values = values
@@ -148,6 +155,9 @@ enum TableBlock {
     }
 
     private static func check(_ table: TableChanges) throws(FerryError) {
+        guard table.payloads.isEmpty || table.payloads.count == table.columns.count else {
+            throw invalid(table, "it does not say of each column whether it carries payloads")
+        }
         for shape in table.shapes {
             var previous = -1
             for column in shape {

@@ -21,19 +21,50 @@ struct NameDictionary {
     }
 }
 
-/// What stays the same from one block of a table's changes to the next: name, identity and columns.
+/// What stays the same from one block of a table's changes to the next: name, identity, columns, and which of them carry
+/// payloads.
 struct TableLayout {
     var name: String
     var identity: TableIdentity
     var columns: [String]
+    var payloads: [PayloadKind?]
 
     static func read(
-        names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
+        formatVersion: UInt8, names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
     ) throws(FerryError) -> TableLayout {
         let name = try readName(names, from: &reader)
         let identity = try readIdentity(names, budget: &budget, from: &reader)
-        return TableLayout(
-            name: name, identity: identity, columns: try readNames(names, budget: &budget, from: &reader))
+        let columns = try readNames(names, budget: &budget, from: &reader)
+        var payloads: [PayloadKind?] = []
+        if formatVersion >= SegmentHeader.payloadVersion {
+            payloads = try readPayloads(columnCount: columns.count, from: &reader)
+        }
+        return TableLayout(name: name, identity: identity, columns: columns, payloads: payloads)
+    }
+
+    private static func readPayloads(
+        columnCount: Int, from reader: inout ByteReader
+    ) throws(FerryError) -> [PayloadKind?] {
+        let count = try reader.readCount(minimumBytes: 2)
+        guard count <= columnCount else { throw ByteReader.malformed("more columns carry payloads than there are") }
+        if count == 0 { return [] }
+        var payloads: [PayloadKind?] = Array(repeating: nil, count: columnCount)
+        var next = 0
+        for _ in 0..<count {
+            let distance = try reader.readVarint()
+            guard distance < UInt64(columnCount - next) else { throw ByteReader.malformed("an index is out of range") }
+            let column = next + Int(distance)
+            let code = try reader.readByte()
+            guard let kind = PayloadKind(rawValue: code) else {
+                throw FerryError(
+                    .formatTooNew,
+                    "The segment holds values under a policy that this Ferry does not know (\(code)). "
+                        + "Update Ferry on this device.")
+            }
+            payloads[column] = kind
+            next = column + 1
+        }
+        return payloads
     }
 
     static func readIdentity(
@@ -82,6 +113,9 @@ extension TableIdentity {
 struct LayoutDictionary {
     private(set) var layouts: [[Int]] = []
     private var indices: [[Int]: Int] = [:]
+    private let formatVersion: UInt8
+
+    init(formatVersion: UInt8) { self.formatVersion = formatVersion }
 
     mutating func index(
         of table: TableChanges, names: inout NameDictionary, budget: inout SegmentBudget
@@ -89,11 +123,24 @@ struct LayoutDictionary {
         var numbers = [try names.index(of: table.name)]
         try Self.append(table.identity, to: &numbers, names: &names)
         try Self.append(table.columns, to: &numbers, names: &names)
+        if formatVersion >= SegmentHeader.payloadVersion { Self.append(table.payloads, to: &numbers) }
         if let index = indices[numbers] { return index }
         try budget.take(table.identity.columnCount + table.columns.count, .layoutColumns)
         indices[numbers] = layouts.count
         layouts.append(numbers)
         return layouts.count - 1
+    }
+
+    private static func append(_ payloads: [PayloadKind?], to numbers: inout [Int]) {
+        let carrying = payloads.indices.filter { payloads[$0] != nil }
+        numbers.append(carrying.count)
+        var next = 0
+        for column in carrying {
+            numbers.append(column - next)
+            // A varint below 128 is the byte itself.
+            numbers.append(Int(payloads[column]?.rawValue ?? 0))
+            next = column + 1
+        }
     }
 
     static func append(

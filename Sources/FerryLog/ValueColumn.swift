@@ -110,6 +110,9 @@ struct ValueColumn {
         objectTags = counts[CellTag.objectBlob] + counts[CellTag.objectText] > 0
     }
 
+    /// Whether every cell is a blob.
+    var isBlobs: Bool { tags.allSatisfy { $0.value == CellTag.blob || $0.value == CellTag.objectBlob } }
+
     /// Hands out every cell that holds something, with its position in the column.
     /// - Parameter object: the object of the operation that the cell at a position belongs to.
     @inline(__always)

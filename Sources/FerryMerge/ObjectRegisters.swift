@@ -13,6 +13,9 @@ public struct ObjectRegisters: Equatable, Sendable {
     /// For each column, by its number in the store's registry, the stamp of its value; `nil` where it has none.
     /// Columns past the end have none.
     public var fields: [Stamp?]
+    /// Whether only an insertion brings the object back after a deletion: the table's policy `deleteWins`, which is no
+    /// part of the state.
+    public var deletionWins = false
 
     public init(inserted: Stamp? = nil, deleted: Stamp? = nil, fields: [Stamp?] = []) {
         self.inserted = inserted
@@ -30,7 +33,7 @@ public struct ObjectRegisters: Equatable, Sendable {
     /// An object is alive when something was written to it later than its deletion. One whose insertion has not arrived
     /// yet is not: most of its fields are unknown.
     public var isAlive: Bool {
-        guard inserted != nil, let newest = newestWrite else { return false }
+        guard let inserted, let newest = deletionWins ? inserted : newestWrite else { return false }
         guard let deleted else { return true }
         return deleted < newest
     }
@@ -51,6 +54,12 @@ public struct ObjectRegisters: Equatable, Sendable {
 
     public mutating func mergeDeletion(_ stamp: Stamp) {
         deleted = deleted.map { max($0, stamp) } ?? stamp
+    }
+
+    /// Takes a write to one field into account whose value is decided elsewhere.
+    public mutating func noteWrite(_ column: Int, _ stamp: Stamp) {
+        while fields.count <= column { fields.append(nil) }
+        fields[column] = fields[column].map { max($0, stamp) } ?? stamp
     }
 
     /// Takes a write to one field into account.

@@ -12,7 +12,7 @@ extension CaptureHistory {
         for table in registry.parentsFirst {
             guard let objects = tracks[table.id], !objects.isEmpty else { continue }
             try saveReservations()
-            var writer = CapturedWriter(access, table)
+            var writer = try CapturedWriter(access, table)
             let reader = access.reader(of: table.id)
             var written: [TouchedObject] = []
             for track in objects.values.sorted(by: { $0.object < $1.object }) {

@@ -10,13 +10,15 @@ struct CapturedWriter {
     private(set) var changes: TableChangesBuilder
     private let objects: ObjectTable
     private let allColumns: [Int]
+    private let registers: RegisterWriter
 
-    init(_ access: StoreAccess, _ table: TrackedTable) {
+    init(_ access: StoreAccess, _ table: TrackedTable) throws {
         self.access = access
         self.table = table
         changes = TableChangesBuilder(table)
         objects = access.objects(of: table.id)
         allColumns = table.columns.map(\.id)
+        registers = try RegisterWriter(access, table)
     }
 
     /// Writes one object.
@@ -33,17 +35,21 @@ struct CapturedWriter {
         row: FieldValues, cleared: FieldValues, _ clock: inout HybridClock
     ) throws -> [TouchedObject] {
         var state = isFresh ? ObjectState(object: object) : try objects.load(object)
+        state.registers.deletionWins = table.deletionWins
         let before = state
         // A row that never got out of this flush: known to nobody.
         if key.isEmpty, !before.isStored || before.registers.newest == nil, operations.last?.kind == .delete {
             return []
         }
-        let changed = merge(operations, into: &state, wish: formerKey.first, &clock)
+        let changed = merge(
+            operations, into: &state, wish: formerKey.first, isMinted: isFresh && table.identity == .surrogate, &clock)
+        let corrected = registers.corrections(of: operations, &state)
         // What a foreign key's action did to a row that shows another object's value is no value of its own.
         for (column, value) in cleared where state.kept.fields[column] == nil { state.kept.fields[column] = value }
         var touched: [TouchedObject] = []
         let reserved = keepsKey ? formerKey : []
-        if let own = try save(&state, before, key, formerKey, reserved, changed, row: row, isCleared: !cleared.isEmpty)
+        if let own = try save(
+            &state, before, key, formerKey, reserved, changed, row: row, isCleared: !cleared.isEmpty || corrected)
         {
             touched.append(own)
         }
@@ -80,6 +86,7 @@ struct CapturedWriter {
         for operation in operations {
             for (column, value) in operation.values { state.kept.fields[column] = value }
         }
+        _ = registers.corrections(of: operations, &state)
         objects.renewCheck(of: &state)
         try objects.save(state)
         return TouchedObject(
@@ -89,7 +96,8 @@ struct CapturedWriter {
     /// Gives operations their times, and takes them into the registers and the changeset.
     /// - Returns: the columns that changed.
     private mutating func merge(
-        _ operations: [CapturedOperation], into state: inout ObjectState, wish: FieldValue?, _ clock: inout HybridClock
+        _ operations: [CapturedOperation], into state: inout ObjectState, wish: FieldValue?, isMinted: Bool = false,
+        _ clock: inout HybridClock
     ) -> FieldValues {
         var changed = FieldValues(width: table.columns.count)
         for operation in operations {
@@ -104,6 +112,7 @@ struct CapturedWriter {
             case .update:
                 if values.isEmpty { continue }
             }
+            let parts = registers.write(operation, at: stamp, isMinted: isMinted, &state)
             values.forEachColumn { column, value in
                 _ = state.registers.mergeField(column, stamp, value: value)
                 changed[column] = .null
@@ -112,7 +121,7 @@ struct CapturedWriter {
                 for column in values.keys { state.kept.fields[column] = nil }
             }
             let key = operation.kind == .insert && table.isMapped ? wish : nil
-            changes.append(state.object, operation.kind, stamp.time, key: key, values: values)
+            changes.append(state.object, operation.kind, stamp.time, key: key, values: values, parts: parts)
         }
         return changed
     }

@@ -77,10 +77,13 @@ struct ChangesetApplier {
 /// One changeset's changes to one table, its columns translated into the registry's numbers.
 struct ChangesetPart {
     let device: DeviceID
+    let sequence: UInt64
     let context: VersionVector
     let changes: TableChanges
     /// For each shape, the registry's numbers of its columns.
     let shapes: [[Int]]
+    /// For each shape, what the values of its columns are parts of; empty where the changeset has no payloads.
+    let payloads: [[PayloadKind?]]
 
     init(_ changeset: Changeset, _ changes: TableChanges, _ table: TrackedTable) {
         device = changeset.device
@@ -88,6 +91,8 @@ struct ChangesetPart {
         self.changes = changes
         let numbers = changes.columns.map { table.columnID($0) }
         shapes = changes.shapes.map { $0.map { numbers[$0] ?? -1 } }
+        sequence = changeset.sequence
+        payloads = changes.payloads.isEmpty ? [] : changes.shapes.map { $0.map { changes.payload(of: $0) } }
     }
 }
 

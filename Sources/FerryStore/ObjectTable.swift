@@ -26,6 +26,8 @@ struct ObjectState {
     var registers = ObjectRegisters()
     var shown = Shown.none
     var kept = KeptValues()
+    /// What columns have beside their stamps and values: those under a policy, and those that were.
+    var policies: [Int: ColumnRegister] = [:]
     /// The check of registers and values; see `TableChecks`. Where the rules have the last word on the object in the same
     /// transaction, it may be out of date in between.
     var check: UInt64 = 0
@@ -59,7 +61,10 @@ final class ObjectTable {
         checks = TableChecks(table)
         keyWidth = table.keyColumns.count
         let keys = (0..<keyWidth).map { "k\($0)" }
-        let rest = ["inserted", "inserted_by", "span", "deleted", "deleted_by", "shown", "fields", "kept", "\"check\""]
+        let rest = [
+            "inserted", "inserted_by", "span", "deleted", "deleted_by", "shown", "fields", "kept", "\"check\"",
+            "registers",
+        ]
         let columns = (keys + rest).joined(separator: ", ")
         let name = table.objectTable
         selectByObject = LazyStatement("SELECT \(columns) FROM \(name) WHERE object = ?", connection)
@@ -78,6 +83,7 @@ final class ObjectTable {
         statement.bind(object, 1)
         defer { statement.reset() }
         var state = ObjectState(object: object)
+        state.registers.deletionWins = table.deletionWins
         guard try statement.step() else { return state }
         state.isStored = true
         let base = Int32(keyWidth)
@@ -96,6 +102,11 @@ final class ObjectTable {
             fields: try StateCodec.decodeFields(
                 statement.bytes(base + 6), span: statement.int(base + 2), inserted: inserted,
                 device: { try devices.device($0) }))
+        state.registers.deletionWins = table.deletionWins
+        if !statement.isNull(base + 9) {
+            state.policies = try PolicyCodec.decodeRegisters(
+                statement.bytes(base + 9), own: { state.registers.stamp(of: $0) })
+        }
         if !statement.isNull(base + 7) { state.kept = try StateCodec.decodeKept(statement.bytes(base + 7)) }
         state.check = UInt64(bitPattern: statement.integer(base + 8))
         state.storedCheck = state.check
@@ -146,6 +157,11 @@ final class ObjectTable {
             statement.bindNull(place + 7)
         }
         statement.bind(Int64(bitPattern: state.check), place + 8)
+        if let registers = PolicyCodec.encode(state.policies, own: { state.registers.stamp(of: $0) }) {
+            statement.bind(blob: registers, place + 9)
+        } else {
+            statement.bindNull(place + 9)
+        }
         try statement.run()
         digests.unsettled?[table.id, default: []].insert(state.object)
         let isCounted = state.registers.newest != nil

@@ -67,6 +67,7 @@ struct Registry: Sendable {
             for reference in try SelectionText.parse(text).references { link(reference) }
         }
         for number in tables.keys.sorted() { resolveReferences(number, depth: 0) }
+        try take(PolicyList(connection).applied())
         for table in tables.values { table.finish() }
         noteReferringColumns()
         appHasTriggers = schema.hasTriggers

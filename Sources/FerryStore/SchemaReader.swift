@@ -4,8 +4,10 @@ import FerryCore
 struct SchemaReader {
     let connection: SQLConnection
 
-    /// Tables of the app whose names begin like Ferry's: what the key-value store keeps.
-    static let trackedOwnTables: Set<String> = ["ferry_kv_value", "ferry_kv_member", "ferry_kv_counter"]
+    /// Tables of Ferry's that travel like the app's: what the key-value store keeps, and the policies.
+    static let trackedOwnTables: Set<String> = [
+        "ferry_kv_value", "ferry_kv_member", "ferry_kv_counter", PolicyList.table,
+    ]
 
     func version() throws -> Int64 { Int64(try connection.count("PRAGMA schema_version")) }
 

@@ -14,6 +14,7 @@ public final class Store: Sendable {
     public let path: String
     let clock: any WallClock
     let random: any RandomSource
+    let hooks = MergeHooks()
     private let writer: any DatabaseWriter
     /// Statements kept between accesses, where the store owns its connection. On an app's connection they would keep the
     /// app from closing it.
@@ -254,10 +255,12 @@ public final class Store: Sendable {
 
     /// What works on the registry; the one of the last access where statements are kept and nothing has changed.
     private func makeAccess(_ connection: SQLConnection, _ registry: Registry) throws -> StoreAccess {
-        guard let kept else { return try StoreAccess(connection, registry: registry, clock: clock, random: random) }
+        guard let kept else {
+            return try StoreAccess(connection, registry: registry, clock: clock, random: random, hooks: hooks)
+        }
         let version = try RegistryVersion(connection)
         if let known = kept.access, kept.version == version { return known }
-        let access = try StoreAccess(connection, registry: registry, clock: clock, random: random)
+        let access = try StoreAccess(connection, registry: registry, clock: clock, random: random, hooks: hooks)
         kept.access = access
         kept.version = version
         return access
@@ -317,11 +320,13 @@ private struct RegistryVersion: Equatable {
     var schema: Int
     var tables: Int
     var columns: Int
+    var policies: Int64
 
     init(_ connection: SQLConnection) throws {
         schema = try connection.count("PRAGMA schema_version")
         tables = try connection.count("SELECT count(*) FROM ferry_table")
         columns = try connection.count("SELECT count(*) FROM ferry_column")
+        policies = try StoreMeta(connection: connection).integer(.policies) ?? 0
     }
 }
 

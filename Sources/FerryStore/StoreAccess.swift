@@ -9,11 +9,13 @@ final class StoreAccess {
     let meta: StoreMeta
     let joined: JoinedObjects
     let exceptionTokens: ExceptionTokens
-    let digests = StateDigests()
+    let digests: StateDigests
     /// This device.
     let device: DeviceID
     let clock: any WallClock
     let random: any RandomSource
+    /// The app's functions for columns under a hook.
+    let hooks: MergeHooks
     /// What Ferry writes, noted while the app's triggers run.
     var intents: RowIntents?
     /// The rows that Ferry writes, noted where somebody asks for them.
@@ -27,12 +29,15 @@ final class StoreAccess {
     private var writers: [Int: RowWriter] = [:]
 
     init(
-        _ connection: SQLConnection, registry: Registry, clock: any WallClock, random: any RandomSource
+        _ connection: SQLConnection, registry: Registry, clock: any WallClock, random: any RandomSource,
+        hooks: MergeHooks, digests: StateDigests = StateDigests()
     ) throws {
         self.connection = connection
         self.registry = registry
         self.clock = clock
         self.random = random
+        self.hooks = hooks
+        self.digests = digests
         devices = try DeviceNumbers(connection)
         joined = JoinedObjects(connection)
         exceptionTokens = ExceptionTokens(connection)

@@ -38,6 +38,10 @@ struct StoreMeta {
         case device
         /// The raw value of the hybrid clock.
         case clock
+        /// Counts the changes of policies that were taken up.
+        case policies
+        /// The policies that the app declared last, as JSON.
+        case declaredPolicies
         /// What was selected at `init` or `join`, as JSON.
         case selection
         /// `PRAGMA schema_version` for which triggers and registry were last made.

@@ -10,6 +10,8 @@ public struct PassOutcome: Sendable {
     public var conflicts = 0
     /// Devices whose clocks are more than `HybridClock.maximumLeadMilliseconds` ahead.
     public var devicesAhead: Set<DeviceID> = []
+    /// Devices whose logs go on in a table under a policy that is not known here.
+    public var refused: [DeviceID: FerryError] = [:]
     /// New rows with a NULL in their key, which stay on this device.
     public var rowsWithoutKey = 0
 
@@ -33,29 +35,39 @@ extension Store {
         replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], seal: SegmentSealer
     ) throws -> PassOutcome {
         try enter(tablesOf: incoming)
+        var gate = PolicyGate(incoming)
+        if !incoming.isEmpty {
+            try readAccess { gate.withdraw($0.registry, hooks) }
+            // A device that waits must not make every pass write.
+            if try gate.rest.isEmpty && !needsPass() {
+                var outcome = PassOutcome()
+                outcome.refused = gate.refused
+                return outcome
+            }
+        }
         return try access { access in
+            var access = access
             var outcome = PassOutcome()
             var clock = try access.hybridClock()
             var touched: Set<Int> = []
             try pack(access, &clock, &outcome, seal, &touched)
+            try takeUpPolicies(&access, &touched)
             let hook = willCommitReplay
             var changes = ReplayedChanges(tables: [], isTruncated: false)
-            if !incoming.isEmpty {
-                try checkSequence(incoming, access)
+            if !gate.rest.isEmpty {
+                try checkSequence(Array(gate.rest), access)
                 access.changedRows = hook == nil ? nil : ChangedRows()
                 defer { access.changedRows = nil }
-                let replay = try AppTriggers(access).run { try ChangesetApplier(access).apply(incoming, &clock) }
-                outcome.replayed = replay.changes
-                outcome.conflicts = replay.conflicts
-                outcome.devicesAhead = replay.devicesAhead
-                touched.formUnion(replay.tables)
+                let replayed = try replay(&gate, &access, &clock, &outcome, &touched)
                 if let changedRows = access.changedRows { changes = changedRows.summary(access.registry) }
-                for (device, checksum) in checksums {
+                for (device, checksum) in checksums where replayed.contains(device) {
+                    // Of a log that stopped within a segment, the last checksum is not known.
+                    let value = gate.refused[device] == nil ? FieldValue.blob(checksum.bytes[...]) : .null
                     try access.connection.execute(
-                        "UPDATE ferry_device SET checksum = ? WHERE id = ?", .blob(checksum.bytes[...]),
-                        .blob(device.bytes[...]))
+                        "UPDATE ferry_device SET checksum = ? WHERE id = ?", value, .blob(device.bytes[...]))
                 }
             }
+            outcome.refused = gate.refused
             try access.save(clock)
             try access.keyValueChanges.save(access.connection)
             if let hook, !changes.tables.isEmpty { try access.run(hook, changes) }
@@ -65,6 +77,33 @@ extension Store {
 
     /// What becomes of captured changes before they are published, and what the rules have to look at then.
     typealias CaptureFilter = ([TableChanges], inout HybridClock) throws -> ([TableChanges], [TouchedObject])
+
+    /// Takes up what was set since the last pass; what follows works on the new policies.
+    private func takeUpPolicies(_ access: inout StoreAccess, _ touched: inout Set<Int>) throws {
+        guard let change = try PolicyChange(access) else { return }
+        let outcome = try change.run()
+        access = outcome.access
+        touched.formUnion(outcome.tables)
+    }
+
+    /// Replays what the policies allow, each part under those that came before it.
+    /// - Returns: the devices of which something was replayed.
+    private func replay(
+        _ gate: inout PolicyGate, _ access: inout StoreAccess, _ clock: inout HybridClock,
+        _ outcome: inout PassOutcome, _ touched: inout Set<Int>
+    ) throws -> Set<DeviceID> {
+        var replayed: Set<DeviceID> = []
+        while let changesets = gate.next(access.registry, hooks) {
+            let replay = try AppTriggers(access).run { try ChangesetApplier(access).apply(changesets, &clock) }
+            outcome.replayed += replay.changes
+            outcome.conflicts += replay.conflicts
+            outcome.devicesAhead.formUnion(replay.devicesAhead)
+            touched.formUnion(replay.tables)
+            replayed.formUnion(changesets.map(\.device))
+            try takeUpPolicies(&access, &touched)
+        }
+        return replayed
+    }
 
     func pack(
         _ access: StoreAccess, _ clock: inout HybridClock, _ outcome: inout PassOutcome, _ seal: SegmentSealer,
@@ -268,6 +307,9 @@ extension Store {
             if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return true }
             let meta = StoreMeta(connection: connection)
             if try meta.integer(.schemaUnsent) == 1 { return true }
+            // A hook that has come.
+            let policies = PolicyList(connection)
+            if try policies.target(hooks) != policies.applied() { return true }
             return try SchemaReader(connection: connection).version() != meta.integer(.schemaVersion)
         }
     }

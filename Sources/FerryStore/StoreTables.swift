@@ -54,6 +54,10 @@ enum StoreTables {
         -- For the app's own triggers: whether Ferry is writing what other devices did.
         CREATE TABLE ferry_replay(active INTEGER NOT NULL);
         INSERT INTO ferry_replay VALUES (0);
+        -- The policies of tables, indexes and columns: an ordinary table that travels like the app's.
+        CREATE TABLE ferry_policy(target TEXT PRIMARY KEY NOT NULL, policy TEXT NOT NULL) WITHOUT ROWID;
+        -- Those of them that the state and the rows are in line with: stays on this device.
+        CREATE TABLE ferry_policy_applied(target TEXT PRIMARY KEY NOT NULL, policy TEXT NOT NULL) WITHOUT ROWID;
         -- The key-value store: ordinary tables that travel like the app's.
         CREATE TABLE ferry_kv_value(key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
         CREATE TABLE ferry_kv_member(
@@ -75,7 +79,7 @@ enum StoreTables {
             """
             CREATE TABLE \(table.objectTable)(
                 object BLOB PRIMARY KEY, \(keys)inserted INTEGER, inserted_by INTEGER, span INTEGER,
-                deleted INTEGER, deleted_by INTEGER, shown INTEGER NOT NULL, fields BLOB, kept BLOB, "check" INTEGER NOT NULL) WITHOUT ROWID
+                deleted INTEGER, deleted_by INTEGER, shown INTEGER NOT NULL, fields BLOB, kept BLOB, "check" INTEGER NOT NULL, registers BLOB) WITHOUT ROWID
             """
         ]
         if table.isMapped {

@@ -9,6 +9,8 @@ struct TableChangesBuilder {
     private var scratch: [Int] = []
     /// The place in `changes.columns` of each column number in use.
     private var places: [Int: Int] = [:]
+    /// The same for columns that carry payloads.
+    private var payloadPlaces: [EncodedPart.Column: Int] = [:]
 
     init(_ table: TrackedTable) {
         self.table = table
@@ -21,17 +23,22 @@ struct TableChangesBuilder {
 
     var isEmpty: Bool { changes.operations.isEmpty }
 
-    /// Adds an operation with values by column number.
+    /// Adds an operation with values by column number; of columns that have a part the value itself does not travel.
     mutating func append(
         _ object: ObjectID, _ kind: Operation.Kind, _ time: HybridTime, key: FieldValue? = nil,
-        values: FieldValues = [:]
+        values: FieldValues = [:], parts: [EncodedPart] = []
     ) {
         let firstValue = changes.values.count
         scratch.removeAll(keepingCapacity: true)
         values.forEachColumn { column, value in
-            guard let place = places[column] else { return }
+            guard let place = places[column], !parts.contains(where: { $0.column.number == column }) else { return }
             scratch.append(place)
             changes.values.append(value)
+        }
+        let placed = parts.map { (place: place(of: $0.column), bytes: $0.bytes) }
+        for part in placed.sorted(by: { $0.place < $1.place }) {
+            scratch.append(part.place)
+            changes.values.append(.blob(part.bytes[...]))
         }
         // Most operations carry the same columns as the one before.
         if lastShape.map({ changes.shapes[$0] != scratch }) ?? true {
@@ -46,5 +53,15 @@ struct TableChangesBuilder {
         changes.operations.append(
             Operation(
                 object: object, kind: kind, time: time, key: key, shape: lastShape ?? 0, firstValue: firstValue))
+    }
+
+    /// Columns that carry payloads stand behind all others.
+    private mutating func place(of column: EncodedPart.Column) -> Int {
+        if let known = payloadPlaces[column] { return known }
+        let made = changes.columns.count
+        changes.payloads += Array(repeating: nil, count: made - changes.payloads.count) + [column.kind]
+        changes.columns.append(table.columns[column.number].name)
+        payloadPlaces[column] = made
+        return made
     }
 }

@@ -18,6 +18,7 @@ final class TableMerge {
     /// Objects that the batch inserts into tables which references lead to that no foreign key checks, by table.
     private let arriving: [Int: Set<ObjectID>]
     private let hasUncheckedReferences: Bool
+    private let registers: RegisterMerge
     private let uniqueClaims: UniqueClaims
     /// Whether exceptional objects refer to, claim or offer something of this table.
     private let hasExceptions: Bool
@@ -58,6 +59,7 @@ final class TableMerge {
         meaning = References(registry: access.registry)
         conflicts = ConflictLog(access)
         contexts = ContextLog(access)
+        registers = RegisterMerge(table: table, hooks: access.hooks, conflicts: conflicts)
         travelling = Travelling(access)
         reservations = KeyReservations(access)
         hasUncheckedReferences = table.columns.contains(where: \.isUnchecked)
@@ -113,6 +115,8 @@ final class TableMerge {
         let before: ObjectState
         /// Values won in this batch, by column.
         var won: FieldValues = [:]
+        /// Columns under a policy of which the batch changed the stamp alone.
+        var stamped: Set<Int> = []
         /// The present row, read where a conflict or a deletion needs it.
         var row: FieldValues?
     }
@@ -147,7 +151,16 @@ final class TableMerge {
             break
         }
         let values = part.changes.values(of: operation)
-        for (column, value) in zip(part.shapes[operation.shape], values) where column >= 0 {
+        for (place, (column, value)) in zip(part.shapes[operation.shape], values).enumerated() where column >= 0 {
+            let payload = part.payloads.isEmpty ? nil : part.payloads[operation.shape][place]
+            // Asked first, because most tables have nothing of it.
+            if table.hasColumnPolicies || payload != nil || !merge.state.policies.isEmpty,
+                registers.concerns(column, payload, merge.state)
+            {
+                let written = try RegisterMerge.written(value, payload, at: stamp, part)
+                try mergeRegister(written, column, at: stamp, part, &merge)
+                continue
+            }
             let known = merge.state.registers.stamp(of: column)
             // Read before the merge forgets it; only a conflict or a tie needs it.
             var isConflict = false
@@ -168,6 +181,22 @@ final class TableMerge {
         }
         if let deletion = formerDeletion, deletion.device != part.device, !part.context.includes(deletion) {
             try noteWriteAgainst(deletion, stamp, operation.object, merge)
+        }
+    }
+
+    /// Merges an operation on a column whose present policy, or whose past, asks for more than a stamp and a value.
+    private func mergeRegister(
+        _ written: WrittenValue, _ column: Int, at stamp: Stamp, _ part: ChangesetPart, _ merge: inout Merge
+    ) throws {
+        let known = merge.state.registers.stamp(of: column)
+        let isMet = try known.map { try $0.device != part.device && isConcurrent(stamp, part, with: $0) } ?? false
+        let present = try known == nil ? nil : self.present(column, merge)
+        let shown = try registers.merge(
+            written, column, at: stamp, present: present, isConcurrent: isMet, &merge.state)
+        if let shown {
+            merge.won[column] = shown
+        } else if merge.won[column] == nil, merge.state.registers.stamp(of: column) != known {
+            merge.stamped.insert(column)
         }
     }
 
@@ -206,7 +235,7 @@ final class TableMerge {
     private func noteWriteAgainst(
         _ deletion: Stamp, _ write: Stamp, _ object: ObjectID, _ merge: Merge
     ) throws {
-        if write < deletion {
+        if write < deletion || merge.state.registers.deletionWins && !merge.state.registers.isAlive {
             if try contexts.knew(deletion, of: write) { return }
             try conflicts.record(
                 .deleted, table: table.id, object: object, column: nil, lost: (nil, write), kept: (nil, deletion))
@@ -308,6 +337,13 @@ final class TableMerge {
         let (object, old, new) = (merge.state.object, merge.before.registers, merge.state.registers)
         merge.state.check &+= objects.checks.change(object, from: old, to: new)
         var row: FieldValues?
+        for column in merge.stamped where merge.won[column] == nil {
+            guard let former = old.stamp(of: column), let stamp = new.stamp(of: column) else { continue }
+            if row == nil { row = try reader.read(merge.before.key) ?? [:] }
+            guard let value = merge.before.kept.fields[column] ?? row?[column] else { continue }
+            merge.state.check &+= objects.checks.field(object, column, stamp, value)
+            merge.state.check &-= objects.checks.field(object, column, former, value)
+        }
         try merge.won.forEachColumn { column, value in
             if let stamp = new.stamp(of: column) {
                 merge.state.check &+= objects.checks.field(object, column, stamp, value)

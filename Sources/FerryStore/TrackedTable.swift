@@ -39,6 +39,12 @@ final class TrackedTable: @unchecked Sendable {
         var collation: String
         var expression: String
     }
+    /// Whether only an insertion brings a deleted object back: the policy `deleteWins`.
+    var deletionWins = false
+    /// Everything that is set for the table, its indexes and its columns, also what this database cannot apply.
+    var policies: [PolicySetting] = []
+    /// Whether some column has a policy of its own.
+    var hasColumnPolicies = false
 
     init(id: Int, name: String, identity: TableIdentity, isLocal: Bool, columns: [TrackedColumn], keyColumns: [String])
     {
@@ -134,6 +140,8 @@ struct TrackedColumn: Sendable {
     /// Whether no foreign key sees to it that the reference has a target.
     var isUnchecked = false
     var defaultSQL: String?
+    /// How concurrent writes merge.
+    var policy = ColumnPolicy.lastWriterWins
 }
 
 struct TrackedForeignKey: Sendable {

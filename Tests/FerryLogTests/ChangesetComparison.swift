@@ -21,7 +21,9 @@ private func lines(_ changeset: Changeset) -> [String] {
     }
     lines.append("\(changeset.schema as Any)")
     for table in changeset.tables {
-        lines.append("\(hexString(table.name.utf8)) \(table.identity) \(table.columns) \(table.shapes)")
+        lines.append(
+            "\(hexString(table.name.utf8)) \(table.identity) \(table.columns) \(table.shapes) "
+                + "\(table.columns.indices.map { table.payload(of: $0)?.rawValue ?? 0 })")
         for operation in table.operations {
             lines.append(
                 "\(operation.object) \(operation.kind) \(operation.time) \(operation.shape) "

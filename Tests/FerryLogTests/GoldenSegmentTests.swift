@@ -27,4 +27,31 @@ final class GoldenSegmentTests: XCTestCase {
         XCTAssertNil(header.previous)
         assertSame(changesets, Samples.everything())
     }
+
+    func testSegmentsWithoutPayloadsAreStillWrittenAsVersion1ByteByByte() throws {
+        let golden = try golden("segment-v1-stored.base64")
+        let header = try SegmentHeader(file: golden)
+        XCTAssertEqual(header.formatVersion, 1)
+        var budget = SegmentBudget.forEncoding
+        XCTAssertEqual(
+            try BodyEncoder.encode(Samples.everything(), budget: &budget), Array(golden[header.bodyRange]))
+        let segment = try SegmentEncoder.encode(
+            Samples.everything(), container: Samples.container, previous: Checksum(high: 1, low: 2))
+        XCTAssertEqual(try SegmentHeader(file: segment.bytes).formatVersion, 1)
+    }
+
+    func testVersion2WithPayloads() throws {
+        let golden = try golden("segment-v2-payloads.base64")
+        let (header, changesets) = try SegmentDecoder.decode(
+            golden, container: Samples.container, device: Samples.device)
+        XCTAssertEqual(header.formatVersion, 2)
+        XCTAssertEqual(golden[4], 2)
+        assertSame(changesets, Samples.payloads())
+        var budget = SegmentBudget.forEncoding
+        let body = try BodyEncoder.encode(Samples.payloads(), budget: &budget)
+        let stored = Array(golden[header.bodyRange])
+        XCTAssertEqual(
+            header.codec == .zlib ? try Compression.decompress(stored[...], bodyLength: header.bodyBytes) : stored, body
+        )
+    }
 }

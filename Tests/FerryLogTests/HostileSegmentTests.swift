@@ -59,7 +59,7 @@ final class HostileSegmentTests: XCTestCase {
 
     func testANewerVersionAsksForAnUpdate() throws {
         var bytes = try segment()
-        bytes[4] = 2
+        bytes[4] = 3
         assertThrows(.formatTooNew) { _ = try decode(bytes) }
         assertThrows(.formatTooNew) { _ = try SegmentDecoder.header(Array(bytes.prefix(5))) }
     }
@@ -83,6 +83,61 @@ final class HostileSegmentTests: XCTestCase {
                 changed[index] = value
                 try mustNotCrash(file(body: changed))
             }
+        }
+    }
+
+    private func payloadFile(_ body: [UInt8]) throws -> [UInt8] {
+        try file(body: body) {
+            $0.firstSequence = 1
+            $0.lastSequence = 1
+            $0.lastTime = Samples.payloads()[0].time
+            $0.operationCount = 4
+            $0.valueCount = 8
+            $0.formatVersion = 2
+        }
+    }
+
+    func testEveryChangedByteOfABodyWithPayloadsDecodesOrThrows() throws {
+        let body = try body(of: Samples.payloads())
+        assertSame(try decode(payloadFile(body)), Samples.payloads())
+        for index in body.indices {
+            for value in UInt8.min...UInt8.max {
+                var changed = body
+                changed[index] = value
+                try mustNotCrash(payloadFile(changed))
+            }
+        }
+        // A reader of version 1 would take the layouts for something else.
+        XCTAssertThrowsError(try decode(file(body: body)))
+    }
+
+    func testAPayloadOfAKindThatIsNotKnownAsksForAnUpdate() throws {
+        let body = try body(of: Samples.payloads())
+        // Of five columns three carry payloads: the third a set, then two more.
+        let layout: [UInt8] = [3, 2, 4, 0, 3, 0, 1]
+        let place = try XCTUnwrap(body.indices.first { body[$0...].starts(with: layout) })
+        var changed = body
+        changed[place + 2] = 77
+        assertThrows(.formatTooNew) { _ = try decode(payloadFile(changed)) }
+        changed[place + 2] = 4
+        changed[place + 1] = 5
+        assertThrows(.damagedFile) { _ = try decode(payloadFile(changed)) }
+        // The title, a text, as a payload.
+        changed = body
+        changed[place + 1] = 0
+        assertThrows(.damagedFile) { _ = try decode(payloadFile(changed)) }
+    }
+
+    func testAPayloadThatIsNotBytesIsNotWritten() throws {
+        var changesets = Samples.payloads()
+        changesets[0].tables[0].values[2] = .text("no bytes")
+        assertThrows(.invalidArgument) {
+            _ = try SegmentEncoder.encode(changesets, container: Samples.container, previous: nil)
+        }
+        changesets = Samples.payloads()
+        changesets[0].tables[0].payloads.removeLast()
+        assertThrows(.invalidArgument) {
+            _ = try SegmentEncoder.encode(changesets, container: Samples.container, previous: nil)
         }
     }
 
@@ -112,6 +167,7 @@ final class HostileSegmentTests: XCTestCase {
                 $0.lastTime = sample[sample.count - 1].time
                 $0.operationCount = counts
                 $0.valueCount = counts * 30
+                $0.formatVersion = BodyEncoder.formatVersion(of: sample)
             }
             mustNotCrash(file)
         }

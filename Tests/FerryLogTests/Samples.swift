@@ -78,6 +78,33 @@ enum Samples {
         ]
     }
 
+    /// A changeset with columns that carry payloads, plain values beside them, and the same column both ways.
+    static func payloads() -> [Changeset] {
+        func song(_ suffix: UInt64) -> ObjectID {
+            ObjectID(high: 0x018b_cfe5_6800_1234, low: 0x5678_9abc << 32 | suffix)
+        }
+        let songs = TableChanges(
+            name: "song", identity: .surrogate, columns: ["title", "plays", "tags", "plays", "rank"],
+            payloads: [nil, nil, .set, .counter, .maximum], shapes: [[0, 1, 2, 4], [3], [2, 3]],
+            operations: [
+                Operation(object: song(1), kind: .insert, time: start, key: .integer(1), shape: 0, firstValue: 0),
+                Operation(object: song(1), kind: .update, time: start.next, shape: 1, firstValue: 4),
+                Operation(object: song(2), kind: .update, time: start, shape: 2, firstValue: 5),
+            ],
+            values: [
+                .text("Song"), .integer(0), .blob([1, 2]), .blob([]), .blob([9]), .blob([0, 0]),
+                .blob(song(2).bytes[...]),
+            ])
+        let plain = TableChanges(
+            name: "album", identity: .key(["id"]), columns: ["id"], shapes: [[0]],
+            operations: [Operation(object: song(7), kind: .insert, time: start, shape: 0, firstValue: 0)],
+            values: [.integer(7)])
+        return [
+            Changeset(
+                device: device, sequence: 1, time: start.next, context: VersionVector([:]), tables: [songs, plain])
+        ]
+    }
+
     static func random(seed: UInt64) -> [Changeset] {
         var generator = SeededGenerator(seed: seed)
         var time = start
@@ -112,6 +139,10 @@ enum Samples {
             let prefix = prefixes[generator.below(prefixes.count)]
             return ObjectID(high: prefix.high, low: (prefix.low >> 32) << 32 | UInt64(generator.below(1000)))
         }
+        let carries = generator.below(3) == 0
+        let payloads = columns.map { _ in
+            carries && generator.below(3) == 0 ? PayloadKind(rawValue: UInt8(1 + generator.below(5))) : nil
+        }
         var operations: [Operation] = []
         for _ in 0..<generator.below(60) {
             let kind = Operation.Kind(rawValue: UInt8(1 + generator.below(3))) ?? .insert
@@ -128,13 +159,14 @@ enum Samples {
             if operations[index].kind == .insert, generator.below(2) == 0 {
                 operations[index].key = value(&generator, of: id, reference: object(&generator))
             }
-            for _ in shapes[operations[index].shape] {
-                values.append(value(&generator, of: id, reference: object(&generator)))
+            for column in shapes[operations[index].shape] {
+                let plain = value(&generator, of: id, reference: object(&generator))
+                values.append(payloads[column] == nil ? plain : .blob(generator.bytes(generator.below(30))))
             }
         }
         return TableChanges(
             name: "table \(generator.below(5))", identity: generator.below(2) == 0 ? .surrogate : .key(["column 0"]),
-            columns: columns, shapes: shapes, operations: operations, values: values)
+            columns: columns, payloads: carries ? payloads : [], shapes: shapes, operations: operations, values: values)
     }
 
     private static func value(

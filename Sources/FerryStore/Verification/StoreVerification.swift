@@ -52,6 +52,7 @@ extension PlainPolicies {
     /// The policies that a registry holds.
     init(_ registry: Registry) {
         for table in registry.tables.values {
+            if table.deletionWins { deleteWins.insert(foldedName(table.name)) }
             for index in table.uniqueIndexes where index.hidesLosers { hideLoser.insert(foldedName(index.name)) }
         }
     }

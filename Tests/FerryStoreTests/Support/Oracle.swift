@@ -1,4 +1,5 @@
 import FerryCore
+import FerryMerge
 
 @testable import FerryStore
 
@@ -7,16 +8,27 @@ import FerryCore
 final class Oracle {
     let schema: OracleSchema
     private let plain: PlainRows
+    /// The policies of columns, by `table.column` in lower case.
+    private let columns: [String: ColumnPolicy]
+    private let hook: MergeFunction?
 
-    init(_ schema: TestSchema, policies: PlainPolicies = PlainPolicies()) throws {
+    init(
+        _ schema: TestSchema, policies: PlainPolicies = PlainPolicies(), columns: [String: ColumnPolicy] = [:],
+        hook: MergeFunction? = nil
+    ) throws {
         self.schema = try OracleSchema(schema)
+        self.columns = columns
+        self.hook = hook
         plain = try PlainRows(self.schema.plain, policies: policies)
     }
 
     func state(_ changesets: [Changeset]) -> [String: [ObjectID: PlainObject]] {
         var state: [String: [ObjectID: PlainObject]] = [:]
+        var registers: [String: [ObjectID: [String: ColumnRegister]]] = [:]
+        var carried: Set<String> = []
         for changeset in changesets {
-            for table in changeset.tables {
+            // Policies are tables of Ferry's own.
+            for table in changeset.tables where table.name != "ferry_policy" {
                 for operation in table.operations {
                     var object =
                         state[table.name]?[operation.object]
@@ -29,6 +41,16 @@ final class Oracle {
                     }
                     for (column, value) in zip(table.shapes[operation.shape], table.values(of: operation)) {
                         let name = table.columns[column].lowercased()
+                        var written = WrittenValue.plain(value)
+                        if let kind = table.payload(of: column), case .blob(let bytes) = value {
+                            guard let part = try? PolicyCodec.decode(bytes, as: kind, own: stamp) else {
+                                preconditionFailure("a device wrote a payload that cannot be read")
+                            }
+                            written = .part(part)
+                            carried.insert("\(table.name.lowercased()).\(name)")
+                        }
+                        registers[table.name, default: [:]][operation.object, default: [:]][name, default: .init()]
+                            .merge(written, at: stamp)
                         if let known = object.fields[name], let present = known.value,
                             (stamp, value) < (known.stamp, present)
                         {
@@ -37,6 +59,18 @@ final class Oracle {
                         object.fields[name] = .init(stamp: stamp, value: value)
                     }
                     state[table.name, default: [:]][operation.object] = object
+                }
+            }
+        }
+        // What is shown of columns under a policy, or that were, is the fold of all that was written to them.
+        for (table, objects) in registers {
+            for (object, fields) in objects {
+                for (name, register) in fields {
+                    let full = "\(table.lowercased()).\(name)"
+                    let policy = columns[full] ?? .lastWriterWins
+                    if policy == .lastWriterWins, !carried.contains(full) { continue }
+                    guard let shown = register.shown(under: policy, hook) else { continue }
+                    state[table]?[object]?.fields[name]?.value = shown
                 }
             }
         }

@@ -80,8 +80,11 @@ final class TestDevice {
     @discardableResult
     func pass(_ incoming: [Changeset]) throws -> PassOutcome {
         let outcome = try keepingLogOnFailure { try store.pass(replaying: incoming, seal: seal) }
-        replayed += incoming
-        for changeset in incoming { positions[changeset.device] = Int(changeset.sequence) }
+        for changeset in incoming
+        where outcome.refused[changeset.device]?.sequence.map({ changeset.sequence < $0 }) ?? true {
+            replayed.append(changeset)
+            positions[changeset.device] = Int(changeset.sequence)
+        }
         return outcome
     }
 

@@ -1,0 +1,126 @@
+/// How concurrent writes to one column merge (Docs/Merge.md, "Policies").
+public enum ColumnPolicy: Hashable, Sendable {
+    /// The latest write wins: the rule where nothing else is said.
+    case lastWriterWins
+    /// Of writes that did not know of each other the earliest wins.
+    case firstWriterWins
+    /// The greatest value wins, in SQLite's order of values.
+    case max
+    /// The least value wins, in SQLite's order of values; NULL is no value.
+    case min
+    /// What devices add up to an integer is summed.
+    case counter
+    /// The value is a JSON array, whose elements merge one by one.
+    case set
+    /// A function of the app's, known by its name, makes one value of two.
+    case hook(String)
+
+    /// The word for people, scripts and the log.
+    public var word: String {
+        switch self {
+        case .lastWriterWins: "lastWriterWins"
+        case .firstWriterWins: "firstWriterWins"
+        case .max: "max"
+        case .min: "min"
+        case .counter: "counter"
+        case .set: "set"
+        case .hook(let name): "hook:\(name)"
+        }
+    }
+
+    /// - Returns: `nil` for a word that this Ferry does not know.
+    public init?(word: String) {
+        switch word {
+        case "lastWriterWins": self = .lastWriterWins
+        case "firstWriterWins": self = .firstWriterWins
+        case "max": self = .max
+        case "min": self = .min
+        case "counter": self = .counter
+        case "set": self = .set
+        default:
+            guard word.hasPrefix("hook:"), word.utf8.count > 5 else { return nil }
+            self = .hook(String(word.dropFirst(5)))
+        }
+    }
+}
+
+/// What a policy is about. Names are as SQLite compares them: ASCII letters fold.
+public enum PolicyTarget: Hashable, Sendable {
+    case table(String)
+    /// A UNIQUE index by its name, or any by its table and columns: `song(isrc)`.
+    case index(String)
+    case column(table: String, column: String)
+
+    /// `table:song`, `index:song_isrc`, `column:song.rank`, with ASCII letters in lower case.
+    public var text: String {
+        switch self {
+        case .table(let name): "table:\(Self.folded(name))"
+        case .index(let name): "index:\(Self.folded(name))"
+        case .column(let table, let column): "column:\(Self.folded(table)).\(Self.folded(column))"
+        }
+    }
+
+    /// Reads the text form; where the kind is left out, a name with a dot is a column's and any other a table's.
+    ///
+    /// A table whose name holds a dot can be named only in code.
+    /// - Returns: `nil` for text of another form.
+    public init?(text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let kind = parts.count == 2 ? String(parts[0]) : nil
+        let name = String(parts.last ?? "")
+        if name.isEmpty { return nil }
+        let dot = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        switch kind {
+        case "table": self = .table(name)
+        case "index": self = .index(name)
+        case "column", nil:
+            if dot.count == 2, !dot[0].isEmpty, !dot[1].isEmpty {
+                self = .column(table: dot[0], column: dot[1])
+            } else if kind == nil {
+                self = .table(name)
+            } else {
+                return nil
+            }
+        default: return nil
+        }
+    }
+
+    private static func folded(_ name: String) -> String {
+        String(decoding: name.utf8.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
+    }
+}
+
+/// The words of policies that are not a column's.
+public enum PolicyWord {
+    /// Of a table: only an insertion brings a deleted row back.
+    public static let deleteWins = "deleteWins"
+    /// Of a UNIQUE index: of rows that claim one value the oldest is shown and the others are hidden.
+    public static let hideLoser = "hideLoser"
+}
+
+/// One policy as it is set: what it is about, and the word for it.
+public struct PolicySetting: Hashable, Sendable {
+    public var target: PolicyTarget
+    /// A word of `ColumnPolicy`, or of `PolicyWord`; one of a newer Ferry where a peer set it.
+    public var word: String
+
+    public init(_ target: PolicyTarget, _ word: String) {
+        self.target = target
+        self.word = word
+    }
+
+    /// A column's policy.
+    public init(table: String, column: String, _ policy: ColumnPolicy) {
+        self.init(.column(table: table, column: column), policy.word)
+    }
+}
+
+/// What a value that travels is a part of, where it is not simply what somebody wrote (Docs/Format.md, "Payloads").
+public enum PayloadKind: UInt8, CaseIterable, Sendable {
+    case maximum = 1
+    case minimum = 2
+    case counter = 3
+    case set = 4
+    /// Values that stand beside each other, and what each replaced: for `firstWriterWins` and hooks.
+    case versions = 5
+}

@@ -1,0 +1,208 @@
+import FerryCore
+
+/// Merges two values of a column under a hook: the older write's and the newer one's. It must be a pure function, the
+/// same on every device, or devices show different values.
+public typealias MergeFunction = @Sendable (_ older: FieldValue, _ newer: FieldValue) -> FieldValue
+
+/// What one operation says of a column.
+public enum WrittenValue: Equatable, Sendable {
+    /// A value, as somebody wrote it.
+    case plain(FieldValue)
+    /// A part of a register.
+    case part(PolicyPart)
+}
+
+extension WrittenValue {
+    /// The value by itself, as nobody else's writes change it: for telling what was lost.
+    public var ownValue: FieldValue? {
+        guard case .part(let part) = self else {
+            if case .plain(let value) = self { return value }
+            return nil
+        }
+        switch part {
+        case .maximum(let part), .minimum(let part): return part.best.value
+        case .counter(let part): return CounterPart.shown(part, nil)
+        case .set(let part): return SetPart.shown(part, nil)
+        case .versions(let part): return part.versions.last?.value
+        }
+    }
+}
+
+/// A column's part under one kind of policy.
+public enum PolicyPart: Hashable, Sendable {
+    case maximum(ExtremePart)
+    case minimum(ExtremePart)
+    case counter(CounterPart)
+    case set(SetPart)
+    case versions(VersionsPart)
+
+    public var kind: PayloadKind {
+        switch self {
+        case .maximum: .maximum
+        case .minimum: .minimum
+        case .counter: .counter
+        case .set: .set
+        case .versions: .versions
+        }
+    }
+}
+
+/// The state of one column of an object under a policy: the newest plain write, as every column has it, and a part for
+/// each kind of policy that some device wrote under.
+///
+/// Each merges by itself, whatever the present policy is, so that operations from before and after a policy was set may
+/// come in any order. The value shown is a pure function of all of it and of the present policy.
+public struct ColumnRegister: Hashable, Sendable {
+    public var plain: StampedValue?
+    public var maximum: ExtremePart?
+    public var minimum: ExtremePart?
+    public var counter: CounterPart?
+    public var set: SetPart?
+    public var versions: VersionsPart?
+
+    public init(plain: StampedValue? = nil) { self.plain = plain }
+
+    /// Whether it holds no more than a plain write.
+    public var isPlain: Bool { parts.isEmpty }
+
+    /// By ascending kind.
+    public var parts: [PolicyPart] {
+        let all: [PolicyPart?] = [
+            maximum.map { .maximum($0) }, minimum.map { .minimum($0) }, counter.map { .counter($0) },
+            set.map { .set($0) }, versions.map { .versions($0) },
+        ]
+        return all.compactMap { $0 }
+    }
+
+    // MARK: Merging
+
+    /// Takes an operation into account.
+    public mutating func merge(_ written: WrittenValue, at stamp: Stamp) {
+        switch written {
+        case .plain(let value): plain = StampedValue.newest(plain, StampedValue(stamp, value))
+        case .part(let part): merge(part)
+        }
+        forgetOvertaken()
+    }
+
+    /// Takes everything that another register holds into account.
+    public mutating func merge(_ other: ColumnRegister) {
+        plain = StampedValue.newest(plain, other.plain)
+        for part in other.parts { merge(part) }
+        forgetOvertaken()
+    }
+
+    private mutating func merge(_ part: PolicyPart) {
+        switch part {
+        case .maximum(let other):
+            if maximum == nil { maximum = other } else { maximum?.merge(other, .maximum) }
+        case .minimum(let other):
+            if minimum == nil { minimum = other } else { minimum?.merge(other, .minimum) }
+        case .counter(let other):
+            if counter == nil { counter = other } else { counter?.merge(other) }
+        case .set(let other):
+            if set == nil { set = other } else { set?.merge(other) }
+        case .versions(let other):
+            if versions == nil { versions = other } else { versions?.merge(other) }
+        }
+    }
+
+    /// A plain write overtakes sums on an older base and elements from before it, for good.
+    private mutating func forgetOvertaken() {
+        if let plain {
+            if let base = counter?.base, plain.wins(over: base) { counter = nil }
+            set?.forget(before: plain.stamp)
+        }
+        if set?.elements.isEmpty ?? false { set = nil }
+    }
+
+    // MARK: Showing
+
+    /// The value shown.
+    /// - Parameter function: the hook's, where the policy is one.
+    /// - Returns: `nil` where nothing was written, or where the policy's hook is missing and would be needed.
+    public func shown(under policy: ColumnPolicy, _ function: MergeFunction? = nil) -> FieldValue? {
+        let plain = assignment(beside: policy.payloadKind)
+        switch policy {
+        case .lastWriterWins: return plain?.value
+        case .max: return ExtremePart.shown(maximum, plain, .maximum)
+        case .min: return ExtremePart.shown(minimum, plain, .minimum)
+        case .counter: return CounterPart.shown(counter, plain)
+        case .set: return SetPart.shown(set, plain)
+        case .firstWriterWins: return VersionsPart.standing(versions, plain).first?.value
+        case .hook:
+            let standing = VersionsPart.standing(versions, plain).map(\.value)
+            guard let first = standing.first else { return nil }
+            if standing.count == 1 { return first }
+            guard let function else { return nil }
+            return standing.dropFirst().reduce(first, function)
+        }
+    }
+
+    /// The writes that did not know of each other, by ascending stamp, where the policy has one lose to another.
+    public func rivals(under policy: ColumnPolicy) -> [StampedValue] {
+        guard policy.payloadKind == .versions else { return [] }
+        return VersionsPart.standing(versions, assignment(beside: .versions))
+    }
+
+    /// What counts as the plain write for one kind of policy: the newest of what was written plainly and of what the
+    /// parts of other kinds show, each as of its own newest write.
+    private func assignment(beside kind: PayloadKind?) -> StampedValue? {
+        var newest = plain
+        func consider(_ own: PayloadKind, _ stamp: Stamp?, _ value: FieldValue?) {
+            guard own != kind, let stamp, let value else { return }
+            newest = StampedValue.newest(newest, StampedValue(stamp, value))
+        }
+        consider(.maximum, maximum?.best.stamp, ExtremePart.shown(maximum, plain, .maximum))
+        consider(.minimum, minimum?.best.stamp, ExtremePart.shown(minimum, plain, .minimum))
+        consider(.counter, counter?.newest, CounterPart.shown(counter, plain))
+        consider(.set, set?.newest, SetPart.shown(set, plain))
+        consider(.versions, versions?.newest, versions?.versions.last?.value)
+        return newest
+    }
+
+    // MARK: Writing
+
+    /// What a local write amounts to under the present policy, for the operation that tells others of it. Merged into
+    /// this register, it makes `value` what is shown (a set: as long as its elements are).
+    ///
+    /// - Parameters:
+    ///   - stamp: later than everything in the register.
+    ///   - isInsertion: whether the row was inserted with it.
+    ///   - isMinted: whether nobody else can have inserted the same object.
+    public func written(
+        _ value: FieldValue, _ stamp: Stamp, under policy: ColumnPolicy, isInsertion: Bool = false,
+        isMinted: Bool = false, _ function: MergeFunction? = nil
+    ) -> WrittenValue {
+        // A value of its own, to which nothing can be concurrent, needs no more.
+        if isInsertion, isMinted { return .plain(value) }
+        let plain = assignment(beside: policy.payloadKind)
+        let former = shown(under: policy, function)
+        switch policy {
+        case .lastWriterWins: return .plain(value)
+        case .max: return .part(.maximum(.written(value, stamp, over: maximum, shown: former, .maximum)))
+        case .min: return .part(.minimum(.written(value, stamp, over: minimum, shown: former, .minimum)))
+        case .counter:
+            if isInsertion { return .plain(value) }
+            return CounterPart.written(value, stamp, over: counter, plain, shown: former).map { .part(.counter($0)) }
+                ?? .plain(value)
+        case .set:
+            return SetPart.written(value, stamp, shown: former).map { .part(.set($0)) } ?? .plain(value)
+        case .firstWriterWins, .hook: return .part(.versions(.written(value, stamp, over: versions, plain)))
+        }
+    }
+}
+
+extension ColumnPolicy {
+    /// The kind of part that writes under the policy make; `nil` for plain writes.
+    public var payloadKind: PayloadKind? {
+        switch self {
+        case .lastWriterWins: nil
+        case .max: .maximum
+        case .min: .minimum
+        case .counter: .counter
+        case .set: .set
+        case .firstWriterWins, .hook: .versions
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import FerryCore
+
+/// What a column under `counter` has beside its plain value: for each device what it has added to a base.
+///
+/// The base is a plain write, known by its stamp: the row's insertion, or any write that is no addition. What was added
+/// to an older base counts no more.
+public struct CounterPart: Hashable, Sendable {
+    /// What one device has added in all, as of its newest write.
+    public struct Total: Hashable, Sendable {
+        public var stamp: Stamp
+        public var amount: Int64
+
+        public init(_ stamp: Stamp, _ amount: Int64) {
+            self.stamp = stamp
+            self.amount = amount
+        }
+    }
+
+    public var base: StampedValue
+    public var totals: [DeviceID: Total]
+
+    public init(base: StampedValue, totals: [Total]) {
+        self.base = base
+        self.totals = Dictionary(totals.map { ($0.stamp.device, $0) }) { Self.newest($0, $1) }
+    }
+
+    var newest: Stamp { totals.values.map(\.stamp).reduce(base.stamp, max) }
+
+    private static func newest(_ left: Total, _ right: Total) -> Total {
+        if left.stamp != right.stamp { return left.stamp < right.stamp ? right : left }
+        return left.amount < right.amount ? right : left
+    }
+
+    mutating func merge(_ other: CounterPart) {
+        if base == other.base {
+            totals.merge(other.totals, uniquingKeysWith: Self.newest)
+        } else if other.base.wins(over: base) {
+            self = other
+        }
+    }
+
+    /// What is shown: the sum, held within the range of integers.
+    static func shown(_ part: CounterPart?, _ plain: StampedValue?) -> FieldValue? {
+        guard let part, plain.map({ !$0.wins(over: part.base) }) ?? true else { return plain?.value }
+        guard case .integer(let base) = part.base.value else { return part.base.value }
+        let sum = part.totals.values.reduce(Int128(base)) { $0 + Int128($1.amount) }
+        return .integer(Int64(clamping: sum))
+    }
+
+    /// The part that a local write makes: this device's total alone, so that it costs the same however many devices add.
+    /// - Parameters:
+    ///   - part: what is known, or `nil` where nothing was added yet.
+    ///   - plain: the newest plain write.
+    ///   - shown: what was shown before.
+    /// - Returns: `nil` where the write is no addition to an integer, or one beyond their range: a new base.
+    static func written(
+        _ value: FieldValue, _ stamp: Stamp, over part: CounterPart?, _ plain: StampedValue?, shown: FieldValue?
+    ) -> CounterPart? {
+        guard case .integer(let present) = value, case .integer(let former)? = shown else { return nil }
+        var known = part
+        if let plain, known.map({ plain.wins(over: $0.base) }) ?? true { known = CounterPart(base: plain, totals: []) }
+        guard let known else { return nil }
+        let (added, overflows) = present.subtractingReportingOverflow(former)
+        let (total, overflowsAgain) =
+            (known.totals[stamp.device]?.amount ?? 0).addingReportingOverflow(added)
+        if overflows || overflowsAgain { return nil }
+        let own = CounterPart(base: known.base, totals: [Total(stamp, total)])
+        // Where a sum is held at the end of the range, an addition would have no effect.
+        var merged = known
+        merged.merge(own)
+        return CounterPart.shown(merged, nil) == value ? own : nil
+    }
+}

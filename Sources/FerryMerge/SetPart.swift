@@ -1,0 +1,73 @@
+import FerryCore
+
+/// What a column under `set` has beside its plain value: for each element when it was added or removed last.
+///
+/// A plain write says of every element whether it is there; what is noted here counts where it is later.
+public struct SetPart: Hashable, Sendable {
+    public struct Element: Hashable, Sendable {
+        public var stamp: Stamp
+        /// Its place in the array that added it; `nil` where it was removed.
+        public var position: Int?
+
+        public init(_ stamp: Stamp, position: Int?) {
+            self.stamp = stamp
+            self.position = position
+        }
+    }
+
+    /// By the element's canonical JSON.
+    public var elements: [[UInt8]: Element]
+
+    public init(elements: [[UInt8]: Element]) { self.elements = elements }
+
+    var newest: Stamp? { elements.values.map(\.stamp).max() }
+
+    mutating func merge(_ other: SetPart) {
+        elements.merge(other.elements) { left, right in
+            if left.stamp != right.stamp { return left.stamp < right.stamp ? right : left }
+            // Two copies of one device: there rather than not, further back rather than in front.
+            return (left.position ?? -1) < (right.position ?? -1) ? right : left
+        }
+    }
+
+    /// Forgets what a plain write has overtaken.
+    mutating func forget(before plain: Stamp) { elements = elements.filter { plain < $0.value.stamp } }
+
+    /// What is shown: the elements in the order in which they were added, or the plain value where nothing came after it.
+    static func shown(_ part: SetPart?, _ plain: StampedValue?) -> FieldValue? {
+        guard let part else { return plain?.value }
+        let later = part.elements.filter { entry in plain.map { $0.stamp < entry.value.stamp } ?? true }
+        if later.isEmpty, let plain { return plain.value }
+        var present: [(content: [UInt8], stamp: Stamp, position: Int)] = []
+        if let plain {
+            for (position, content) in (JSONArray.elements(of: plain.value) ?? []).enumerated()
+            where later[content] == nil {
+                present.append((content, plain.stamp, position))
+            }
+        }
+        for (content, element) in later {
+            if let position = element.position { present.append((content, element.stamp, position)) }
+        }
+        present.sort { left, right in
+            if left.stamp != right.stamp { return left.stamp < right.stamp }
+            if left.position != right.position { return left.position < right.position }
+            return left.content.lexicographicallyPrecedes(right.content)
+        }
+        return JSONArray.text(of: present.map(\.content))
+    }
+
+    /// The part that a local write makes: what it adds and what it removes.
+    /// - Returns: `nil` where the write is no JSON array, or an empty one in place of something else: a plain write.
+    static func written(_ value: FieldValue, _ stamp: Stamp, shown: FieldValue?) -> SetPart? {
+        guard let present = JSONArray.elements(of: value) else { return nil }
+        let former = shown.flatMap { JSONArray.elements(of: $0) }
+        if former == nil, present.isEmpty { return nil }
+        let (before, after) = (Set(former ?? []), Set(present))
+        var elements: [[UInt8]: Element] = [:]
+        for (position, content) in present.enumerated() where !before.contains(content) {
+            elements[content] = Element(stamp, position: position)
+        }
+        for content in before where !after.contains(content) { elements[content] = Element(stamp, position: nil) }
+        return SetPart(elements: elements)
+    }
+}

@@ -1,0 +1,62 @@
+import FerryCore
+
+/// What a column under `firstWriterWins` or a hook has beside its plain value: the writes that nobody has replaced yet,
+/// and which writes are known, so that one that was replaced does not come back.
+///
+/// A multi-value register: writes that did not know of each other stand beside each other, and one that knew them
+/// stands in their place. A count of generations would do with less, but a device that writes twice would then outdo
+/// another that wrote once at the same time, without a word.
+public struct VersionsPart: Hashable, Sendable {
+    /// By ascending stamp; at most one of each device.
+    public var versions: [StampedValue]
+    /// For each device the time of its last write that is known.
+    public var seen: [DeviceID: HybridTime]
+
+    public init(versions: [StampedValue], seen: [DeviceID: HybridTime]) {
+        self.versions = versions
+        self.seen = seen
+        for version in versions { see(version.stamp) }
+        sort()
+    }
+
+    var newest: Stamp? { versions.last?.stamp }
+
+    func knows(_ stamp: Stamp) -> Bool { seen[stamp.device].map { stamp.time <= $0 } ?? false }
+
+    private mutating func see(_ stamp: Stamp) { seen[stamp.device] = max(seen[stamp.device] ?? .zero, stamp.time) }
+
+    mutating func merge(_ other: VersionsPart) {
+        var kept: [Stamp: FieldValue] = [:]
+        for version in versions where !other.knows(version.stamp) { kept[version.stamp] = version.value }
+        for version in other.versions where !knows(version.stamp) { kept[version.stamp] = version.value }
+        for version in versions {
+            // Two copies of one device may have given two values the same stamp.
+            for same in other.versions where same.stamp == version.stamp {
+                kept[version.stamp] = max(version.value, same.value)
+            }
+        }
+        seen.merge(other.seen) { max($0, $1) }
+        versions = kept.map { StampedValue($0, $1) }
+        sort()
+    }
+
+    private mutating func sort() { versions.sort { $0.stamp < $1.stamp } }
+
+    /// The writes that stand beside each other, by ascending stamp. A plain write that is later than all of them stands
+    /// alone; an earlier one that none of them knew is one of them.
+    static func standing(_ part: VersionsPart?, _ plain: StampedValue?) -> [StampedValue] {
+        guard let part, !part.versions.isEmpty else { return plain.map { [$0] } ?? [] }
+        guard let plain, !part.knows(plain.stamp) else { return part.versions }
+        if part.versions.allSatisfy({ $0.stamp < plain.stamp }) { return [plain] }
+        return (part.versions + [plain]).sorted { $0.stamp < $1.stamp }
+    }
+
+    /// The part that a local write makes: it knows all that was known.
+    static func written(
+        _ value: FieldValue, _ stamp: Stamp, over part: VersionsPart?, _ plain: StampedValue?
+    ) -> VersionsPart {
+        var made = VersionsPart(versions: [StampedValue(stamp, value)], seen: part?.seen ?? [:])
+        if let plain { made.see(plain.stamp) }
+        return made
+    }
+}

@@ -1,0 +1,123 @@
+import FerryCore
+import FerryMerge
+
+/// Takes up policies that were set since the last pass, here or elsewhere: gives columns the registers that they need,
+/// and shows what the state means under the new policies.
+///
+/// Operations that came before are not lost on a policy that comes later: registers keep all that is needed.
+struct PolicyChange {
+    /// Objects whose rows are settled at a time.
+    private static let batchSize = 20_000
+
+    private let former: StoreAccess
+    private let present: [String: String]
+    private let wanted: [String: String]
+
+    /// - Returns: `nil` where state and rows are in line with all policies.
+    init?(_ access: StoreAccess) throws {
+        let list = PolicyList(access.connection)
+        present = try list.applied()
+        wanted = try list.target(access.hooks)
+        if wanted == present { return nil }
+        former = access
+    }
+
+    /// What the change made: what works on the policies now, and the tables whose rows may have changed.
+    func run() throws -> (access: StoreAccess, tables: Set<Int>) {
+        try PolicyList(former.connection).apply(wanted)
+        try former.keyValueChanges.save(former.connection)
+        let schema = try SchemaReader(connection: former.connection).read()
+        let access = try StoreAccess(
+            former.connection, registry: Registry(former.connection, schema), clock: former.clock,
+            random: former.random, hooks: former.hooks, digests: former.digests)
+        access.changedRows = former.changedRows
+        var changed: Set<Int> = []
+        for (number, table) in access.registry.tables.sorted(by: { $0.key < $1.key }) {
+            var difference = Difference(from: former.registry.tables[number], to: table)
+            for column in table.columns where !difference.columns.contains(column.id) {
+                // Its policy may be the same, and its hook have come.
+                let target = PolicyTarget.column(table: table.name, column: column.name).text
+                if wanted[target] != present[target] { difference.columns.append(column.id) }
+            }
+            if difference.isEmpty { continue }
+            changed.insert(number)
+            try apply(difference, table, access)
+        }
+        return (access, changed)
+    }
+
+    private struct Difference {
+        var columns: [Int] = []
+        var life = false
+        var indexes = false
+
+        var isEmpty: Bool { columns.isEmpty && !life && !indexes }
+
+        init(from former: TrackedTable?, to table: TrackedTable) {
+            columns = table.columns.map(\.id).filter { column in
+                let before = former.flatMap { $0.columns.count > column ? $0.columns[column].policy : nil }
+                return table.columns[column].policy != before ?? .lastWriterWins
+            }
+            life = table.deletionWins != former?.deletionWins ?? false
+            let hiding = Set(table.uniqueIndexes.filter(\.hidesLosers).map(\.name))
+            indexes = hiding != Set((former?.uniqueIndexes ?? []).filter(\.hidesLosers).map(\.name))
+        }
+    }
+
+    private func apply(_ difference: Difference, _ table: TrackedTable, _ access: StoreAccess) throws {
+        var seeds: [RowToken] = []
+        var last: FieldValue = .blob([])
+        while true {
+            let rows = try access.connection.rows(
+                "SELECT object FROM \(table.objectTable) WHERE object > ? ORDER BY object LIMIT \(Self.batchSize)", last
+            )
+            guard let end = rows.last?[0] else { break }
+            last = end
+            for row in rows {
+                guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { continue }
+                if try apply(difference, to: object, table, access) {
+                    seeds.append(RowToken(table: table.id, id: object))
+                }
+            }
+            if table.isLocal { try settle(seeds, access) }
+            seeds = []
+        }
+    }
+
+    private func settle(_ seeds: [RowToken], _ access: StoreAccess) throws {
+        if seeds.isEmpty { return }
+        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
+    }
+
+    /// - Returns: whether the rules have to look at the object.
+    private func apply(
+        _ difference: Difference, to object: ObjectID, _ table: TrackedTable, _ access: StoreAccess
+    ) throws -> Bool {
+        var state = try access.objects(of: table.id).load(object)
+        var isSeed = difference.life && state.registers.deleted != nil
+        if difference.indexes, state.shown.isExceptional { isSeed = true }
+        var row: FieldValues = [:]
+        if table.isLocal, state.shown.hasRow {
+            row = try Travelling(access).values(access.reader(of: table.id).read(state.key) ?? [:], table)
+        }
+        var isChanged = false
+        for column in difference.columns {
+            guard let stamp = state.registers.stamp(of: column),
+                let present = state.kept.fields[column] ?? row[column]
+            else { continue }
+            let policy = table.columns[column].policy
+            let register =
+                state.policies[column] ?? ColumnRegister(plain: StampedValue(stamp, present))
+            state.keep(register, column, policy)
+            isChanged = true
+            guard let shown = register.shown(under: policy, access.hooks.function(for: policy)), shown != present
+            else { continue }
+            state.kept.fields[column] = shown
+            isSeed = isSeed || state.shown != .none
+        }
+        if !isChanged { return isSeed }
+        access.objects(of: table.id).renewCheck(of: &state, row: row)
+        try access.objects(of: table.id).save(state)
+        return isSeed
+    }
+}

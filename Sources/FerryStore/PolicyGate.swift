@@ -1,0 +1,62 @@
+import FerryCore
+
+/// Divides what is to be replayed by what the policies allow.
+///
+/// A table with a policy that this process cannot apply is not replayed: the log of a device that changed it stops
+/// there until the policy is known, or taken off. And what follows a change of the policies is replayed under them.
+struct PolicyGate {
+    private(set) var rest: ArraySlice<Changeset>
+    /// The devices whose logs have stopped, and why.
+    private(set) var refused: [DeviceID: FerryError] = [:]
+
+    init(_ changesets: [Changeset]) { rest = changesets[...] }
+
+    /// The next changesets to be replayed at once, the last of which may change the policies; `nil` at the end.
+    mutating func next(_ registry: Registry, _ hooks: MergeHooks) -> [Changeset]? {
+        var admitted: [Changeset] = []
+        while let changeset = rest.popFirst() {
+            if refused[changeset.device] != nil { continue }
+            if let error = Self.objection(to: changeset, registry, hooks) {
+                refused[changeset.device] = error
+                continue
+            }
+            admitted.append(changeset)
+            if changeset.tables.contains(where: { $0.name == PolicyList.table }) { break }
+        }
+        return admitted.isEmpty ? nil : admitted
+    }
+
+    /// Takes away what cannot be replayed as things are, so that a pass that could do nothing need not begin.
+    mutating func withdraw(_ registry: Registry, _ hooks: MergeHooks) {
+        var held: Set<DeviceID> = []
+        var isChanging = false
+        var left: [Changeset] = []
+        for changeset in rest where !held.contains(changeset.device) {
+            // What follows may be allowed by then.
+            if !isChanging, let error = Self.objection(to: changeset, registry, hooks) {
+                held.insert(changeset.device)
+                refused[changeset.device] = error
+                continue
+            }
+            isChanging = isChanging || changeset.tables.contains { $0.name == PolicyList.table }
+            left.append(changeset)
+        }
+        rest = left[...]
+    }
+
+    private static func objection(
+        to changeset: Changeset, _ registry: Registry, _ hooks: MergeHooks
+    ) -> FerryError? {
+        for changes in changeset.tables {
+            guard let setting = registry.table(named: changes.name)?.unknownPolicy(hooks) else { continue }
+            return FerryError(
+                .unknownPolicy,
+                "It changes the table \(changes.name), for which “\(setting.target.text)” has the policy "
+                    + "“\(setting.word)”, which is not known here. "
+                    + (setting.word.hasPrefix("hook:")
+                        ? "Sync from the app that has this hook." : "Update Ferry on this device."),
+                device: changeset.device, sequence: changeset.sequence)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,94 @@
+import FerryCore
+import FerryMerge
+
+/// A part of a column's register as it travels.
+struct EncodedPart {
+    struct Column: Hashable {
+        var number: Int
+        var kind: PayloadKind
+    }
+
+    var column: Column
+    var bytes: [UInt8]
+}
+
+/// Takes what was captured of columns under a policy into their registers.
+struct RegisterWriter {
+    private let table: TrackedTable
+    private let hooks: MergeHooks
+    /// For columns under a counter that were added with a default: what rows show that nobody has written to. Everybody
+    /// counts from there.
+    private var defaults: FieldValues = [:]
+
+    init(_ access: StoreAccess, _ table: TrackedTable) throws {
+        self.table = table
+        hooks = access.hooks
+        guard table.hasColumnPolicies else { return }
+        for column in table.localColumns where column.policy == .counter {
+            guard let sql = column.defaultSQL else { continue }
+            defaults[column.id] = try access.connection.firstValue("SELECT \(sql)")
+        }
+    }
+
+    /// The time of a value that a row has by default.
+    private static let never = Stamp(time: .zero, device: DeviceID(high: 0, low: 0))
+
+    /// - Parameter isMinted: whether the object is this flush's own, so that nobody else can have inserted it.
+    /// - Returns: the parts that travel in place of values.
+    func write(
+        _ operation: CapturedOperation, at stamp: Stamp, isMinted: Bool, _ state: inout ObjectState
+    ) -> [EncodedPart] {
+        guard table.hasColumnPolicies || !state.policies.isEmpty else { return [] }
+        var parts: [EncodedPart] = []
+        for (column, value) in operation.values {
+            let policy = table.columns[column].policy
+            let known = state.policies[column]
+            guard policy != .lastWriterWins || known != nil else { continue }
+            var register = known ?? ColumnRegister()
+            if known == nil, operation.kind == .update, let value = defaults[column] {
+                register.plain = StampedValue(Self.never, value)
+            }
+            // What was shown before is known from the register. Where there is none though the column was written,
+            // nothing can be told but the value.
+            let isLost = known == nil && state.registers.stamp(of: column) != nil
+            let written =
+                isLost
+                ? .plain(value)
+                : register.written(
+                    value, stamp, under: policy, isInsertion: operation.kind == .insert, isMinted: isMinted,
+                    hooks.function(for: policy))
+            register.merge(written, at: stamp)
+            state.keep(register, column, policy)
+            if case .part(let part) = written {
+                parts.append(
+                    EncodedPart(
+                        column: .init(number: column, kind: part.kind), bytes: PolicyCodec.encode(part, own: stamp)))
+            }
+        }
+        return parts
+    }
+
+    /// Keeps what is shown from now on, where it is not what was written: a set in its one form.
+    /// - Returns: whether anything is.
+    func corrections(of operations: [CapturedOperation], _ state: inout ObjectState) -> Bool {
+        if state.policies.isEmpty { return false }
+        var last: FieldValues = [:]
+        for operation in operations { last = last.overlaid(with: operation.values) }
+        var isCorrected = false
+        for (column, value) in last {
+            let policy = table.columns[column].policy
+            guard let shown = state.policies[column]?.shown(under: policy, hooks.function(for: policy)), shown != value
+            else { continue }
+            state.kept.fields[column] = shown
+            isCorrected = true
+        }
+        return isCorrected
+    }
+}
+
+extension ObjectState {
+    /// Keeps a column's register; without a policy one that holds no more than a stamp and a value is none.
+    mutating func keep(_ register: ColumnRegister, _ column: Int, _ policy: ColumnPolicy) {
+        policies[column] = policy == .lastWriterWins && register.isPlain ? nil : register
+    }
+}
