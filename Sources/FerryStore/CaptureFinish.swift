@@ -190,7 +190,7 @@ extension CaptureHistory {
         _ rowKey: [FieldValue], of child: TrackedTable, _ change: KeyChange, _ clock: inout HybridClock
     ) throws {
         let present = try presentObject(child, rowKey)
-        guard let object = try formerObject(child, rowKey), object != present else { return }
+        guard let object = try formerObject(child, rowKey, besides: present) else { return }
         let track = try self.track(object, child, key: rowKey, isFresh: false)
         var old = try access.reader(of: child.id).read(rowKey) ?? [:]
         for column in child.columns where column.reference != nil {
@@ -207,13 +207,17 @@ extension CaptureHistory {
     }
 
     /// The object that a row with references in its key belonged to until its notes were read.
-    private func formerObject(_ child: TrackedTable, _ rowKey: [FieldValue]) throws -> ObjectID? {
-        if let track = tracks[child.id]?.values.first(where: { !$0.isDeleted && $0.key == rowKey }) {
+    private func formerObject(
+        _ child: TrackedTable, _ rowKey: [FieldValue], besides present: ObjectID
+    ) throws -> ObjectID? {
+        if let track = tracks[child.id]?.values.first(where: {
+            !$0.isDeleted && $0.key == rowKey && $0.object != present
+        }) {
             return track.object
         }
         var object = child.derivedID(try formerKey(child, rowKey))
         if let shown = try access.joined.representative(of: object, child.id) { object = shown }
-        if tracks[child.id]?[object]?.isDeleted ?? false { return nil }
+        if object == present || tracks[child.id]?[object]?.isDeleted ?? false { return nil }
         return try access.objects(of: child.id).load(object).shown.hasRow ? object : nil
     }
 

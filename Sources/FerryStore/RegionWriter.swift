@@ -12,16 +12,27 @@ struct RegionWriter {
         self.region = region
     }
 
-    /// SQLite refused the row of these objects: rule 4.
+    /// SQLite refused the rows of these objects, for these reasons: rule 4. All of one round at once, so that the order
+    /// in which rows are written decides nothing.
     struct Refused: Error {
-        var tokens: [RowToken]
-        var reason: String
+        var reasons: [RowToken: String] = [:]
+
+        mutating func add(_ object: RegionObject, _ reason: String) {
+            for member in object.members { reasons[member.token] = reason }
+        }
+
+        /// A value that is taken while the row of somebody else was refused may only be taken because of that: the next
+        /// round tells.
+        mutating func add(_ object: RegionObject, _ refusal: RowWriter.Refusal) {
+            if !refusal.isTakenValue || reasons.isEmpty { add(object, refusal.message) }
+        }
     }
 
     /// - Returns: the number of rows written.
     func write() throws -> Int {
         var written = 0
         var insertions: [RegionObject] = []
+        var refused = Refused()
         for object in region.objects where object.row != nil && !object.isShown {
             try delete(object)
             written += 1
@@ -43,18 +54,21 @@ struct RegionWriter {
                 if !object.table.isMapped { try assignKey(object) }
                 continue
             }
-            if !refusal.isTakenValue { throw refused(object, refusal) }
-            // The value is still held by a row that is about to let go of it: written anew after all have let go.
-            if let failure = try access.writer(of: object.table.id).delete(key: object.state.key) {
-                throw refused(object, failure)
+            // A value still held by a row that is about to let go of it: written anew after all have let go.
+            if !refusal.isTakenValue {
+                refused.add(object, refusal)
+            } else if let failure = try access.writer(of: object.table.id).delete(key: object.state.key) {
+                refused.add(object, failure.message)
+            } else {
+                insertions.append(object)
             }
-            insertions.append(object)
         }
         // Oldest first: where two claim what the rules could not see, the oldest keeps it.
         for object in insertions.sorted(by: isOlder) {
-            try insert(object)
+            if let refusal = try insert(object) { refused.add(object, refusal) }
             written += 1
         }
+        if !refused.reasons.isEmpty { throw refused }
         for (object, former) in moves {
             guard let key = object.state.key.first else { continue }
             try KeyReservations(access).moveReferences(to: object.token.id, in: object.table, from: former, to: key)
@@ -68,10 +82,6 @@ struct RegionWriter {
         let (a, b) = (left.state.registers.inserted, right.state.registers.inserted)
         if a != b, let a, let b { return a < b }
         return left.token.id < right.token.id
-    }
-
-    private func refused(_ object: RegionObject, _ refusal: RowWriter.Refusal) -> Refused {
-        Refused(tokens: object.members.map(\.token), reason: refusal.message)
     }
 
     private func delete(_ object: RegionObject) throws {
@@ -92,7 +102,9 @@ struct RegionWriter {
     private func assignKey(_ object: RegionObject) throws -> FieldValue? {
         if object.table.isMapped {
             guard let (key, former) = try KeyReservations(access).keyForRow(of: object.state, in: object.table) else {
-                throw Refused(tokens: object.members.map(\.token), reason: "its key is taken by another row")
+                var refused = Refused()
+                refused.add(object, "its key is taken by another row")
+                throw refused
             }
             object.state.key = [key]
             // Saved at once: the next allocation must see it, and references look it up.
@@ -177,11 +189,9 @@ struct RegionWriter {
         return try rowValues(object).filter { present[$0.column] != $0.value }
     }
 
-    private func insert(_ object: RegionObject) throws {
+    private func insert(_ object: RegionObject) throws -> RowWriter.Refusal? {
         let key = object.table.isMapped ? object.state.key.first : nil
-        if let refusal = try access.writer(of: object.table.id).insert(key: key, rowValues(object)) {
-            throw refused(object, refusal)
-        }
+        return try access.writer(of: object.table.id).insert(key: key, rowValues(object))
     }
 
     // MARK: State and exceptions

@@ -41,7 +41,7 @@ struct RowMaintenance {
                 return try access.savepoint { try RegionWriter(access, region).write() }
             } catch let refusal as RegionWriter.Refused {
                 // Who is refused stays refused in this round; its row gone, others may be shown.
-                for token in refusal.tokens { refused[token] = refusal.reason }
+                refused.merge(refusal.reasons) { $1 }
             }
         }
     }

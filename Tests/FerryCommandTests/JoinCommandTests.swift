@@ -114,6 +114,18 @@ final class JoinCommandTests: XCTestCase {
         XCTAssertTrue(outcome.output.contains("1 row that only this database had was deleted"), outcome.output)
         let query = "SELECT * FROM song ORDER BY id"
         XCTAssertEqual(try workshop.sql("b.sqlite", query), try workshop.sql("a.sqlite", query))
+        try workshop.succeed("verify", "b.sqlite", "--deep")
+        // It comes back from the conflicts, and then it is everybody's.
+        let list = try workshop.succeed("conflicts", "b.sqlite", "--json").json()
+        let conflicts = try XCTUnwrap(list["conflicts"] as? [[String: Any]])
+        XCTAssertEqual(conflicts.map { $0["kind"] as? String }, ["deleted"])
+        let number = try XCTUnwrap(conflicts[0]["number"] as? Int)
+        try workshop.succeed("conflicts", "b.sqlite", "restore", "\(number)")
+        try workshop.succeed("sync", "b.sqlite")
+        try workshop.succeed("sync", "a.sqlite")
+        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT * FROM song WHERE id = 4"), "4|Four|1\n")
+        XCTAssertEqual(try workshop.sql("b.sqlite", query), try workshop.sql("a.sqlite", query))
+        try workshop.succeed("verify", "a.sqlite", "--deep")
     }
 
     func testJoinWithMineShowsThisDatabasesValues() throws {

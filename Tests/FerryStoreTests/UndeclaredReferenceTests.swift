@@ -170,6 +170,29 @@ final class UndeclaredReferenceTests: XCTestCase {
         for device in d { XCTAssertEqual(try device.query(titles), ["a|Bleu"]) }
     }
 
+    func testATargetThatIsRestoredIsReferredToAgain() throws {
+        let d = try devices(2)
+        try d[0].run("INSERT INTO album VALUES (1, 'Blue'); INSERT INTO track VALUES (1, 'a', 1)")
+        try d[0].flush()
+        try d[1].receive(d[0])
+        try d[1].run("UPDATE album SET title = 'Bleu'")
+        d[0].clock.now += 5000
+        try d[0].run("DELETE FROM album")
+        try d[0].flush()
+        try d[1].receive(d[0])
+        XCTAssertEqual(try d[1].query(titles), ["a|NULL"])
+        let conflict = try XCTUnwrap(d[1].store.conflicts().first)
+        XCTAssertEqual(conflict.kind, .deleted)
+        d[1].clock.now += 9000
+        XCTAssertEqual(try d[1].restoreConflict(conflict.number).action, .inserted)
+        try d[1].flush()
+        try d[0].receive(d[1])
+        for device in d {
+            XCTAssertEqual(try device.query(titles), ["a|Bleu"])
+            XCTAssertEqual(try device.query("SELECT album_id FROM track"), ["1"])
+        }
+    }
+
     func testManyRowsMayReferToThemselvesInAnyOrder() throws {
         let d = try devices(2)
         try d[0].run(

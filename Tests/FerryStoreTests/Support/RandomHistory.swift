@@ -204,7 +204,12 @@ struct RandomHistory {
     private mutating func check(_ device: TestDevice) throws {
         let kinds = "SELECT 'kind ' || kind FROM ferry_exception UNION ALL SELECT kind FROM ferry_conflict"
         for kind in try device.query(kinds) { met[kind, default: 0] += 1 }
-        var complaints = try oracle.complaints(about: device)
+        var complaints: [String]
+        do {
+            complaints = try oracle.complaints(about: device)
+        } catch {
+            throw failure(device, "\(error)")
+        }
         let report = try device.store.verify(deep: true)
         complaints += report.differences.map { "verify: \($0.table) \($0.key) \($0.kind): \($0.problem)" }
         if !complaints.isEmpty { throw failure(device, complaints.prefix(12).joined(separator: "\n")) }
