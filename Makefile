@@ -9,7 +9,7 @@ export SWIFT_BACKTRACE = enable=no
 # Modules whose public interface an app sees through Ferry.
 INTERFACE = Ferry FerryCore FerryStore FerryEngine FerryKeyValue
 
-.PHONY: help setup demo test bench format lint docs reference build release install clean
+.PHONY: help setup demo test fuzz bench format lint docs reference build release install clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,11 @@ demo: build ## Two devices, one shared folder: see it work
 
 test: setup ## Run all tests
 	@Scripts/test
+
+# A run of SEEDS histories over fixed schemas and as many over generated ones, from a first seed that differs every time.
+SEEDS ?= 100000
+fuzz: setup ## Play random histories until one fails (SEEDS=100000 FIRST=1 to choose them)
+	FERRY_SEEDS=$(SEEDS) FERRY_FIRST_SEED=$(or $(FIRST),$(shell date +%s)0000) Scripts/test --filter RandomHistoryTests
 
 # SwiftPM does not notice new files of a package that it finds by its path; without this plan it looks again.
 bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short run)

@@ -49,7 +49,8 @@ enum SyncSentence {
             text = style.green(text.prefix(1).uppercased() + text.dropFirst())
         }
         if report.conflicts > 0 {
-            text += " " + style.yellow(Wording.count(report.conflicts, "conflict")) + "; `ferry conflicts` shows what lost."
+            text +=
+                " " + style.yellow(Wording.count(report.conflicts, "conflict")) + "; `ferry conflicts` shows what lost."
         }
         if report.hidden > 0 {
             text += " \(Wording.count(report.hidden, "row is", "rows are")) hidden; `ferry conflicts` shows them."
