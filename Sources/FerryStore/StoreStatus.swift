@@ -5,7 +5,7 @@ public struct StoreStatus: Sendable {
     public struct TableCount: Sendable {
         public var name: String
         public var identity: TableIdentity
-        /// Objects that are alive, hidden ones included.
+        /// Objects that are alive, hidden ones included; joined ones count once.
         public var objects: Int
         /// Whether this database has the table.
         public var isLocal: Bool
@@ -52,7 +52,10 @@ extension Store {
             for table in access.registry.tables.values.sorted(by: { foldedName($0.name) < foldedName($1.name) }) {
                 if SchemaReader.trackedOwnTables.contains(table.name) { continue }
                 let objects =
-                    counting ? try connection.count("SELECT count(*) FROM \(table.objectTable) WHERE shown <> 0") : 0
+                    counting
+                    ? try connection.count(
+                        "SELECT count(*) FROM \(table.objectTable) WHERE shown NOT IN (\(Shown.none.rawValue), \(Shown.joined.rawValue))"
+                    ) : 0
                 tables.append(
                     .init(name: table.name, identity: table.identity, objects: objects, isLocal: table.isLocal))
             }
