@@ -35,6 +35,7 @@ struct RootCommand: ParsableCommand {
                 subcommands: [StatusCommand.self, LogCommand.self, HistoryCommand.self, VerifyCommand.self]),
             CommandGroup(name: "Bring back", subcommands: [ConflictsCommand.self, RestoreCommand.self]),
             CommandGroup(name: "Decide how to merge", subcommands: [PolicyCommand.self]),
+            CommandGroup(name: "Change the schema", subcommands: [AlterCommand.self]),
             CommandGroup(name: "Beside the tables", subcommands: [KeyValueCommand.self]),
         ])
 }
