@@ -114,7 +114,7 @@ final class WatchLoopTests: XCTestCase {
         for loop in loops { loop.finish() }
         for loop in loops { XCTAssertEqual(loop.failures.map(\.message), []) }
         try fleet.assertEqual("SELECT text FROM note ORDER BY text;")
-        try fleet.replicas.forEach { XCTAssertEqual(try $0.sync().hasNews, false) }
+        for replica in fleet.replicas { XCTAssertEqual(try replica.sync().hasNews, false) }
     }
 
     func testOtherConnectionsCommitsAreTold() throws {

@@ -1,0 +1,284 @@
+import FerryCore
+import FerryMerge
+
+/// Writes the rows of merged objects where nothing else depends on them, and their states; what may concern other rows is
+/// left to the rules.
+final class MergedRows {
+    private let access: StoreAccess
+    private let table: TrackedTable
+    private let objects: ObjectTable
+    private let reader: RowReader
+    private let writer: RowWriter
+    private let meaning: References
+    private let travelling: Travelling
+    private let reservations: KeyReservations
+    /// Objects that the batch inserts into tables which references lead to that no foreign key checks, by table.
+    private let arriving: [Int: Set<ObjectID>]
+    /// Objects of a mapped table that the batch deletes.
+    private let dying: Set<ObjectID>
+    private let hasUncheckedReferences: Bool
+    private let uniqueClaims: UniqueClaims
+    /// Whether exceptional objects refer to, claim or offer something of this table.
+    private let hasExceptions: Bool
+    /// Whether peers have columns that this database does not have.
+    private let hasForeignColumns: Bool
+    /// Columns under a UNIQUE index or a foreign key, or that foreign keys refer to.
+    private let sensitiveColumns: Set<Int>
+    /// Columns under a UNIQUE index.
+    private let claimColumns: Set<Int>
+    /// Columns that rows are found by: of the key, and those that foreign keys refer to.
+    private let offeredColumns: Set<Int>
+
+    /// What the rules may have to look at.
+    private(set) var touched: [TouchedObject] = []
+    /// Objects that died and still have their rows.
+    private(set) var deletions: [TouchedObject] = []
+
+    init(
+        _ access: StoreAccess, _ table: TrackedTable, dying: Set<ObjectID>, arriving: [Int: Set<ObjectID>]
+    ) throws {
+        self.access = access
+        self.table = table
+        self.dying = dying
+        self.arriving = arriving
+        objects = access.objects(of: table.id)
+        reader = access.reader(of: table.id)
+        writer = access.writer(of: table.id)
+        meaning = References(registry: access.registry)
+        travelling = Travelling(access)
+        reservations = KeyReservations(access)
+        hasUncheckedReferences = table.columns.contains(where: \.isUnchecked)
+        uniqueClaims = UniqueClaims(access)
+        hasExceptions = try access.exceptionTokens.areAny(of: table.id)
+        hasForeignColumns = table.columns.contains { !$0.isLocal }
+        var claimed: Set<Int> = []
+        for index in table.uniqueIndexes {
+            if index.needsEvaluation { claimed.formUnion(table.columns.map(\.id)) }
+            claimed.formUnion(index.terms.compactMap(\.column))
+        }
+        claimColumns = claimed
+        var columns = claimed
+        for key in table.foreignKeys { columns.formUnion(key.columns) }
+        var offered = Set(table.keyColumnIDs)
+        for incoming in table.incoming {
+            if case .unique(let numbers) = access.registry[incoming.table].foreignKeys[incoming.foreignKey].target {
+                offered.formUnion(numbers)
+            }
+        }
+        offeredColumns = offered
+        sensitiveColumns = columns.union(offered)
+    }
+
+    /// Writes what a merge came to.
+    func write(_ merge: inout ObjectMerge) throws {
+        let isAlive = merge.state.registers.isAlive
+        if !table.isLocal {
+            keepWon(&merge, merge.won)
+            objects.renewCheck(of: &merge.state)
+            try objects.save(merge.state)
+            return
+        }
+        if hasForeignColumns {
+            let hidden = merge.won.filter { !table.columns[$0.key].isLocal }
+            keepWon(&merge, hidden)
+            for column in hidden.keys { merge.won[column] = nil }
+        }
+        switch (merge.before.shown, isAlive) {
+        case (.row, true):
+            try update(&merge)
+        case (.row, false):
+            keepWon(&merge, merge.won)
+            try objects.save(merge.state)
+            deletions.append(
+                TouchedObject(
+                    table: table.id, object: merge.state.object, columns: table.columns.map(\.id), isDeleted: true,
+                    needsRules: false, key: merge.before.key))
+        case (.none, true):
+            try insert(&merge)
+        case (.none, false):
+            // What waits for a deleted object may hold it back, once it is known.
+            if try table.incoming.contains(where: isHolding)
+                && isAwaited(merge.state.object, merge.state.kept.fields.overlaid(with: merge.won))
+            {
+                return try leaveToRules(&merge)
+            }
+            keepWon(&merge, merge.won)
+            objects.renewCheck(of: &merge.state)
+            try objects.save(merge.state)
+            try DeadOffers(access).note(merge.state, table)
+        case (.exceptionalRow, _), (.hidden, _), (.joined, _):
+            try leaveToRules(&merge)
+        }
+    }
+
+    private func isHolding(_ incoming: TrackedTable.IncomingKey) -> Bool {
+        access.registry[incoming.table].foreignKeys[incoming.foreignKey].action == .restrict
+    }
+
+    private func keepWon(_ merge: inout ObjectMerge, _ values: FieldValues) {
+        merge.state.kept.fields = merge.state.kept.fields.overlaid(with: values)
+    }
+
+    /// Writes the state with all values won kept beside the row; the rules decide what the row becomes.
+    private func leaveToRules(_ merge: inout ObjectMerge) throws {
+        keepWon(&merge, merge.won)
+        try objects.save(merge.state)
+        touched.append(
+            TouchedObject(
+                table: table.id, object: merge.state.object, columns: merge.won.keys, isDeleted: false,
+                needsRules: true))
+    }
+
+    private func update(_ merge: inout ObjectMerge) throws {
+        if merge.won.isEmpty {
+            try changeCheck(&merge)
+            try objects.save(merge.state)
+            return
+        }
+        let isSensitive = merge.won.keys.contains { sensitiveColumns.contains($0) }
+        // What it claims now, an exceptional object may claim too.
+        if hasExceptions, merge.won.keys.contains(where: claimColumns.contains) { return try leaveToRules(&merge) }
+        if merge.won.keys.contains(where: { offeredColumns.contains($0) }) { return try leaveToRules(&merge) }
+        guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
+        try changeCheck(&merge)
+        if try writer.update(key: merge.before.key, values) != nil { return try leaveToRules(&merge) }
+        if !merge.state.kept.fields.isEmpty {
+            for column in merge.won.keys { merge.state.kept.fields[column] = nil }
+        }
+        try keepMisleading(merge.won, &merge)
+        try objects.save(merge.state)
+        if isSensitive {
+            touched.append(
+                TouchedObject(
+                    table: table.id, object: merge.state.object, columns: merge.won.keys, isDeleted: false,
+                    needsRules: false, key: merge.before.key))
+        }
+    }
+
+    /// Brings the check of an object with a row up to its registers, while the row still shows the former values.
+    private func changeCheck(_ merge: inout ObjectMerge) throws {
+        let (object, old, new) = (merge.state.object, merge.before.registers, merge.state.registers)
+        merge.state.check &+= objects.checks.change(object, from: old, to: new)
+        var row: FieldValues?
+        for column in merge.stamped where merge.won[column] == nil {
+            guard let former = old.stamp(of: column), let stamp = new.stamp(of: column) else { continue }
+            if row == nil { row = try reader.read(merge.before.key) ?? [:] }
+            guard let value = merge.before.kept.fields[column] ?? row?[column] else { continue }
+            merge.state.check &+= objects.checks.field(object, column, stamp, value)
+            merge.state.check &-= objects.checks.field(object, column, former, value)
+        }
+        try merge.won.forEachColumn { column, value in
+            if let stamp = new.stamp(of: column) {
+                merge.state.check &+= objects.checks.field(object, column, stamp, value)
+            }
+            guard let stamp = old.stamp(of: column) else { return }
+            // What its row shows may be another object's that its own value refers to by now.
+            if let own = merge.before.kept.fields[column] {
+                merge.state.check &-= objects.checks.field(object, column, stamp, own)
+                return
+            }
+            if row == nil { row = try reader.read(merge.before.key) ?? [:] }
+            guard let shown = row?[column] else { return }
+            let former = try travelling.value(shown, table.columns[column])
+            merge.state.check &-= objects.checks.field(object, column, stamp, former)
+        }
+    }
+
+    private func insert(_ merge: inout ObjectMerge) throws {
+        let all = merge.state.kept.fields.overlaid(with: merge.won)
+        let shown = hasForeignColumns ? all.filter { table.columns[$0.key].isLocal } : all
+        guard let values = try localValues(shown), try canBeShown(merge.state.object, all) else {
+            return try leaveToRules(&merge)
+        }
+        var key: FieldValue?
+        var former: FieldValue?
+        if table.isMapped {
+            guard let allocated = try keyForInsertion(merge.state) else { return try leaveToRules(&merge) }
+            (key, former) = allocated
+        }
+        if try writer.insert(key: key, values) != nil { return try leaveToRules(&merge) }
+        if let former, let key {
+            try reservations.moveReferences(to: merge.state.object, in: table, from: former, to: key)
+        }
+        merge.state.key =
+            try key.map { [$0] }
+            ?? table.keyColumnIDs.map { column in
+                try travelling.local(all[column] ?? .null, table.columns[column]) ?? .null
+            }
+        merge.state.shown = .row
+        merge.state.kept.key = nil
+        merge.state.kept.fields = hasForeignColumns ? all.filter { !table.columns[$0.key].isLocal } : [:]
+        try keepMisleading(shown, &merge)
+        objects.renewCheck(of: &merge.state, row: all)
+        try objects.save(merge.state)
+    }
+
+    private func keepMisleading(_ values: FieldValues, _ merge: inout ObjectMerge) throws {
+        if hasUncheckedReferences { keepWon(&merge, try reservations.misleading(values, table)) }
+    }
+
+    /// An object that rows referred to before it came has a key already.
+    /// - Returns: `nil` where the key is to be had later, or never.
+    private func keyForInsertion(_ state: ObjectState) throws -> (key: FieldValue, former: FieldValue?)? {
+        // A key that this batch sets free is free once the rows are gone.
+        if !dying.isEmpty, let wish = state.kept.key, let holder = try objects.object(forKey: wish),
+            dying.contains(holder)
+        {
+            return nil
+        }
+        return try reservations.keyForRow(of: state, in: table)
+    }
+
+    /// Values as they lie in rows, by ascending column; `nil` where a reference has no row to refer to.
+    private func localValues(_ values: FieldValues) throws -> [(column: Int, value: FieldValue)]? {
+        var result: [(column: Int, value: FieldValue)] = []
+        result.reserveCapacity(values.count)
+        var isComplete = true
+        try values.forEachColumn { column, value in
+            if case .reference(let target) = value {
+                guard try !isArriving(target, table.columns[column]),
+                    let local = try travelling.local(value, table.columns[column])
+                else {
+                    isComplete = false
+                    return
+                }
+                result.append((column, local))
+            } else {
+                result.append((column, value))
+            }
+        }
+        return isComplete ? result : nil
+    }
+
+    /// Whether an unchecked reference leads to an object whose row is about to come.
+    private func isArriving(_ target: ObjectID, _ column: TrackedColumn) throws -> Bool {
+        guard column.isUnchecked, let parent = column.reference, arriving[parent]?.contains(target) ?? false
+        else { return false }
+        return try !(access.objects(of: parent).place(of: target)?.shown.hasRow ?? false)
+    }
+
+    /// Whether every target has a row and no exceptional object waits for this one.
+    private func canBeShown(_ object: ObjectID, _ values: FieldValues) throws -> Bool {
+        for key in table.foreignKeys {
+            switch key.target {
+            case .mapped: continue  // resolved with its value
+            case .key:
+                guard let token = meaning.target(key, values) else { continue }
+                let place = try access.objects(of: token.table).place(of: token.id)
+                if place?.shown != .row { return false }
+            case .unique:
+                if meaning.target(key, values) != nil { return false }
+            }
+        }
+        return try !isAwaited(object, values)
+    }
+
+    /// Whether an exceptional object waits for this one, or claims what it claims.
+    private func isAwaited(_ object: ObjectID, _ values: FieldValues) throws -> Bool {
+        guard hasExceptions else { return false }
+        let tokens =
+            try [RowToken(table: table.id, id: object)] + meaning.offers(of: table, values)
+            + uniqueClaims.claims(table, values).map(\.token)
+        return try tokens.contains { try !access.exceptionTokens.objects(concernedBy: $0).isEmpty }
+    }
+}
