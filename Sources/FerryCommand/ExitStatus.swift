@@ -27,6 +27,7 @@ enum ExitStatus: Int32 {
         .incompatibleSchema: .badData,
         .unknownPolicy: .badData,
         .storeTooNew: .badData,
+        .storeTooOld: .badData,
         .containerTooNew: .badData,
         .formatTooNew: .badData,
         .damagedFile: .badData,

@@ -35,6 +35,8 @@ public struct FerryError: Error, Sendable {
         public static let unsupportedTable = Code(rawValue: "unsupportedTable")
         /// Ferry's tables in the database are from a newer Ferry.
         public static let storeTooNew = Code(rawValue: "storeTooNew")
+        /// An earlier Ferry kept the store in another way. Leave the container and join it again.
+        public static let storeTooOld = Code(rawValue: "storeTooOld")
         /// The folder is missing: probably not mounted.
         public static let containerMissing = Code(rawValue: "containerMissing")
         /// The folder is there and holds no container: probably not mounted, or not synced yet.

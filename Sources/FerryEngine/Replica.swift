@@ -189,11 +189,10 @@ public final class Replica: Sendable {
     /// published stays in the container for the others.
     public func leave() throws -> LeaveReport {
         try lock.withLock {
-            let status = try store.status(counting: false)
+            let unpublished = try store.unpublishedCount()
             try store.endTracking()
             lock.remove()
-            return LeaveReport(
-                container: identity.containerPath, unpublished: status.pendingNotes + status.outboxChanges)
+            return LeaveReport(container: identity.containerPath, unpublished: unpublished)
         }
     }
 }

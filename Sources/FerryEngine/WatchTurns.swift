@@ -97,7 +97,7 @@ struct WatchTurns {
             busySince = nil
             retry(firstMilliseconds: configuration.retryMinimumMilliseconds)
         }
-        isOver = [.notTracked, .storeTooNew, .databaseCorrupt, .notADatabase].contains(error.code)
+        isOver = [.notTracked, .storeTooNew, .storeTooOld, .databaseCorrupt, .notADatabase].contains(error.code)
         let isKnown = failure.map { $0.code == error.code && $0.message == error.message && $0.path == error.path }
         failure = error
         if isKnown != true { tell(.failed(error)) }

@@ -299,6 +299,7 @@ public final class Store: Sendable {
     func readAccess<Result>(_ body: (StoreAccess) throws -> Result) throws -> Result {
         try read { connection in
             guard try Self.identity(connection) != nil else { throw Self.notTracked }
+            try StoreTables.checkVersion(StoreMeta(connection: connection))
             let version = try RegistryVersion(connection)
             let registry: Registry
             if let cached = cache.withLock({ $0 }), cached.version == version {

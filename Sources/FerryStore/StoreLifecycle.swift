@@ -32,6 +32,14 @@ extension Store {
         }
     }
 
+    /// The changes that are not in the container: notes that no flush has packed, and operations in the outbox.
+    public func unpublishedCount() throws -> Int {
+        try read { connection in
+            try connection.count(
+                "SELECT (SELECT count(*) FROM ferry_pending) + (SELECT coalesce(sum(changes), 0) FROM ferry_outbox)")
+        }
+    }
+
     /// Stops tracking and removes everything of Ferry's, the key-value store included. The app's rows stay.
     public func endTracking() throws {
         try writeAsFerry { connection in

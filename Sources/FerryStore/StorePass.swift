@@ -304,8 +304,9 @@ extension Store {
     /// other devices have not been told of. Cheap, and writes nothing.
     public func needsPass() throws -> Bool {
         try read { connection in
-            if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return true }
             let meta = StoreMeta(connection: connection)
+            try StoreTables.checkVersion(meta)
+            if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return true }
             if try meta.integer(.schemaUnsent) == 1 { return true }
             // A hook that has come.
             let policies = PolicyList(connection)

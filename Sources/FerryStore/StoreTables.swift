@@ -2,8 +2,18 @@ import FerryCore
 
 /// Ferry's tables in the app's database (Docs/Architecture.md, "What Ferry keeps in the database").
 enum StoreTables {
-    /// The version of these tables; a store of a newer version is refused.
+    /// The version of these tables; a store of another version is refused.
     static let version: Int64 = 3
+
+    /// - Throws: `storeTooOld` where an earlier Ferry made the tables. (`Store.identity` refuses those of a newer one.)
+    static func checkVersion(_ meta: StoreMeta) throws {
+        let present = try meta.integer(.version) ?? 0
+        if present >= version { return }
+        throw FerryError(
+            .storeTooOld,
+            "An earlier Ferry keeps this database in another way (its tables have version \(present)). Run "
+                + "`ferry leave`, then `ferry join` with `--match keys`.")
+    }
 
     static let create = """
         CREATE TABLE ferry_meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;

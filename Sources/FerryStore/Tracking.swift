@@ -37,6 +37,7 @@ struct Tracking {
 
     /// The registry, after what the schema's changes since the last access demand.
     func currentRegistry() throws -> Registry {
+        try StoreTables.checkVersion(meta)
         let reader = SchemaReader(connection: connection)
         if try reader.version() != meta.integer(.schemaVersion) { return try update(rowsAreOld: false) }
         return try Registry(connection, reader.read())

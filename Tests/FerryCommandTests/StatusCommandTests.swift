@@ -1,6 +1,16 @@
 import XCTest
 
 final class StatusCommandTests: XCTestCase {
+    func testADatabaseOfAnEarlierFerryIsToLeaveAndJoinAgain() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try workshop.sql("a.sqlite", "UPDATE ferry_meta SET value = 1 WHERE name = 'version'")
+        try workshop.fail("sync", "a.sqlite", status: 65, code: "storeTooOld", mentioning: "ferry leave")
+        try workshop.fail("status", "a.sqlite", status: 65, code: "storeTooOld", mentioning: "ferry leave")
+        try workshop.succeed("leave", "a.sqlite")
+        try workshop.succeed("join", "a.sqlite", "shared", "--match", "keys")
+    }
+
     func testStatusAsJSONHasFixedKeys() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()
