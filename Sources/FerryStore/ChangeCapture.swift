@@ -18,8 +18,6 @@ struct ChangeCapture {
     /// What one call captured.
     struct Result {
         var tables: [TableChanges]
-        /// The latest time in them.
-        var time: HybridTime
         /// What the rules may have to look at.
         var touched: [TouchedObject]
         /// Rows with a NULL in their key, which cannot be identified and stay behind.
@@ -46,7 +44,7 @@ struct ChangeCapture {
         }
         try connection.execute("DELETE FROM ferry_pending WHERE sequence <= ?", .integer(end))
         return Result(
-            tables: result.tables, time: clock.now, touched: result.touched, rowsWithoutKey: history.rowsWithoutKey)
+            tables: result.tables, touched: result.touched, rowsWithoutKey: history.rowsWithoutKey)
     }
 }
 

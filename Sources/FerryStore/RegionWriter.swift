@@ -246,8 +246,11 @@ struct RegionWriter {
             : representative.members.contains { $0 !== object && !object.formerMembers.contains($0.token.id) }
         guard isNew else { return }
         let row = region.displayedRow(of: representative)
+        let resolved = region.resolvedValues(of: object)
         for (column, value) in object.values where !object.table.keyColumnIDs.contains(column) {
-            guard let shown = row.values[column], shown != value, let lost = object.state.registers.stamp(of: column),
+            // References to rows that are one are no difference.
+            guard let shown = row.values[column], shown != value, shown != resolved[column],
+                let lost = object.state.registers.stamp(of: column),
                 let kept = row.source(column).state.registers.stamp(of: column)
             else { continue }
             try ConflictLog(access).record(

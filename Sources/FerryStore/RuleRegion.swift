@@ -139,6 +139,12 @@ final class RuleRegion {
         return (row.values, { column in row.sources[column].map { self.objects[$0] } ?? object })
     }
 
+    /// An object's own values, references resolved.
+    func resolvedValues(of object: RegionObject) -> FieldValues {
+        guard let displayed, let index = places[object.token] else { return object.values }
+        return displayed.resolved(index)
+    }
+
     /// What an object claims and offers as it is shown.
     func shownTokens(of object: RegionObject) throws -> [RowToken] {
         guard let displayed, let index = places[object.token], object.outcome.isVisible else { return [] }

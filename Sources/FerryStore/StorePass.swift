@@ -147,7 +147,9 @@ extension Store {
                     access.registry.parentsFirst.filter(\.isLocal).map {
                         TrackedTableRecord(name: $0.name, identity: $0.identity)
                     }, references: access.references()) : nil
-            try stage(changes, schema: schema, time: captured == nil ? clock.tick() : clock.now, access, seal, &outcome)
+            // Rows of an unknown time do not move the clock, and yet the changeset is not earlier than they are.
+            let time = captured == nil ? clock.tick() : max(clock.now, .unknown)
+            try stage(changes, schema: schema, time: time, access, seal, &outcome)
             try access.meta.set(.schemaUnsent, 0)
         }
         return captured.map { $0.touched + filtered }

@@ -143,4 +143,28 @@ final class JoinCommandTests: XCTestCase {
         XCTAssertEqual(try workshop.ferry("join", "b.sqlite", "shared", "--rows", "ours").status, 64)
         XCTAssertEqual(try workshop.ferry("join", "b.sqlite", "shared", "--match", "names").status, 64)
     }
+
+    func testChangesOfRowsThatJoiningMadeOneAreNoConflicts() throws {
+        let workshop = try Workshop()
+        for (database, order) in [("a.sqlite", "1, 2"), ("b.sqlite", "2, 1")] {
+            try workshop.sql(
+                database,
+                """
+                CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+                CREATE TABLE song(id INTEGER PRIMARY KEY, artist INTEGER REFERENCES artist, path TEXT UNIQUE, plays INT);
+                INSERT INTO artist SELECT value, 'artist ' || key FROM json_each('[\(order)]');
+                INSERT INTO song SELECT id, id, name || '.mp3', 0 FROM artist;
+                """)
+        }
+        try workshop.succeed("init", "a.sqlite", "shared")
+        let report = try workshop.succeed("join", "b.sqlite", "shared", "--json").json()
+        XCTAssertEqual(report["conflicts"] as? Int, 0)
+        try workshop.succeed("sync", "a.sqlite")
+        try workshop.sql("a.sqlite", "UPDATE song SET plays = 1")
+        try workshop.succeed("sync", "a.sqlite")
+        let pass = try workshop.succeed("sync", "b.sqlite", "--json").json()
+        XCTAssertEqual(pass["conflicts"] as? Int, 0)
+        let query = "SELECT name, path, plays FROM song JOIN artist ON artist.id = artist ORDER BY name"
+        XCTAssertEqual(try workshop.sql("b.sqlite", query), "artist 0|artist 0.mp3|1\nartist 1|artist 1.mp3|1\n")
+    }
 }
