@@ -171,4 +171,15 @@ final class RegressionTests: XCTestCase {
         try device.flush()
         XCTAssertEqual(try Oracle(.library).complaints(about: device), [])
     }
+
+    func testADeletedRowMeantTheParentThatWasGivenAnotherKeyWithForeignKeysOff() throws {
+        let (device, other) = (try TestDevice(1, .library), try TestDevice(2, .library))
+        try device.run(
+            "INSERT INTO person(id, name) VALUES (1, 'p'); INSERT INTO album(id, title, owner) VALUES (1, 'a', 1)")
+        try device.flush()
+        try device.run("UPDATE person SET id = 5; DELETE FROM album", foreignKeys: false)
+        try device.flush()
+        try other.receive(device)
+        for each in [device, other] { XCTAssertEqual(try Oracle(.library).complaints(about: each), []) }
+    }
 }
