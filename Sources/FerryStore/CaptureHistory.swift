@@ -91,6 +91,8 @@ struct CaptureHistory {
     /// Keys that rows took in this flush and by which rows referred to something that had no row: in tables to which
     /// unchecked references lead.
     var takenKeys: [Int: [FieldValue: TakenKey]] = [:]
+    /// Keys that nobody has any more though rows refer to them, and what those rows mean by them.
+    var lostKeys: [Int: [FieldValue: FieldValue]] = [:]
     var minted: UInt32 = 0
     let mintedPrefix: (high: UInt64, low: UInt64)
     private(set) var rowsWithoutKey = 0
