@@ -54,6 +54,7 @@ extension CaptureHistory {
     private mutating func followKeys(_ clock: inout HybridClock) throws {
         var lookup = ChildLookup(access)
         var unchecked = ChildLookup(access, isUnchecked: true)
+        let reservations = KeyReservations(access)
         // All are found before the first is followed: following one may reserve what another one lost.
         var changes: [KeyChange] = []
         for table in registry.parentsFirst where table.isMapped && !table.incoming.isEmpty {
@@ -70,7 +71,8 @@ extension CaptureHistory {
                 let last = track.isDeleted && table.hasUncheckedReferences ? [track.key[0]] : []
                 for key in Set(track.formerKeys + (stored.map { [$0] } ?? []) + last).sorted() {
                     guard track.isDeleted || track.key[0] != key else { continue }
-                    let isReferred = try unchecked.hasChildren(table, key: [key])
+                    let isReferred =
+                        try unchecked.hasChildren(table, key: [key]) || reservations.isInUse(key, of: table)
                     guard try isReferred || isInherited || lookup.hasChildren(table, key: [key]) else { continue }
                     let owner = keys[table.id]?[key].flatMap {
                         $0.isGone || $0.object == track.object ? nil : $0.object
@@ -111,7 +113,8 @@ extension CaptureHistory {
                 // Nobody has it since: `travelling` reserves it for the same object.
                 if owner?.object == object { continue }
                 let change = KeyChange(
-                    table: number, key: key, meaning: .reference(object), owner: owner.flatMap { $0.isGone ? nil : $0.object },
+                    table: number, key: key, meaning: .reference(object),
+                    owner: owner.flatMap { $0.isGone ? nil : $0.object },
                     isKept: false, time: time)
                 try follow(change, &clock)
             }
@@ -221,6 +224,13 @@ extension CaptureHistory {
         }
         let values = try identities[child.id]?[object] ?? formerKey(child, rowKey)
         for (value, column) in zip(values, child.keyColumnIDs) { old[column] = value }
+        if tracks[child.id]?[present]?.insertedAt != nil {
+            // OR REPLACE has put a new row in its place, and nothing has the values of the old one: the new ones become
+            // its last.
+            for column in child.localColumns where !child.keyColumnIDs.contains(column.id) {
+                track.changed[column.id] = track.changed[column.id] ?? change.time
+            }
+        }
         let time = self.time(for: track, change.time, togglesLife: true, &clock)
         finish(track, at: time, oldRow: old)
         let successor = try self.track(present, child, key: rowKey, isFresh: false)

@@ -182,4 +182,35 @@ final class RegressionTests: XCTestCase {
         try other.receive(device)
         for each in [device, other] { XCTAssertEqual(try Oracle(.library).complaints(about: each), []) }
     }
+
+    func testALinkToOneRowTwiceStaysWhatItIsWhenThatRowIsGivenAnotherKeyWithForeignKeysOff() throws {
+        let schema = TestSchema(
+            name: "links",
+            sql: """
+                CREATE TABLE node(id INTEGER PRIMARY KEY);
+                CREATE TABLE link(
+                    a INTEGER NOT NULL REFERENCES node(id) ON DELETE CASCADE, b INTEGER NOT NULL REFERENCES node(id),
+                    PRIMARY KEY (a, b));
+                """)
+        let (device, other) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        try device.run("INSERT INTO node VALUES (1), (2), (3); INSERT INTO link VALUES (1, 1), (2, 3)")
+        try device.flush()
+        try device.run("UPDATE node SET id = id + 10", foreignKeys: false)
+        try device.flush()
+        try other.receive(device)
+        for each in [device, other] {
+            XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
+        }
+        XCTAssertEqual(try device.query("SELECT * FROM link ORDER BY a"), ["11|11", "12|13"])
+    }
+
+    func testARowThatReplacesTheOneOfAParentThatWasGivenAnotherKey() throws {
+        let device = try TestDevice(1, .loose)
+        try device.run("INSERT INTO song(id) VALUES (1); INSERT INTO cover VALUES (1, 3)")
+        try device.flush()
+        try device.run("UPDATE song SET id = 4; INSERT OR REPLACE INTO cover VALUES (1, 1)")
+        try device.flush()
+        XCTAssertEqual(try device.query("SELECT * FROM cover"), ["1|1"])
+        XCTAssertEqual(try Oracle(.loose).complaints(about: device), [])
+    }
 }
