@@ -213,4 +213,64 @@ final class RegressionTests: XCTestCase {
         XCTAssertEqual(try device.query("SELECT * FROM cover"), ["1|1"])
         XCTAssertEqual(try Oracle(.loose).complaints(about: device), [])
     }
+
+    func testWhatReferredToAJoinedRowThatIsDeletedRefersToItsOwnAlbum() throws {
+        let (one, two) = (try TestDevice(1, .loose), try TestDevice(2, .loose))
+        try one.run("INSERT INTO album(title) VALUES ('A')")
+        try one.flush()
+        two.clock.now += 1000
+        try two.run("INSERT INTO album(id, title) VALUES (2, 'A'); INSERT INTO song(id, album) VALUES (1, 2)")
+        try two.flush()
+        try two.receive(one)
+        try two.run("DELETE FROM album")
+        try two.flush()
+        try one.receive(two)
+        for each in [one, two] { try assertInOrder(each) }
+    }
+
+    func testARowThatRefersToWhatWasJoinedAndIsDeletedInTheSameBatch() throws {
+        let (one, two) = (try TestDevice(1, .loose), try TestDevice(2, .loose))
+        try two.run("INSERT INTO album(title) VALUES ('A')")
+        try two.flush()
+        one.clock.now += 1000
+        try one.run("INSERT INTO album(id, title) VALUES (2, 'A')")
+        try one.flush()
+        try two.receive(one)
+        try one.run("INSERT INTO song(id, album) VALUES (1, 2); DELETE FROM album")
+        try one.flush()
+        try two.receive(one)
+        try one.receive(two)
+        for each in [one, two] { try assertInOrder(each) }
+    }
+
+    func testAJoinedRowShowsAReferenceThatLooksLikeThePlainValueOfAnother() throws {
+        let (one, two) = (try TestDevice(1, .loose), try TestDevice(2, .loose))
+        try one.run("INSERT INTO album(artist, title) VALUES (0, 'A')")
+        try one.flush()
+        two.clock.now += 1000
+        try two.run("INSERT INTO artist(id) VALUES (0); INSERT INTO album(artist, title) VALUES (0, 'A')")
+        try two.flush()
+        try two.receive(one)
+        try one.receive(two)
+        XCTAssertEqual(try two.query("SELECT artist, title FROM album"), ["0|A"])
+        for each in [one, two] { try assertInOrder(each) }
+    }
+
+    func testADeletedRowIsMeantByARowBelowALinkThatIsGone() throws {
+        let device = try TestDevice(1, .loose)
+        try device.run(
+            """
+            INSERT INTO song(id) VALUES (1); INSERT INTO tag(id, name) VALUES (1, 'a');
+            INSERT INTO song_tag VALUES (1, 1, NULL); INSERT INTO remark VALUES (1, 1, 1, 'r');
+            """)
+        try device.flush()
+        try device.run("DELETE FROM tag; DELETE FROM song_tag", foreignKeys: false)
+        try device.flush()
+        try assertInOrder(device)
+    }
+
+    private func assertInOrder(_ device: TestDevice) throws {
+        XCTAssertEqual(try Oracle(device.schema).complaints(about: device), [])
+        XCTAssertEqual(try device.store.verify(deep: true).differences, [])
+    }
 }
