@@ -54,6 +54,9 @@ extension CaptureHistory {
     private mutating func followKeys(_ clock: inout HybridClock) throws {
         var lookup = ChildLookup(access)
         var unchecked = ChildLookup(access, isUnchecked: true)
+        let reservations = KeyReservations(access)
+        // All are found before the first is followed: following one may reserve what another one lost.
+        var changes: [KeyChange] = []
         for table in registry.parentsFirst where table.isMapped && !table.incoming.isEmpty {
             // Columns that refer to it through another table's: no foreign key of the table's own tells of them.
             let isInherited = registry.tables.values.contains { child in
@@ -68,7 +71,8 @@ extension CaptureHistory {
                 let last = track.isDeleted && table.hasUncheckedReferences ? [track.key[0]] : []
                 for key in Set(track.formerKeys + (stored.map { [$0] } ?? []) + last).sorted() {
                     guard track.isDeleted || track.key[0] != key else { continue }
-                    let isReferred = try unchecked.hasChildren(table, key: [key])
+                    let isReferred =
+                        try unchecked.hasChildren(table, key: [key]) || reservations.isInUse(key, of: table)
                     guard try isReferred || isInherited || lookup.hasChildren(table, key: [key]) else { continue }
                     let owner = keys[table.id]?[key].flatMap {
                         $0.isGone || $0.object == track.object ? nil : $0.object
@@ -78,23 +82,25 @@ extension CaptureHistory {
                     {
                         track.keepsKey = true
                     }
-                    try follow(
-                        table,
+                    if owner == nil { lostKeys[table.id, default: [:]][key] = .reference(track.object) }
+                    changes.append(
                         KeyChange(
-                            key: key, meaning: .reference(track.object), owner: owner,
+                            table: table.id, key: key, meaning: .reference(track.object), owner: owner,
                             isKept: track.keepsKey && track.key[0] == key,
-                            time: track.lastTime), &clock)
+                            time: track.lastTime))
                 }
             }
         }
+        for change in changes { try follow(change, &clock) }
         try followUnmade(&clock)
         for (number, taken) in takenKeys.sorted(by: { $0.key < $1.key }) {
             for (key, former) in taken.sorted(by: { $0.key < $1.key }) {
                 guard let owner = keys[number]?[key], former.meaning != .reference(owner.object) else { continue }
                 if former.meaning == key && owner.isGone { continue }
                 let change = KeyChange(
-                    key: key, meaning: former.meaning, owner: owner.object, isKept: false, time: former.time)
-                try follow(registry[number], change, &clock)
+                    table: number, key: key, meaning: former.meaning, owner: owner.object, isKept: false,
+                    time: former.time)
+                try follow(change, &clock)
             }
         }
     }
@@ -107,15 +113,17 @@ extension CaptureHistory {
                 // Nobody has it since: `travelling` reserves it for the same object.
                 if owner?.object == object { continue }
                 let change = KeyChange(
-                    key: key, meaning: .reference(object), owner: owner.flatMap { $0.isGone ? nil : $0.object },
+                    table: number, key: key, meaning: .reference(object),
+                    owner: owner.flatMap { $0.isGone ? nil : $0.object },
                     isKept: false, time: time)
-                try follow(registry[number], change, &clock)
+                try follow(change, &clock)
             }
         }
     }
 
     /// A key of a mapped table that means something else than before this flush.
     private struct KeyChange {
+        var table: Int
         var key: FieldValue
         /// What rows meant by it: a reference, or the plain value.
         var meaning: FieldValue
@@ -129,11 +137,9 @@ extension CaptureHistory {
         func isDetached(_ column: TrackedColumn) -> Bool { owner == nil && !column.isUnchecked }
     }
 
-    private mutating func follow(
-        _ table: TrackedTable, _ change: KeyChange, _ clock: inout HybridClock
-    ) throws {
+    private mutating func follow(_ change: KeyChange, _ clock: inout HybridClock) throws {
         for child in registry.parentsFirst where child.isLocal {
-            for column in child.localColumns where column.reference == table.id {
+            for column in child.localColumns where column.reference == change.table {
                 if column.isUnchecked && change.isKept { continue }
                 try follow(change, in: child, column, &clock)
             }
@@ -146,7 +152,7 @@ extension CaptureHistory {
         let rows = try connection.rows(
             "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(quoted(column.name)) = ?", change.key)
         for rowKey in rows where !rowKey.contains(.null) {
-            guard let place = child.keyColumnIDs.firstIndex(of: column.id) else {
+            if !child.keyColumnIDs.contains(column.id) {
                 guard let object = try self.object(child, rowKey) else { continue }
                 let track = try self.track(object, child, key: rowKey, isFresh: false)
                 if track.isDeleted { continue }
@@ -159,19 +165,37 @@ extension CaptureHistory {
             }
             // The reference is part of the row's identity.
             if change.isDetached(column) {
-                try detach(rowKey, of: child, column, at: place, change)
+                try detach(rowKey, of: child, change)
             } else {
                 try succeed(rowKey, of: child, change, &clock)
             }
         }
     }
 
+    /// What a row's key means, and which of its columns refer by a key that nobody has any more.
+    /// - Parameter change: counts before others of the same key.
+    private mutating func presentKey(
+        _ rowKey: [FieldValue], of child: TrackedTable, after change: KeyChange
+    ) throws -> (values: [FieldValue], detached: FieldValues) {
+        var values = rowKey
+        var detached: FieldValues = [:]
+        for (place, number) in child.keyColumnIDs.enumerated() {
+            let column = child.columns[number]
+            let isChanged = column.reference == change.table && rowKey[place] == change.key && change.owner == nil
+            let lost = isChanged ? change.meaning : column.reference.flatMap { lostKeys[$0]?[rowKey[place]] }
+            if let lost, !column.isUnchecked {
+                values[place] = lost
+                detached[number] = lost
+            } else {
+                values[place] = try travelling(rowKey[place], column)
+            }
+        }
+        return (values, detached)
+    }
+
     /// A row that is known by a reference whose target lost its key to nobody.
-    private mutating func detach(
-        _ rowKey: [FieldValue], of child: TrackedTable, _ column: TrackedColumn, at place: Int, _ change: KeyChange
-    ) throws {
-        var values = try travellingKey(child, rowKey)
-        values[place] = change.meaning
+    private mutating func detach(_ rowKey: [FieldValue], of child: TrackedTable, _ change: KeyChange) throws {
+        let (values, detached) = try presentKey(rowKey, of: child, after: change)
         let object = child.derivedID(values)
         if tracks[child.id]?[object]?.isDeleted ?? false { return }
         let isNew = tracks[child.id]?[object] != nil
@@ -181,7 +205,7 @@ extension CaptureHistory {
             // The object has a row under the new key already; this one is nobody's.
             if let refusal = try access.writer(of: child.id).delete(key: rowKey) { throw refusal }
         } else {
-            track.detached[column.id] = change.meaning
+            track.detached = track.detached.overlaid(with: detached)
         }
     }
 
@@ -189,7 +213,9 @@ extension CaptureHistory {
     private mutating func succeed(
         _ rowKey: [FieldValue], of child: TrackedTable, _ change: KeyChange, _ clock: inout HybridClock
     ) throws {
-        let present = try presentObject(child, rowKey)
+        let (meaning, detached) = try presentKey(rowKey, of: child, after: change)
+        let present = child.derivedID(meaning)
+        identities[child.id, default: [:]][present] = meaning
         guard let object = try formerObject(child, rowKey, besides: present) else { return }
         let track = try self.track(object, child, key: rowKey, isFresh: false)
         var old = try access.reader(of: child.id).read(rowKey) ?? [:]
@@ -198,11 +224,19 @@ extension CaptureHistory {
         }
         let values = try identities[child.id]?[object] ?? formerKey(child, rowKey)
         for (value, column) in zip(values, child.keyColumnIDs) { old[column] = value }
+        if tracks[child.id]?[present]?.insertedAt != nil {
+            // OR REPLACE has put a new row in its place, and nothing has the values of the old one: the new ones become
+            // its last.
+            for column in child.localColumns where !child.keyColumnIDs.contains(column.id) {
+                track.changed[column.id] = track.changed[column.id] ?? change.time
+            }
+        }
         let time = self.time(for: track, change.time, togglesLife: true, &clock)
         finish(track, at: time, oldRow: old)
         let successor = try self.track(present, child, key: rowKey, isFresh: false)
         successor.key = rowKey
         successor.isDeleted = false
+        successor.detached = detached
         successor.insertedAt = self.time(for: successor, time, togglesLife: true, &clock)
     }
 

@@ -91,6 +91,8 @@ struct CaptureHistory {
     /// Keys that rows took in this flush and by which rows referred to something that had no row: in tables to which
     /// unchecked references lead.
     var takenKeys: [Int: [FieldValue: TakenKey]] = [:]
+    /// Keys that nobody has any more though rows refer to them, and what those rows mean by them.
+    var lostKeys: [Int: [FieldValue: FieldValue]] = [:]
     var minted: UInt32 = 0
     let mintedPrefix: (high: UInt64, low: UInt64)
     private(set) var rowsWithoutKey = 0
@@ -236,17 +238,14 @@ struct CaptureHistory {
         for column in table.columns where column.reference != nil {
             guard let value = old[column.id] else { continue }
             // What the row never said does not become news by its deletion.
-            let isAsBefore = track.insertedAt == nil && track.changed[column.id] == nil
-            let former = isAsBefore ? column.reference.flatMap { takenKeys[$0]?[value]?.meaning } : nil
-            old[column.id] = try former ?? travelling(value, column)
+            let isKey = table.keyColumnIDs.contains(column.id)
+            let isAsBefore = track.insertedAt == nil && track.changed[column.id] == nil && !isKey
+            old[column.id] = try isAsBefore ? formerTravelling(value, column) : travelling(value, column)
         }
         if !table.isMapped, table.derivedID(table.keyColumnIDs.map { old[$0] ?? .null }) != object {
             // Known under the keys of then, as `derivedObject` found it.
-            for (place, column) in table.keyColumnIDs.enumerated() {
-                guard let parent = table.columns[column].reference,
-                    let known = try access.objects(of: parent).object(forKey: key[place])
-                else { continue }
-                old[column] = .reference(known)
+            for (place, column) in table.keyColumnIDs.enumerated() where table.columns[column].reference != nil {
+                old[column] = try formerTravelling(key[place], table.columns[column])
             }
         }
         let deletion = self.time(for: track, time, togglesLife: true, &clock)

@@ -84,6 +84,14 @@ extension CaptureHistory {
         return .reference(reserved)
     }
 
+    /// A value that nobody wrote in this flush as it travels: what it meant at the end of the last one, for its key may
+    /// have changed hands since.
+    mutating func formerTravelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
+        let former = try Travelling(access).value(value, column)
+        if case .reference = former { return former }
+        return try column.isUnchecked ? former : travelling(value, column)
+    }
+
     /// What was only referred to, got a row and lost it within this flush is only referred to again, by the same key.
     func restoreReservations() throws {
         for table in registry.tables.values where table.isMapped {

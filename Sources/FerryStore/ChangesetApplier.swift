@@ -127,7 +127,10 @@ struct RowRemoval {
             }
             if table.isMapped { state.kept.key = state.key.first }
             // What rows refer to all the same keeps its key.
-            if try !unchecked.hasChildren(table, key: state.key) { state.key = [] }
+            let isReferred = try unchecked.hasChildren(table, key: state.key)
+            if let key = state.key.first, try !isReferred && !KeyReservations(access).isInUse(key, of: table) {
+                state.key = []
+            }
             state.shown = .none
             states.renewCheck(of: &state)
             try states.save(state)

@@ -33,6 +33,11 @@ struct RegionWriter {
         var written = 0
         var insertions: [RegionObject] = []
         var refused = Refused()
+        for object in region.objects where object.state.shown == .joined && !object.isJoined {
+            // References that no foreign key checks ask the state what leads to it: no other row any more.
+            object.state.shown = .none
+            try access.objects(of: object.table.id).save(object.state)
+        }
         for object in region.objects where object.row != nil && !object.isShown {
             try delete(object)
             written += 1

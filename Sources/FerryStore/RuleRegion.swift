@@ -165,8 +165,10 @@ final class RuleRegion {
         guard object.isShown else {
             if object.row == nil && formerKeys[object.token] == nil { return }
             object.followsRow = true
-            // References that no foreign key checks stay what they are, unless another row shows what they lead to.
-            return try addDependents(object) { object.isJoined || $0.action != .none }
+            // References that no foreign key checks stay what they are, unless another row shows what they lead to, or
+            // this one showed what others lead to.
+            let hasLed = !object.formerMembers.isEmpty
+            return try addDependents(object) { object.isJoined || hasLed || $0.action != .none }
         }
         guard let row = object.row else { return }
         let table = object.table

@@ -171,4 +171,106 @@ final class RegressionTests: XCTestCase {
         try device.flush()
         XCTAssertEqual(try Oracle(.library).complaints(about: device), [])
     }
+
+    func testADeletedRowMeantTheParentThatWasGivenAnotherKeyWithForeignKeysOff() throws {
+        let (device, other) = (try TestDevice(1, .library), try TestDevice(2, .library))
+        try device.run(
+            "INSERT INTO person(id, name) VALUES (1, 'p'); INSERT INTO album(id, title, owner) VALUES (1, 'a', 1)")
+        try device.flush()
+        try device.run("UPDATE person SET id = 5; DELETE FROM album", foreignKeys: false)
+        try device.flush()
+        try other.receive(device)
+        for each in [device, other] { XCTAssertEqual(try Oracle(.library).complaints(about: each), []) }
+    }
+
+    func testALinkToOneRowTwiceStaysWhatItIsWhenThatRowIsGivenAnotherKeyWithForeignKeysOff() throws {
+        let schema = TestSchema(
+            name: "links",
+            sql: """
+                CREATE TABLE node(id INTEGER PRIMARY KEY);
+                CREATE TABLE link(
+                    a INTEGER NOT NULL REFERENCES node(id) ON DELETE CASCADE, b INTEGER NOT NULL REFERENCES node(id),
+                    PRIMARY KEY (a, b));
+                """)
+        let (device, other) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        try device.run("INSERT INTO node VALUES (1), (2), (3); INSERT INTO link VALUES (1, 1), (2, 3)")
+        try device.flush()
+        try device.run("UPDATE node SET id = id + 10", foreignKeys: false)
+        try device.flush()
+        try other.receive(device)
+        for each in [device, other] {
+            XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
+        }
+        XCTAssertEqual(try device.query("SELECT * FROM link ORDER BY a"), ["11|11", "12|13"])
+    }
+
+    func testARowThatReplacesTheOneOfAParentThatWasGivenAnotherKey() throws {
+        let device = try TestDevice(1, .loose)
+        try device.run("INSERT INTO song(id) VALUES (1); INSERT INTO cover VALUES (1, 3)")
+        try device.flush()
+        try device.run("UPDATE song SET id = 4; INSERT OR REPLACE INTO cover VALUES (1, 1)")
+        try device.flush()
+        XCTAssertEqual(try device.query("SELECT * FROM cover"), ["1|1"])
+        XCTAssertEqual(try Oracle(.loose).complaints(about: device), [])
+    }
+
+    func testWhatReferredToAJoinedRowThatIsDeletedRefersToItsOwnAlbum() throws {
+        let (one, two) = (try TestDevice(1, .loose), try TestDevice(2, .loose))
+        try one.run("INSERT INTO album(title) VALUES ('A')")
+        try one.flush()
+        two.clock.now += 1000
+        try two.run("INSERT INTO album(id, title) VALUES (2, 'A'); INSERT INTO song(id, album) VALUES (1, 2)")
+        try two.flush()
+        try two.receive(one)
+        try two.run("DELETE FROM album")
+        try two.flush()
+        try one.receive(two)
+        for each in [one, two] { try assertInOrder(each) }
+    }
+
+    func testARowThatRefersToWhatWasJoinedAndIsDeletedInTheSameBatch() throws {
+        let (one, two) = (try TestDevice(1, .loose), try TestDevice(2, .loose))
+        try two.run("INSERT INTO album(title) VALUES ('A')")
+        try two.flush()
+        one.clock.now += 1000
+        try one.run("INSERT INTO album(id, title) VALUES (2, 'A')")
+        try one.flush()
+        try two.receive(one)
+        try one.run("INSERT INTO song(id, album) VALUES (1, 2); DELETE FROM album")
+        try one.flush()
+        try two.receive(one)
+        try one.receive(two)
+        for each in [one, two] { try assertInOrder(each) }
+    }
+
+    func testAJoinedRowShowsAReferenceThatLooksLikeThePlainValueOfAnother() throws {
+        let (one, two) = (try TestDevice(1, .loose), try TestDevice(2, .loose))
+        try one.run("INSERT INTO album(artist, title) VALUES (0, 'A')")
+        try one.flush()
+        two.clock.now += 1000
+        try two.run("INSERT INTO artist(id) VALUES (0); INSERT INTO album(artist, title) VALUES (0, 'A')")
+        try two.flush()
+        try two.receive(one)
+        try one.receive(two)
+        XCTAssertEqual(try two.query("SELECT artist, title FROM album"), ["0|A"])
+        for each in [one, two] { try assertInOrder(each) }
+    }
+
+    func testADeletedRowIsMeantByARowBelowALinkThatIsGone() throws {
+        let device = try TestDevice(1, .loose)
+        try device.run(
+            """
+            INSERT INTO song(id) VALUES (1); INSERT INTO tag(id, name) VALUES (1, 'a');
+            INSERT INTO song_tag VALUES (1, 1, NULL); INSERT INTO remark VALUES (1, 1, 1, 'r');
+            """)
+        try device.flush()
+        try device.run("DELETE FROM tag; DELETE FROM song_tag", foreignKeys: false)
+        try device.flush()
+        try assertInOrder(device)
+    }
+
+    private func assertInOrder(_ device: TestDevice) throws {
+        XCTAssertEqual(try Oracle(device.schema).complaints(about: device), [])
+        XCTAssertEqual(try device.store.verify(deep: true).differences, [])
+    }
 }

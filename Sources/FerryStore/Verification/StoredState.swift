@@ -15,6 +15,8 @@ struct StoredState {
         var key: [FieldValue]
         /// The values of its row as they travel, by the table's local columns; `nil` where no row has its key.
         var row: [FieldValue]?
+        /// By column: plain values that its row may show instead of a reference; nothing tells them apart.
+        var plainValues: FieldValues = [:]
     }
 
     struct Table {
@@ -83,7 +85,12 @@ struct StoredState {
                 guard let parent = column.reference, let plain = kept[column.id],
                     let taken = mapped[parent]?[plain], object.row?[place] == .reference(taken)
                 else { continue }
-                object.row?[place] = plain
+                if shown == .exceptionalRow {
+                    // Perhaps its own value, and the row shows a reference of an object that is joined to it.
+                    object.plainValues[column.id] = plain
+                } else {
+                    object.row?[place] = plain
+                }
             }
             var values: FieldValues = [:]
             for (column, value) in zip(table.localColumns, object.row ?? []) { values[column.id] = value }

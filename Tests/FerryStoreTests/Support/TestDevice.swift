@@ -216,7 +216,17 @@ extension TestDevice {
         guard let table = access.registry.table(named: table), let column = table.columnID(column),
             table.columns[column].isUnchecked
         else { return nil }
-        let kept = try access.objects(of: table.id).load(object).kept.fields[column]
+        // Where objects are joined, the value is that of the one that was given it last.
+        let states = access.objects(of: table.id)
+        let isOwn = table.keyColumnIDs.contains(column)
+        let members = try ([object] + (isOwn ? [] : access.joined.members(of: object, table.id))).map(states.load)
+        let source = members.max { left, right in
+            let (a, b) = (left.registers.stamp(of: column), right.registers.stamp(of: column))
+            if a != b { return a == nil || b != nil && a! < b! }
+            guard let x = left.registers.inserted, let y = right.registers.inserted else { return false }
+            return (x, left.object) > (y, right.object)
+        }
+        let kept = source?.kept.fields[column]
         return kept == shown ? kept : nil
     }
 
