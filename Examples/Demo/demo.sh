@@ -154,6 +154,8 @@ run ferry sync "$laptop"
 run ferry sync "$phone"
 
 run ferry log "$laptop" --limit 8
+run ferry conflicts "$laptop"
+run ferry status "$phone" | sed -n '/Other device/,/^$/p'
 
 heading "What it came to"
 for index in "${!titles[@]}"; do
@@ -164,4 +166,6 @@ done
 
 heading "Table by table"
 python3 "$here/compare.py" "$laptop" "$phone"
+run ferry verify "$laptop" --deep
+run ferry verify "$phone" --deep
 printf '\n%sBoth devices hold the same.%s\n' "$bold" "$off"

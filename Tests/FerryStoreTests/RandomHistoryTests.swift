@@ -6,16 +6,15 @@ import XCTest
 /// Random histories against the oracle, over fixed schemas and over generated ones. `FERRY_SEEDS=20000` runs more of them,
 /// `FERRY_FIRST_SEED=5000` others, and `FERRY_SEED=17` one; `make fuzz` runs new ones until it is stopped.
 final class RandomHistoryTests: XCTestCase {
-    private static let defaultCount: UInt64 = 1500
     private static let workers = 2
     private static let maximumFailures = 5
 
     func testRandomHistoriesShowWhatTheOracleSays() throws {
-        try play({ try TestSchema.all.map { try Oracle($0) } })
+        try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 1200)
     }
 
     func testRandomHistoriesOverGeneratedSchemasShowWhatTheOracleSays() throws {
-        try play({ [] })
+        try play({ [] }, defaultCount: 800)
     }
 
     /// With conflicts and rows that are restored, and hooks that write during replay.
@@ -25,8 +24,7 @@ final class RandomHistoryTests: XCTestCase {
 
     /// - Parameter makeOracles: for each thread its own; none: each history makes its schema.
     private func play(
-        _ makeOracles: @escaping @Sendable () throws -> [Oracle], defaultCount: UInt64 = defaultCount,
-        restores: Bool = false
+        _ makeOracles: @escaping @Sendable () throws -> [Oracle], defaultCount: UInt64, restores: Bool = false
     ) throws {
         let environment = ProcessInfo.processInfo.environment
         if let one = environment["FERRY_SEED"].flatMap(UInt64.init) {
