@@ -195,11 +195,12 @@ struct CaptureTriggers {
         let names =
             table.localColumns.map(\.name) + (table.isMapped ? table.keyColumns : [])
             + table.generatedColumns.map(\.name)
-        let newRow = "(SELECT " + names.map { "NEW.\(quoted($0)) AS \(quoted($0))" }.joined(separator: ", ") + ")"
+        let newRow = "(SELECT " + names.map { "\(newValue($0)) AS \(quoted($0))" }.joined(separator: ", ") + ")"
         let terms = index.terms.map { term -> String in
             if let column = term.column {
                 let name = quoted(table.columns[column].name)
-                return "holder.\(name) COLLATE \(quoted(term.collation)) = NEW.\(name)"
+                return
+                    "holder.\(name) COLLATE \(quoted(term.collation)) = \(newValue(table.columns[column].name))"
             }
             let text = term.expression ?? "NULL"
             return "(\(text)) COLLATE \(quoted(term.collation)) = (SELECT \(text) FROM \(newRow))"
@@ -210,6 +211,22 @@ struct CaptureTriggers {
         }
         conditions.append(isUpdate ? notSelf("OLD") : notSelf("NEW"))
         return noteRows(conditions)
+    }
+
+    /// What a column is going to hold: OR REPLACE puts the default in place of a NULL that the column does not allow, but
+    /// only after this trigger. Where NULL is allowed, a row that holds the default is looked at in vain.
+    private func newValue(_ name: String) -> String {
+        let value = "NEW.\(quoted(name))"
+        guard let column = table.localColumns.first(where: { equalNames($0.name, name) }),
+            let text = column.defaultSQL, Self.isLiteral(text)
+        else { return value }
+        return "coalesce(\(value), \(text))"
+    }
+
+    /// Whether a default is a number, a text or a blob. Others may be bare words, which mean a text in a default only.
+    private static func isLiteral(_ text: String) -> Bool {
+        if text.hasPrefix("'") || text.lowercased().hasPrefix("x'") { return true }
+        return Double(text) != nil && text.contains(where: \.isNumber)
     }
 
     private func noteKeyHolder() -> [String] {

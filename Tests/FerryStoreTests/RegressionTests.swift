@@ -256,6 +256,23 @@ final class RegressionTests: XCTestCase {
         for each in [one, two] { try assertInOrder(each) }
     }
 
+    func testARowThatIsReplacedBecauseOfTheDefaultThatTakesTheNullsPlace() throws {
+        let schema = TestSchema(
+            name: "defaults",
+            sql: "CREATE TABLE t(name TEXT PRIMARY KEY NOT NULL, place INTEGER NOT NULL DEFAULT 1, UNIQUE (place))")
+        let device = try TestDevice(1, schema)
+        try device.run("INSERT INTO t VALUES ('a', 1), ('b', 2)")
+        try device.flush()
+        try device.run("INSERT OR REPLACE INTO t VALUES ('c', NULL)")
+        try device.flush()
+        XCTAssertEqual(try device.query("SELECT * FROM t ORDER BY name"), ["b|2", "c|1"])
+        try assertInOrder(device)
+        try device.run("UPDATE OR REPLACE t SET place = NULL WHERE name = 'b'")
+        try device.flush()
+        XCTAssertEqual(try device.query("SELECT * FROM t"), ["b|1"])
+        try assertInOrder(device)
+    }
+
     func testADeletedRowIsMeantByARowBelowALinkThatIsGone() throws {
         let device = try TestDevice(1, .loose)
         try device.run(
