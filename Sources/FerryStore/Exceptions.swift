@@ -29,7 +29,7 @@ struct ExceptionList {
         case .shown where object.isJoined:
             let names = object.cause.map { self.names(of: $0, object.table) } ?? ""
             return (.joined, "one row with an older one that has the same \(names)")
-        case .shown where object.members.count > 1:
+        case .shown where !object.others.isEmpty:
             return (.joining, "shows \(object.members.count) rows as one")
         case .shown(let cleared, false):
             let names = cleared.flatMap { place in

@@ -26,8 +26,8 @@ final class RegionObject {
     var followsRow = false
     var refusal: String?
     var outcome = RowOutcome.gone
-    /// Who is shown by its row, itself included, oldest first; empty where it has none.
-    var members: [RegionObject] = []
+    /// Who is shown by its row beside itself, oldest first. (Not itself: it would never be freed.)
+    var others: [RegionObject] = []
     /// By whose row it is shown; `nil` where it is not.
     weak var representative: RegionObject?
     /// By what it came to be shown by another's row.
@@ -48,6 +48,9 @@ final class RegionObject {
         self.offers = offers
         self.formerTokens = formerTokens
     }
+
+    /// Who is shown by its row, itself included, oldest first; empty where it has none.
+    var members: [RegionObject] { isShown ? [self] + others : [] }
 
     /// Whether it has a row of its own.
     var isShown: Bool { representative === self }

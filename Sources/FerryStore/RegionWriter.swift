@@ -203,7 +203,7 @@ struct RegionWriter {
 
     private func record(_ object: RegionObject) throws {
         var state = object.state
-        if let representative = object.representative, representative.members.count > 1 {
+        if let representative = object.representative, !representative.others.isEmpty {
             try recordDifferences(object, representative)
         }
         if object.isShown {
@@ -265,7 +265,7 @@ struct RegionWriter {
     }
 
     private func isExceptional(_ object: RegionObject) -> Bool {
-        if object.members.count > 1 || object.isRevived || !object.clearedColumns.isEmpty { return true }
+        if !object.others.isEmpty || object.isRevived || !object.clearedColumns.isEmpty { return true }
         let shown = region.displayedRow(of: object).values
         return object.table.keyColumnIDs.contains { shown[$0] != object.values[$0] }
     }
@@ -283,7 +283,7 @@ struct RegionWriter {
     private func recordClasses() throws {
         for object in region.objects { try access.joined.forget(object.token) }
         for object in region.objects where object.isShown {
-            for member in object.members where member !== object {
+            for member in object.others {
                 try access.joined.note(member.token.id, isShownBy: object.token)
             }
         }

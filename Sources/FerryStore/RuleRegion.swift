@@ -126,7 +126,7 @@ final class RuleRegion {
             object.outcome = solution.outcomes[index]
             let isVisible = object.outcome.isVisible
             object.representative = isVisible ? objects[solution.classes.representative(of: index)] : nil
-            object.members = object.isShown ? solution.classes.members(of: index).map { objects[$0] } : []
+            object.others = object.isShown ? solution.classes.members(of: index).dropFirst().map { objects[$0] } : []
             object.cause = object.isJoined ? solution.classes.cause(of: index) : nil
         }
         displayed = DisplayedRows(objects, solution.classes, access.registry)
