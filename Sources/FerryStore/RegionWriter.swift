@@ -66,6 +66,7 @@ struct RegionWriter {
                 refused.add(object, failure.message)
             } else {
                 insertions.append(object)
+                if !object.table.isMapped { try assignKey(object) }
             }
         }
         // Oldest first: where two claim what the rules could not see, the oldest keeps it.

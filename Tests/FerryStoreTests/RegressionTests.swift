@@ -273,6 +273,30 @@ final class RegressionTests: XCTestCase {
         try assertInOrder(device)
     }
 
+    func testRowsWhoseKeysMoveUpBecauseTheirParentsWereJoined() throws {
+        let schema = TestSchema(
+            name: "parts",
+            sql: """
+                CREATE TABLE p(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+                CREATE TABLE part(p INTEGER PRIMARY KEY REFERENCES p(id), note) WITHOUT ROWID;
+                """)
+        for (x, y) in [("a", "b"), ("b", "a")] {
+            let (one, two) = (try TestDevice(1, schema), try TestDevice(2, schema))
+            try one.run("INSERT INTO p VALUES (1, '\(x)'), (2, '\(y)')")
+            try one.flush()
+            two.clock.now += 1000
+            try two.run("INSERT INTO p VALUES (1, 'b'), (2, 'a'); INSERT INTO part VALUES (1, 'b'), (2, 'a')")
+            try two.flush()
+            try two.receive(one)
+            try one.receive(two)
+            for each in [one, two] {
+                try assertInOrder(each)
+                XCTAssertEqual(
+                    try each.query("SELECT name, note FROM p JOIN part ON p = id ORDER BY 1"), ["a|a", "b|b"])
+            }
+        }
+    }
+
     func testADeletedRowIsMeantByARowBelowALinkThatIsGone() throws {
         let device = try TestDevice(1, .loose)
         try device.run(

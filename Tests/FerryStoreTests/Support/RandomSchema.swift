@@ -4,6 +4,9 @@
 /// form, CHECK, NOT NULL, defaults, STRICT, WITHOUT ROWID, generated columns.
 struct RandomSchema {
     private var chance: Chance
+    /// Decides which tables get two columns that limit each other, which `RandomStatements` writes often: rows that the
+    /// schema refuses hardly ever come about otherwise.
+    private var limits: Chance
     private var tables: [Table] = []
     private var declared: [String: [String]] = [:]
 
@@ -37,7 +40,7 @@ struct RandomSchema {
     }
 
     static func schema(seed: UInt64) -> TestSchema {
-        var maker = RandomSchema(chance: Chance(seed: seed ^ 0x5eed))
+        var maker = RandomSchema(chance: Chance(seed: seed ^ 0x5eed), limits: Chance(seed: seed ^ 0x11a1))
         maker.make()
         let sql = maker.tables.map(Self.sql).joined(separator: "\n")
         return TestSchema(name: "generated \(seed)", sql: sql, declared: maker.declared)
@@ -81,6 +84,11 @@ struct RandomSchema {
         if numbers.count > 1, !chance.oneIn(3) {
             // Each side keeps it, and both together may not.
             table.constraints.append("CHECK (\(numbers[0]) <= \(numbers[1]))")
+        }
+        if limits.oneIn(3) {
+            table.columns.append(Column(name: "low", type: "INTEGER", constraints: " DEFAULT 1"))
+            table.columns.append(Column(name: "high", type: "INTEGER", constraints: " DEFAULT 4"))
+            table.constraints.append("CHECK (low <= high)")
         }
         if table.columns.first(where: { $0.constraints.contains("PRIMARY KEY") }) == nil, chance.oneIn(3) {
             table.options.append("WITHOUT ROWID")

@@ -79,6 +79,12 @@ struct RandomStatements {
         // Keys change seldom.
         columns = columns.filter { !keyNames.contains($0.name) || chance.oneIn(3) }
         if columns.isEmpty { columns = [chance.pick(table.columns)] }
+        // One of two columns that limit each other: another device writes the other one, and both together may not be.
+        let limits = columns.filter { $0.name == "low" || $0.name == "high" }
+        if limits.count == 2, chance.oneIn(2) {
+            let column = chance.pick(limits).name
+            return "UPDATE OR IGNORE \(quoted(table.name)) SET \(quoted(column)) = \(chance.below(5))"
+        }
         var assignments: [String] = []
         let first = chance.pick(columns)
         assignments.append("\(quoted(first.name)) = \(try value(first, table, device, mayBeNull: true))")
