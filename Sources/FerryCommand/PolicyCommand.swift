@@ -13,16 +13,16 @@ struct PolicyCommand: DatabaseCommand {
             the next sync and holds on every device.
 
             For a table (song):
-              deleteWins          an update does not bring a deleted row back; inserting it again does
-            For a UNIQUE index (index:song_isrc, or by its table and columns, index:song(isrc)):
-              hideLoser           the oldest of the rows is shown, the others are hidden, instead of one for all
+              deleteWins        only inserting it again brings a deleted row back
+            For a UNIQUE index (index:song_isrc, or index:song(isrc)):
+              hideLoser         the oldest row is shown, the others are hidden
             For a column (song.plays):
-              counter             what everybody adds is summed
-              max, min            the greatest or the least value wins; NULL is none
-              set                 a JSON array, whose elements merge one by one
-              firstWriterWins     the earliest of concurrent writes wins; the others are kept as conflicts
-              hook:NAME           a function of the app's merges; only the app can sync such a table
-              lastWriterWins      as without a policy
+              counter           what everybody adds is summed
+              max, min          the greatest or the least value wins; NULL is none
+              set               a JSON array, whose elements merge one by one
+              firstWriterWins   the earliest of concurrent writes wins
+              hook:NAME         a function of the app's; only the app can sync it
+              lastWriterWins    as without a policy
 
             JSON: {"policies": [{"target", "policy", "applied"}]}, as they are afterwards; set adds "set", the number \
             of policies given, remove "removed", the number of those that were set.
