@@ -27,7 +27,7 @@ extension CaptureHistory {
                             if let value = row[column.id] { row[column.id] = try travelling(value, column) }
                         }
                         row = row.overlaid(with: track.detached)
-                        cleared = clearedReferences(track, table, &row).overlaid(with: track.detached)
+                        cleared = try clearedReferences(track, table, &row).overlaid(with: track.detached)
                         operations += self.operations(of: track, row: row)
                         present = row
                     } else {
@@ -285,14 +285,14 @@ extension CaptureHistory {
     /// cleared a reference to an object that this flush deleted. The row's value becomes the one before, so that it is
     /// what the state holds.
     /// - Returns: the columns whose row shows something else than the state.
-    private func clearedReferences(
+    private mutating func clearedReferences(
         _ track: Track, _ table: TrackedTable, _ row: inout FieldValues
-    ) -> FieldValues {
+    ) throws -> FieldValues {
         var cleared: FieldValues = [:]
         for (column, notes) in Dictionary(grouping: track.references, by: \.column) {
             guard let last = notes.last, let parent = table.columns[column].reference,
                 case .reference(let target) = last.former, tracks[parent]?[target]?.isDeleted ?? false,
-                row[column] != last.former
+                row[column] != last.former, try mayBeCleared(row[column], table, column)
             else { continue }
             row[column] = last.former
             cleared[column] = last.former
@@ -300,6 +300,17 @@ extension CaptureHistory {
             track.changed[column] = track.changedBefore[column]
         }
         return cleared
+    }
+
+    /// Whether a value may be what a foreign key's action left. What was written after it is no action's.
+    private mutating func mayBeCleared(
+        _ value: FieldValue?, _ table: TrackedTable, _ column: Int
+    ) throws -> Bool {
+        if value == .null { return true }
+        let hasDefault = table.foreignKeys.contains { $0.action == .setDefault && $0.columns.contains(column) }
+        guard hasDefault, let sql = table.columns[column].defaultSQL else { return false }
+        let given = try connection.firstValue("SELECT \(sql)") ?? .null
+        return try travelling(given, table.columns[column]) == value
     }
 }
 

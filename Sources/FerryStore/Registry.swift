@@ -66,7 +66,7 @@ struct Registry: Sendable {
         if let text = try StoreMeta(connection: connection).string(.selection) {
             for reference in try SelectionText.parse(text).references { link(reference) }
         }
-        for number in tables.keys.sorted() { resolveReferences(number, depth: 0) }
+        resolveReferences()
         try take(PolicyList(connection).applied())
         for table in tables.values { table.finish() }
         noteReferringColumns()
@@ -162,34 +162,43 @@ struct Registry: Sendable {
         return numbers.count == columns.count ? .unique(numbers) : nil
     }
 
-    /// A column refers to a mapped table directly, or through a parent's column that does.
-    private mutating func resolveReferences(_ number: Int, depth: Int) {
-        // Chains of references end at a mapped table; a cycle of them refers to none.
-        guard depth < 16 else { return }
-        for key in self[number].foreignKeys {
-            switch key.target {
-            case .mapped:
-                tables[number]?.columns[key.columns[0]].reference = key.parent
-                tables[number]?.columns[key.columns[0]].isUnchecked = key.action == .none
-            case .key(let order):
-                resolveReferences(key.parent, depth: depth + 1)
-                for (keyColumn, position) in zip(self[key.parent].keyColumnIDs, order) {
-                    inherit(number, key.columns[position], from: key.parent, keyColumn)
-                }
-            case .unique(let numbers):
-                resolveReferences(key.parent, depth: depth + 1)
-                for (column, parentColumn) in zip(key.columns, numbers) {
-                    inherit(number, column, from: key.parent, parentColumn)
-                }
+    /// A column refers to a mapped table directly, or through a parent's column that does. In rounds, because foreign keys
+    /// may lead in circles: each round reaches one step further.
+    private func resolveReferences() {
+        let numbers = tables.keys.sorted()
+        for number in numbers {
+            for key in self[number].foreignKeys {
+                guard case .mapped = key.target else { continue }
+                self[number].columns[key.columns[0]].reference = key.parent
+                self[number].columns[key.columns[0]].isUnchecked = key.action == .none
+            }
+        }
+        var isSettled = false
+        while !isSettled {
+            isSettled = true
+            for number in numbers {
+                for key in self[number].foreignKeys where inherit(number, key) { isSettled = false }
             }
         }
     }
 
-    private mutating func inherit(_ number: Int, _ column: Int, from parent: Int, _ parentColumn: Int) {
-        if let reference = self[parent].columns[parentColumn].reference, self[number].columns[column].reference == nil {
-            tables[number]?.columns[column].reference = reference
-            tables[number]?.columns[column].isUnchecked = self[parent].columns[parentColumn].isUnchecked
+    /// - Returns: whether a column refers to a table now that did not before.
+    private func inherit(_ number: Int, _ key: TrackedForeignKey) -> Bool {
+        let pairs: [(column: Int, parent: Int)] =
+            switch key.target {
+            case .mapped: []
+            case .key(let order): zip(self[key.parent].keyColumnIDs, order).map { (key.columns[$1], $0) }
+            case .unique(let columns): zip(key.columns, columns).map { ($0, $1) }
+            }
+        var hasChanged = false
+        for (column, parentColumn) in pairs where self[number].columns[column].reference == nil {
+            let parent = self[key.parent].columns[parentColumn]
+            guard let reference = parent.reference else { continue }
+            self[number].columns[column].reference = reference
+            self[number].columns[column].isUnchecked = parent.isUnchecked
+            hasChanged = true
         }
+        return hasChanged
     }
 
     private func noteReferringColumns() {

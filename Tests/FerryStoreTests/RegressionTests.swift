@@ -314,4 +314,23 @@ final class RegressionTests: XCTestCase {
         XCTAssertEqual(try Oracle(device.schema).complaints(about: device), [])
         XCTAssertEqual(try device.store.verify(deep: true).differences, [])
     }
+
+    func testAReferenceWrittenAfterItsTargetWasDeletedStands() throws {
+        let schema = TestSchema(
+            name: "written",
+            sql: """
+                CREATE TABLE parent(id INTEGER PRIMARY KEY);
+                CREATE TABLE child(id INTEGER PRIMARY KEY, parent INTEGER REFERENCES parent ON DELETE SET NULL);
+                """)
+        let (device, other) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        try device.run("INSERT INTO parent VALUES (1), (2); INSERT INTO child VALUES (1, 1)")
+        try device.flush()
+        try device.run("DELETE FROM parent WHERE id = 1; UPDATE child SET parent = 2")
+        try device.flush()
+        try other.receive(device)
+        for each in [device, other] {
+            XCTAssertEqual(try each.query("SELECT parent FROM child"), ["2"])
+            XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
+        }
+    }
 }
