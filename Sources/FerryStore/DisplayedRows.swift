@@ -110,7 +110,9 @@ final class DisplayedRows {
     func row(_ representative: Int) -> Row {
         if let known = rows[representative] { return known }
         // A row that depends on itself shows its own values there.
-        guard inProgress.insert(representative).inserted else { return Row(values: objects[representative].values) }
+        guard inProgress.insert(representative).inserted else {
+            return Row(values: represented(objects[representative]))
+        }
         defer { inProgress.remove(representative) }
         let members = classes.members(of: representative)
         let made = members.count == 1 ? Row(values: resolved(representative)) : joinedRow(representative, members)

@@ -203,4 +203,21 @@ final class JoinStoryTests: XCTestCase {
         try expect(
             [first, second], "SELECT name, title FROM artist JOIN album ON artist = artist.id", ["Miles|Blue"])
     }
+
+    func testARowUnderAJoinedKeyThatRefersToItselfKeepsItsOwnReference() throws {
+        let schema = TestSchema(
+            name: "itself",
+            sql: """
+                CREATE TABLE tag(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+                CREATE TABLE note(tag INTEGER PRIMARY KEY REFERENCES tag, about INTEGER REFERENCES note(tag));
+                """)
+        let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+        try first.run("INSERT INTO tag VALUES (1, 'a')")
+        try second.run("INSERT INTO tag VALUES (5, 'a'); INSERT INTO note VALUES (5, 5)")
+        try exchange(first, second)
+        for device in [first, second] {
+            XCTAssertEqual(try device.query("SELECT name, about = tag FROM note JOIN tag ON id = tag"), ["a|1"])
+            XCTAssertEqual(try Oracle(schema).complaints(about: device), [])
+        }
+    }
 }

@@ -10,11 +10,11 @@ final class RandomHistoryTests: XCTestCase {
     private static let maximumFailures = 5
 
     func testRandomHistoriesShowWhatTheOracleSays() throws {
-        try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 1200)
+        try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 1000)
     }
 
     func testRandomHistoriesOverGeneratedSchemasShowWhatTheOracleSays() throws {
-        try play({ [] }, defaultCount: 800)
+        try play({ [] }, defaultCount: 500)
     }
 
     /// With conflicts and rows that are restored, and hooks that write during replay.
