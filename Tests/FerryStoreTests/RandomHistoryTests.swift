@@ -55,7 +55,8 @@ final class RandomHistoryTests: XCTestCase {
         for kind in kinds + (isGenerated ? ["kind 3"] : []) where count >= 200 && !restores {
             XCTAssertGreaterThan(met.all[kind] ?? 0, 0, "no history met \(kind)")
         }
-        for action in ["inserted", "updated", "deleted"] where restores && count >= 200 {
+        // Deletions that lost are restored too seldom for a short run; ConflictListTests restores them.
+        for action in ["inserted", "updated"] + (count >= 1000 ? ["deleted"] : []) where restores && count >= 200 {
             XCTAssertGreaterThan(met.all["restored: \(action)"] ?? 0, 0, "nothing was restored: \(action)")
         }
     }
