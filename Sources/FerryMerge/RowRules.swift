@@ -180,10 +180,6 @@ private struct Region {
     /// References that count as missing, by object.
     var broken: [Int: Set<Int>] = [:]
     var classes: RowClasses
-    var outcomes: [RowOutcome] {
-        get { classes.outcomes }
-        set { classes.outcomes = newValue }
-    }
 
     init(_ objects: [RuleObject]) {
         self.objects = objects
@@ -215,8 +211,7 @@ private struct Region {
                 if candidates.contains(where: { objects[$0].isAlive }) { continue }
                 if try surroundings.isShownOutside(reference.target) { continue }
                 // By-value targets may have several deleted candidates: the oldest insertion, as for UNIQUE values.
-                guard let chosen = classes.byAge.first(where: { candidates.contains($0) && objects[$0].isRestorable })
-                else { continue }
+                guard let chosen = candidates.first(where: { objects[$0].isRestorable }) else { continue }
                 if isPresent[chosen] { continue }
                 isPresent[chosen] = true
                 isRevived[chosen] = true
@@ -230,18 +225,18 @@ private struct Region {
         var work: [Int] = []
         for index in objects.indices {
             if !isPresent[index] {
-                outcomes[index] = .gone
+                classes.outcomes[index] = .gone
             } else if objects[index].isRefused {
-                outcomes[index] = .refused
+                classes.outcomes[index] = .refused
             } else if let claim = lost[index] {
-                outcomes[index] = .outranked(claim: claim)
+                classes.outcomes[index] = .outranked(claim: claim)
             } else {
-                outcomes[index] = .shown(cleared: [], isRevived: isRevived[index])
+                classes.outcomes[index] = .shown(cleared: [], isRevived: isRevived[index])
                 work.append(index)
             }
         }
         while let index = work.popLast() {
-            guard outcomes[index].isVisible else { continue }
+            guard classes.outcomes[index].isVisible else { continue }
             var cleared: [Int] = []
             var missing: Int?
             for (position, reference) in objects[index].references.enumerated() {
@@ -249,10 +244,10 @@ private struct Region {
                 if reference.action == .clear { cleared.append(position) } else { missing = missing ?? position }
             }
             guard let missing else {
-                outcomes[index] = .shown(cleared: cleared, isRevived: isRevived[index])
+                classes.outcomes[index] = .shown(cleared: cleared, isRevived: isRevived[index])
                 continue
             }
-            outcomes[index] = .waits(reference: missing)
+            classes.outcomes[index] = .waits(reference: missing)
             for token in [objects[index].token] + objects[index].offers {
                 for dependent in dependents[token] ?? [] { work.append(dependent.object) }
             }
@@ -263,8 +258,8 @@ private struct Region {
     private func isShown(_ object: Int, _ position: Int, _ surroundings: some RuleSurroundings) throws -> Bool {
         if broken[object]?.contains(position) ?? false { return false }
         let token = objects[object].references[position].target
-        for candidate in classes.providers[token] ?? [] where outcomes[candidate].isVisible { return true }
-        for link in linked[object] ?? [] where link.reference == position && outcomes[link.target].isVisible {
+        for candidate in classes.providers[token] ?? [] where classes.outcomes[candidate].isVisible { return true }
+        for link in linked[object] ?? [] where link.reference == position && classes.outcomes[link.target].isVisible {
             return true
         }
         return try surroundings.isShownOutside(token)
@@ -289,37 +284,38 @@ private struct Region {
 
     /// Rule 3: visible objects that claim one UNIQUE value, or one key, are one row; to the least fixed point, as
     /// references to what is joined become equal. A joined row that shows values of several objects claims those too.
+    ///
+    /// In rounds: all claims of a round are computed from the classes as they are when it begins, and then those with equal
+    /// claims are united.
     mutating func join(_ surroundings: some RuleSurroundings) throws {
         classes.reset()
-        var isStable = false
-        while !isStable {
-            repeat {
-                isStable = true
-                var owners: [RowToken: Int] = [:]
-                for index in classes.byAge where outcomes[index].isVisible {
-                    for claim in try surroundings.claims(of: index, classes) where !claim.hidesLosers {
-                        if unite(claim, index, &owners) { isStable = false }
-                    }
-                }
-            } while !isStable
-            if classes.isTrivial { return }
-            // All of these at once: what a joined row shows depends on the classes as they are now.
+        while true {
             var claims: [(index: Int, claim: RuleClaim)] = []
-            for index in classes.byAge where outcomes[index].isVisible {
+            for index in classes.byAge where classes.outcomes[index].isVisible {
                 claims += try surroundings.claims(of: index, classes).map { (index, $0) }
-                guard classes.members(of: index).count > 1 else { continue }
+            }
+            if unite(claims) { continue }
+            if classes.isTrivial { return }
+            for index in classes.byAge where classes.members(of: index).count > 1 {
                 claims += try surroundings.claims(ofClass: index, classes).map { (index, $0) }
             }
-            var owners: [RowToken: Int] = [:]
-            for (index, claim) in claims where !claim.hidesLosers {
-                if unite(claim, index, &owners) { isStable = false }
-            }
+            if !unite(claims) { return }
         }
     }
 
-    private mutating func unite(_ claim: RuleClaim, _ index: Int, _ owners: inout [RowToken: Int]) -> Bool {
-        guard let owner = owners.updateValue(index, forKey: claim.token) else { return false }
-        return classes.unite(owner, index, because: claim)
+    /// Unites the classes of all objects with equal claims.
+    /// - Returns: whether there were any that were not one yet.
+    private mutating func unite(_ claims: [(index: Int, claim: RuleClaim)]) -> Bool {
+        var owners: [RowToken: Int] = [:]
+        var hasUnited = false
+        for (index, claim) in claims where !claim.hidesLosers {
+            if let owner = owners.updateValue(index, forKey: claim.token),
+                classes.unite(owner, index, because: claim)
+            {
+                hasUnited = true
+            }
+        }
+        return hasUnited
     }
 
     /// Of the classes that claim one value of an index that hides losers, the one with the oldest insertion keeps it.
@@ -327,7 +323,8 @@ private struct Region {
     mutating func outrank(_ surroundings: some RuleSurroundings) throws -> Bool {
         var owners: Set<RowToken> = []
         var changed = false
-        for index in classes.byAge where outcomes[index].isVisible && classes.representative(of: index) == index {
+        for index in classes.byAge where classes.outcomes[index].isVisible && classes.representative(of: index) == index
+        {
             let members = classes.members(of: index)
             let claims = try
                 (members.count > 1

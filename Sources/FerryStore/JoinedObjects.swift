@@ -11,9 +11,12 @@ final class JoinedObjects {
 
     init(_ connection: SQLConnection) {
         self.connection = connection
+        // Without the hint SQLite takes the key's order and looks at all of the table's.
         selectMembers = LazyStatement(
-            "SELECT object FROM ferry_joined WHERE \"table\" = ? AND representative = ? AND NOT alias ORDER BY object",
-            connection)
+            """
+            SELECT object FROM ferry_joined INDEXED BY ferry_joined_representative
+            WHERE "table" = ? AND representative = ? AND NOT alias ORDER BY object
+            """, connection)
         selectRepresentative = LazyStatement(
             "SELECT representative FROM ferry_joined WHERE \"table\" = ? AND object = ?", connection)
     }
@@ -54,9 +57,13 @@ final class JoinedObjects {
     /// Forgets an object, as a member and as a representative.
     func forget(_ token: RowToken) throws {
         guard try areAny(in: token.table) else { return }
+        let (table, id) = (FieldValue.integer(Int64(token.table)), FieldValue.blob(token.id.bytes[...]))
+        try connection.execute("DELETE FROM ferry_joined WHERE \"table\" = ? AND object = ?", table, id)
         try connection.execute(
-            "DELETE FROM ferry_joined WHERE \"table\" = ?1 AND (object = ?2 OR representative = ?2)",
-            .integer(Int64(token.table)), .blob(token.id.bytes[...]))
+            """
+            DELETE FROM ferry_joined INDEXED BY ferry_joined_representative
+            WHERE "table" = ? AND representative = ?
+            """, table, id)
     }
 
     /// Notes that the row of `representative` shows an object, or that it shows the key which an ID is derived from.
