@@ -6,8 +6,8 @@ import FerryCore
 /// treats it as a hint: it can be older or newer than the segments that a syncer has brought so far.
 public struct Head: Hashable, Sendable {
     /// The version of the encoding that this Ferry writes, and the latest that it reads.
-    public static let currentVersion: UInt8 = 2
-    /// The earliest version that it reads; it has no digests.
+    public static let currentVersion: UInt8 = 3
+    /// The earliest version that it reads. Version 1 has no digests, and neither 1 nor 2 what comes after them.
     public static let earliestVersion: UInt8 = 1
     /// A longer file is damaged, in bytes: what the other limits allow fits.
     public static let maximumBytes = 256 * 1024
@@ -19,6 +19,8 @@ public struct Head: Hashable, Sendable {
     public static let maximumAcknowledgements = 4096
     /// The most digests.
     public static let maximumDigests = 4096
+    /// The most retired devices.
+    public static let maximumRetired = 1024
 
     /// The container that it is written into.
     public var container: ContainerID
@@ -41,6 +43,26 @@ public struct Head: Hashable, Sendable {
     /// The digests of the device's state after all that `position` and `acknowledgements` tell of, by what they cover: a
     /// number that stands for a table's name and columns. Empty where the device does not say.
     public var digests: [UInt32: UInt64]
+    /// The number of the first changeset that the device's log in the container still has; what is before it is in
+    /// snapshots. 0 where the device does not say.
+    public var logStart: UInt64 = 0
+    /// Devices that were retired by this one, and when the head was written that each had then: a later one says that the
+    /// device is back.
+    public var retired: [DeviceID: Int64] = [:]
+    /// The ID that this device's database had before, and how far it knew that one's log when it took another.
+    public var predecessor: Predecessor?
+
+    /// The device ID that a database had before it was restored or copied.
+    public struct Predecessor: Hashable, Sendable {
+        public var device: DeviceID
+        /// The last of its changesets that the database remembers as its own.
+        public var sequence: UInt64
+
+        public init(device: DeviceID, sequence: UInt64) {
+            self.device = device
+            self.sequence = sequence
+        }
+    }
 
     /// Describes a device that has published nothing, unless told otherwise. Limits are checked when it is encoded.
     public init(

@@ -1,6 +1,6 @@
 import FerryCore
 
-/// The bytes of a head (Docs/Format.md, "Heads"): writes version 2, reads versions 1 and 2.
+/// The bytes of a head (Docs/Format.md, "Heads"): writes version 3, reads versions 1 to 3.
 extension Head {
     private static let magic = Array("FRYH".utf8)
     private static let checksumLength = 16
@@ -29,6 +29,17 @@ extension Head {
         for (covered, digest) in digests.sorted(by: { $0.key < $1.key }) {
             writer.write32(covered)
             writer.write64(digest)
+        }
+        writer.writeVarint(logStart)
+        writer.writeVarint(UInt64(retired.count))
+        for (device, written) in retired.sorted(by: { $0.key < $1.key }) {
+            writer.write(device)
+            writer.write64(UInt64(bitPattern: written))
+        }
+        writer.write(predecessor == nil ? 0 : 1)
+        if let predecessor {
+            writer.write(predecessor.device)
+            writer.writeVarint(predecessor.sequence)
         }
         writer.write(ContentHash.checksum(writer.bytes))
         return writer.bytes
@@ -91,6 +102,11 @@ extension Head {
         writtenMilliseconds = Int64(bitPattern: try reader.read64())
         softwareVersion = try reader.readString()
         if version >= 2 { try readDigests(&reader) }
+        if version >= 3 {
+            logStart = try reader.readVarint()
+            try readRetired(&reader)
+            try readPredecessor(&reader)
+        }
         guard reader.isAtEnd else { throw ByteReader.malformed("it goes on after its end") }
     }
 
@@ -106,6 +122,26 @@ extension Head {
         }
     }
 
+    private mutating func readRetired(_ reader: inout ByteReader) throws(FerryError) {
+        let count = try reader.readCount(minimumBytes: 16 + 8)
+        guard count <= Self.maximumRetired else { throw ByteReader.malformed("it has too many retired devices") }
+        var previous: DeviceID?
+        for _ in 0..<count {
+            let device: DeviceID = try reader.readID()
+            if let previous, previous >= device { throw ByteReader.malformed("its retired devices are not in order") }
+            previous = device
+            retired[device] = Int64(bitPattern: try reader.read64())
+        }
+    }
+
+    private mutating func readPredecessor(_ reader: inout ByteReader) throws(FerryError) {
+        switch try reader.readByte() {
+        case 0: return
+        case 1: predecessor = Predecessor(device: try reader.readID(), sequence: try reader.readVarint())
+        default: throw ByteReader.malformed("its predecessor is unknown")
+        }
+    }
+
     private func checkLimits(_ error: (String) -> FerryError) throws(FerryError) {
         if deviceName.utf8.count > Self.maximumNameBytes { throw error("the device's name is too long") }
         if softwareVersion.utf8.count > Self.maximumSoftwareVersionBytes {
@@ -113,6 +149,12 @@ extension Head {
         }
         if acknowledgements.count > Self.maximumAcknowledgements { throw error("it has too many acknowledgements") }
         if digests.count > Self.maximumDigests { throw error("it has too many digests") }
+        if retired.count > Self.maximumRetired { throw error("it has too many retired devices") }
+        if logStart > SegmentName.maximumSequence
+            || predecessor.map({ $0.sequence > SegmentName.maximumSequence }) ?? false
+        {
+            throw error("a sequence number is too large")
+        }
         if lastSegmentFirst > position.sequence { throw error("its last segment begins after its end") }
         for position in [position] + acknowledgements.values {
             if position.sequence > SegmentName.maximumSequence { throw error("a sequence number is too large") }

@@ -3,7 +3,7 @@ import FerryCore
 /// Ferry's tables in the app's database (Docs/Architecture.md, "What Ferry keeps in the database").
 enum StoreTables {
     /// The version of these tables; a store of another version is refused.
-    static let version: Int64 = 3
+    static let version: Int64 = 4
 
     /// - Throws: `storeTooOld` where an earlier Ferry made the tables. (`Store.identity` refuses those of a newer one.)
     static func checkVersion(_ meta: StoreMeta) throws {
@@ -20,7 +20,9 @@ enum StoreTables {
         -- Every device of the container, this one included: what of its log is replayed here.
         CREATE TABLE ferry_device(
             number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, name TEXT NOT NULL,
-            sequence INTEGER NOT NULL, time INTEGER NOT NULL, checksum BLOB);
+            sequence INTEGER NOT NULL, time INTEGER NOT NULL, checksum BLOB,
+            announced INTEGER NOT NULL DEFAULT 0, written INTEGER, heard INTEGER, retired INTEGER,
+            code TEXT, problem TEXT, since INTEGER);
         -- What each author had seen of other logs, for telling concurrent writes from later ones.
         CREATE TABLE ferry_context(
             author INTEGER NOT NULL, other INTEGER NOT NULL, time INTEGER NOT NULL, seen INTEGER NOT NULL,
@@ -42,6 +44,11 @@ enum StoreTables {
         CREATE TABLE ferry_outbox(
             first INTEGER PRIMARY KEY, last INTEGER NOT NULL, changes INTEGER NOT NULL, checksum BLOB NOT NULL,
             bytes BLOB NOT NULL);
+        -- This device's segments in the container; what is replaced by a larger one is removed later.
+        CREATE TABLE ferry_segment(
+            first INTEGER NOT NULL, last INTEGER NOT NULL, changes INTEGER NOT NULL, bytes INTEGER NOT NULL,
+            checksum BLOB NOT NULL, time INTEGER NOT NULL, published INTEGER NOT NULL, replaced INTEGER,
+            PRIMARY KEY(first, last)) WITHOUT ROWID;
         -- Objects whose rows are not simply what their state says: hidden, held back, or shown with cleared references.
         CREATE TABLE ferry_exception(
             "table" INTEGER NOT NULL, object BLOB NOT NULL, kind INTEGER NOT NULL, reason TEXT NOT NULL,

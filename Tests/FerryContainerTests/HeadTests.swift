@@ -15,6 +15,9 @@ final class HeadTests: XCTestCase {
             DeviceID(high: 1, low: 1): LogPosition(sequence: SegmentName.maximumSequence, time: .latest),
         ]
         head.digests = [7: 0, .max: .max, 0x0102_0304: 0x1112_1314_1516_1718]
+        head.logStart = 290
+        head.retired = [deviceB: 1_000, DeviceID(high: 1, low: 1): -1]
+        head.predecessor = .init(device: DeviceID(high: 2, low: 2), sequence: 300)
         return head
     }
 
@@ -43,21 +46,30 @@ final class HeadTests: XCTestCase {
         head.writtenMilliseconds = 0x0a0b
         head.softwareVersion = "1"
         head.digests = [0x0403_0201: 0x0807_0605_0403_0201]
+        head.logStart = 300
+        head.retired = [deviceB: 0x0809]
+        head.predecessor = .init(device: DeviceID(high: 12, low: 3), sequence: 4)
         let bytes = try head.encoded()
         XCTAssertEqual(
             hexString(bytes.dropLast(16)),
-            "46525948" + "02" + "00112233445566778899aabbccddeeff" + "000000000000000a0000000000000001" + "024869"
+            "46525948" + "03" + "00112233445566778899aabbccddeeff" + "000000000000000a0000000000000001" + "024869"
                 + "ac02" + "0000140500000000" + "05" + "0102030405060708090a0b0c0d0e0f10" + "01"
                 + "000000000000000b0000000000000002" + "02" + "0201000000000000" + "0b0a000000000000" + "0131"
-                + "01" + "01020304" + "0102030405060708")
+                + "01" + "01020304" + "0102030405060708" + "ac02" + "01" + "000000000000000b0000000000000002"
+                + "0908000000000000" + "01" + "000000000000000c0000000000000003" + "04")
         XCTAssertEqual(Array(bytes.suffix(16)), ContentHash.checksum(Array(bytes.dropLast(16))).bytes)
     }
 
-    func testAHeadOfTheFormerVersionIsReadWithoutDigests() throws {
+    func testHeadsOfFormerVersionsAreReadWithoutWhatTheyLack() throws {
         var head = makeFullHead()
+        (head.logStart, head.retired, head.predecessor) = (0, [:], nil)
+        // Version 2 ends before the log's start, which is 0, as are the retired devices and the predecessor.
+        var bytes = Array(try head.encoded().dropLast(16 + 3))
+        bytes[4] = 2
+        XCTAssertEqual(try decode(bytes + ContentHash.checksum(bytes).bytes), head)
         head.digests = [:]
-        // The former version ends before the count of digests.
-        var bytes = Array(try head.encoded().dropLast(16 + 1))
+        // Version 1 ends before the count of digests.
+        bytes = Array(try head.encoded().dropLast(16 + 3 + 1))
         bytes[4] = 1
         XCTAssertEqual(try decode(bytes + ContentHash.checksum(bytes).bytes), head)
     }
@@ -66,7 +78,7 @@ final class HeadTests: XCTestCase {
         var head = makeHead(container)
         head.digests = [1: 5, 2: 6]
         var bytes = Array(try head.encoded().dropLast(16))
-        bytes[bytes.count - 12] = 1
+        bytes[bytes.count - 3 - 12] = 1
         assertThrows(.damagedFile) { try decode(resealed(bytes + Array(repeating: 0, count: 16))) }
         for number in 0...UInt32(Head.maximumDigests) { head.digests[number] = 0 }
         assertThrows(.invalidArgument) { try head.encoded() }
@@ -114,7 +126,7 @@ final class HeadTests: XCTestCase {
 
     func testANewerVersionAsksForAnUpdate() throws {
         var bytes = try makeFullHead().encoded()
-        bytes[4] = 3
+        bytes[4] = 4
         assertThrows(.formatTooNew, "Update Ferry") { try decode(bytes) }
         bytes[4] = 0
         assertThrows(.damagedFile) { try decode(resealed(bytes)) }
@@ -152,6 +164,11 @@ final class HeadTests: XCTestCase {
             { $0.acknowledgements[deviceB] = LogPosition(sequence: .max, time: .zero) },
             { $0.acknowledgements[deviceB] = LogPosition(sequence: 1, time: HybridTime(rawValue: .max)) },
             { $0.lastSegmentFirst = $0.position.sequence + 1 },
+            { $0.logStart = SegmentName.maximumSequence + 1 },
+            { $0.predecessor?.sequence = SegmentName.maximumSequence + 1 },
+            { head in
+                for number in 0...UInt64(Head.maximumRetired) { head.retired[DeviceID(high: 3, low: number)] = 0 }
+            },
             { head in
                 for number in 0...UInt64(Head.maximumAcknowledgements) {
                     head.acknowledgements[DeviceID(high: 3, low: number)] = LogPosition.none
@@ -165,7 +182,7 @@ final class HeadTests: XCTestCase {
         }
         // A forged count, and a forged time.
         var bytes = try makeHead(container).encoded()
-        let time = bytes.count - 16 - 1 - 6 - 8 - 1 - 16 - 1 - 8
+        let time = bytes.count - 16 - 3 - 1 - 6 - 8 - 1 - 16 - 1 - 8
         XCTAssertEqual(bytes[time..<time + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }, 1000 << 16)
         bytes[time + 7] = 0xff
         assertThrows(.damagedFile, "time is too late") { try decode(resealed(bytes)) }
@@ -175,6 +192,7 @@ final class HeadTests: XCTestCase {
         var head = makeFullHead()
         head.deviceName = String(repeating: "n", count: Head.maximumNameBytes)
         head.softwareVersion = String(repeating: "1", count: Head.maximumSoftwareVersionBytes)
+        for number in 0..<UInt64(Head.maximumRetired - 2) { head.retired[DeviceID(high: 9, low: number)] = .max }
         for number in 0..<UInt32(Head.maximumDigests - 3) { head.digests[number << 8] = .max }
         head.acknowledgements = [:]
         for number in 0..<UInt64(Head.maximumAcknowledgements) {
