@@ -158,6 +158,46 @@ public final class Store: Sendable {
         }
     }
 
+    /// Reads in one transaction for which no writer waits in WAL mode: on a connection of its own where the database is a
+    /// file, on the store's where it is in memory.
+    /// - Parameter check: is run in a transaction that keeps writers off while the reading one begins; what it saw is
+    ///   what `body` sees.
+    func readAside<Result>(
+        after check: (SQLConnection) throws -> Void, _ body: (SQLConnection) throws -> Result
+    ) throws -> Result {
+        if path.isEmpty {
+            return try read {
+                try check($0)
+                return try body($0)
+            }
+        }
+        return try Self.translating(path) {
+            var configuration = writer.configuration
+            configuration.readonly = true
+            configuration.label = "Ferry snapshot"
+            let aside = try DatabaseQueue(path: path, configuration: configuration)
+            let work = Swift.Result {
+                try aside.inDatabase { database in
+                    guard let handle = database.sqliteConnection else {
+                        throw FerryError(.database, "The database is closed.")
+                    }
+                    let connection = SQLConnection(handle, of: database)
+                    defer { connection.finalizeStatements() }
+                    try write { own in
+                        try check(own)
+                        try connection.executeScript("BEGIN; SELECT count(*) FROM sqlite_schema")
+                    }
+                    let result = Swift.Result { try body(connection) }
+                    connection.finalizeStatements()
+                    try connection.executeScript("ROLLBACK")
+                    return try result.get()
+                }
+            }
+            try aside.close()
+            return try work.get()
+        }
+    }
+
     /// Writes a consistent copy of the database: https://www.sqlite.org/lang_vacuum.html#vacuuminto
     func vacuum(into path: String) throws {
         try Self.translating(self.path) { try writer.vacuum(into: path) }
