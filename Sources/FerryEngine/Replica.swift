@@ -64,13 +64,19 @@ public final class Replica: Sendable {
             var report = SyncReport()
             var problems: [DeviceID: FerryError] = [:]
             var names: [DeviceID: String] = [:]
-            var isDone = false
-            while !isDone {
-                isDone = try !pass(container, &report, &problems, &names, isThorough: isThorough, progress)
-            }
+            try startFromSnapshot(container, &report, progress)
+            var collected: [DeviceID: UInt64] = [:]
+            repeat {
+                var isDone = false
+                while !isDone {
+                    isDone = try !pass(
+                        container, &report, &problems, &names, &collected, isThorough: isThorough, progress)
+                }
+                // Where a log begins later, a snapshot is the way on.
+            } while try !collected.isEmpty && bridge(collected, container, &report, progress)
             if try store.willCommitReplay != nil && store.needsPass() {
                 // What the hook wrote goes out at once.
-                _ = try pass(container, &report, &problems, &names, isThorough: isThorough, progress)
+                _ = try pass(container, &report, &problems, &names, &collected, isThorough: isThorough, progress)
             }
             try publisher(container).refreshHead()
             report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
@@ -99,12 +105,14 @@ public final class Replica: Sendable {
     /// - Returns: whether there is more to read.
     private func pass(
         _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError],
-        _ names: inout [DeviceID: String], isThorough: Bool, _ progress: ProgressHandler?
+        _ names: inout [DeviceID: String], _ collected: inout [DeviceID: UInt64], isThorough: Bool,
+        _ progress: ProgressHandler?
     ) throws -> Bool {
         let reader = LogReader(container: container, device: identity.device)
         let batch = try reader.read(
             after: store.versionVector(), known: store.knownChecksums(), isThorough: isThorough)
         problems = batch.problems
+        collected = batch.collected
         try noteNames(batch.heads, &names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         var refused: [DeviceID: FerryError] = [:]

@@ -183,13 +183,15 @@ public final class Store: Sendable {
                     }
                     let connection = SQLConnection(handle, of: database)
                     defer { connection.finalizeStatements() }
-                    try write { own in
-                        try check(own)
-                        try connection.executeScript("BEGIN; SELECT count(*) FROM sqlite_schema")
+                    let result = Swift.Result {
+                        try write { own in
+                            try check(own)
+                            try connection.executeScript("BEGIN; SELECT count(*) FROM sqlite_schema")
+                        }
+                        return try body(connection)
                     }
-                    let result = Swift.Result { try body(connection) }
                     connection.finalizeStatements()
-                    try connection.executeScript("ROLLBACK")
+                    if database.isInsideTransaction { try connection.executeScript("ROLLBACK") }
                     return try result.get()
                 }
             }
