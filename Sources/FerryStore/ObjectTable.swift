@@ -202,6 +202,14 @@ final class ObjectTable {
             table.id, sum: state.check &- state.storedCheck, count: (isCounted ? 1 : 0) - (state.isCounted ? 1 : 0))
     }
 
+    /// Takes an object's local key away, until it is saved with another. The key that its author gave it is remembered.
+    func releaseKey(of object: ObjectID) throws {
+        var state = try load(object)
+        guard state.isStored else { return }
+        state.key = []
+        try save(state)
+    }
+
     /// Removes all that is known of an object without a row. A key that rows refer to stays reserved for it.
     func forget(_ state: ObjectState) throws {
         if state.key.isEmpty {

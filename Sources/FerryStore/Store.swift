@@ -184,7 +184,7 @@ public final class Store: Sendable {
                     let connection = SQLConnection(handle, of: database)
                     defer { connection.finalizeStatements() }
                     let result = Swift.Result {
-                        try write { own in
+                        try whileNobodyWrites { own in
                             try check(own)
                             try connection.executeScript("BEGIN; SELECT count(*) FROM sqlite_schema")
                         }
@@ -197,6 +197,19 @@ public final class Store: Sendable {
             }
             try aside.close()
             return try work.get()
+        }
+    }
+
+    /// Runs `body`, which writes nothing, in a transaction that keeps writers off.
+    private func whileNobodyWrites(_ body: (SQLConnection) throws -> Void) throws {
+        try writer.writeWithoutTransaction { database in
+            let connection = try connection(database)
+            defer { if kept == nil { connection.finalizeStatements() } }
+            try database.inTransaction(.immediate) {
+                try body(connection)
+                // In a rollback journal a commit, of nothing too, waits for all readers: for the one that just began.
+                return .rollback
+            }
         }
     }
 
