@@ -30,6 +30,7 @@ struct RootCommand: ParsableCommand {
         groupedSubcommands: [
             CommandGroup(name: "Begin and end", subcommands: [InitCommand.self, JoinCommand.self, LeaveCommand.self]),
             CommandGroup(name: "Keep in step", subcommands: [SyncCommand.self, WatchCommand.self]),
+            CommandGroup(name: "Carry and keep", subcommands: [ExportCommand.self, ImportCommand.self]),
             CommandGroup(
                 name: "Look around",
                 subcommands: [StatusCommand.self, LogCommand.self, HistoryCommand.self, VerifyCommand.self]),

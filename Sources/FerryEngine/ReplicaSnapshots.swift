@@ -55,10 +55,10 @@ extension Replica {
     private func load(
         _ entry: SnapshotShelf.Entry, _ container: Container, _ report: inout SyncReport, _ progress: ProgressHandler?
     ) throws -> Bool {
-        let loader = SnapshotLoader(container: container, store: store, seal: sealer(for: identity))
+        let loader = SnapshotLoader(entry, container, store: store, seal: sealer(for: identity))
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         do {
-            try loader.load(entry) { outcome in
+            try loader.load(entry.manifest, checksum: entry.checksum, of: entry.device) { outcome in
                 report.replayed.changes += outcome.replayed
                 report.conflicts += outcome.conflicts
                 progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
