@@ -46,41 +46,67 @@ public final class Replica: Sendable {
     ///   wait); `replayHookFailed` (local changes are published all the same); `busy`; `inputOutput`.
     public func sync(isThorough: Bool = true, progress: ProgressHandler? = nil) throws -> SyncReport {
         try lock.withLock {
-            let start = environment.clock.milliseconds()
             guard try store.identity() == identity else {
                 throw FerryError(
                     .notTracked, "The database left its container since it was opened. Open it again.", path: store.path
                 )
             }
-            let container: Container
-            do {
-                container = try openContainer()
-            } catch {
-                // Local changes are safe and ordered even while the folder is away.
-                if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
-                throw error
-            }
-            try refuseIfForked(container)
-            var report = SyncReport()
-            var problems: [DeviceID: FerryError] = [:]
-            var names: [DeviceID: String] = [:]
-            var isDone = false
-            while !isDone {
-                isDone = try !pass(container, &report, &problems, &names, isThorough: isThorough, progress)
-            }
-            if try store.willCommitReplay != nil && store.needsPass() {
-                // What the hook wrote goes out at once.
-                _ = try pass(container, &report, &problems, &names, isThorough: isThorough, progress)
-            }
-            try publisher(container).refreshHead()
-            report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
-                SyncReport.Waiting(
-                    device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue)
-            }
-            report.hidden = try store.hiddenCount()
-            report.seconds = Double(environment.clock.milliseconds() - start) / 1000
-            return report
+            return try notingFailure { try syncLocked(isThorough: isThorough, progress) }
         }
+    }
+
+    /// What the container refuses is kept with its age, for `status`.
+    private func notingFailure(_ body: () throws -> SyncReport) throws -> SyncReport {
+        do {
+            let report = try body()
+            try store.noteFailure(nil)
+            return report
+        } catch let error as FerryError where Self.isOfTheContainer(error.code) {
+            try store.noteFailure(error)
+            throw error
+        }
+    }
+
+    private static func isOfTheContainer(_ code: FerryError.Code) -> Bool {
+        let codes: [FerryError.Code] = [
+            .containerMissing, .containerEmpty, .containerMismatch, .containerTooNew, .damagedFile, .foreignFile,
+            .inputOutput, .limitExceeded,
+        ]
+        return codes.contains(code)
+    }
+
+    private func syncLocked(isThorough: Bool, _ progress: ProgressHandler?) throws -> SyncReport {
+        let start = environment.clock.milliseconds()
+        let container: Container
+        do {
+            container = try openContainer()
+        } catch {
+            // Local changes are safe and ordered even while the folder is away.
+            if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
+            throw error
+        }
+        try refuseIfForked(container)
+        var report = SyncReport()
+        var problems: [DeviceID: FerryError] = [:]
+        var names: [DeviceID: String] = [:]
+        var isDone = false
+        while !isDone {
+            isDone = try !pass(container, &report, &problems, &names, isThorough: isThorough, progress)
+        }
+        if try store.willCommitReplay != nil && store.needsPass() {
+            // What the hook wrote goes out at once.
+            _ = try pass(container, &report, &problems, &names, isThorough: isThorough, progress)
+        }
+        try publisher(container).refreshHead()
+        let since = try store.noteWaiting(problems)
+        report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
+            SyncReport.Waiting(
+                device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue,
+                sinceMilliseconds: since[device], file: problem.path)
+        }
+        report.hidden = try store.hiddenCount()
+        report.seconds = Double(environment.clock.milliseconds() - start) / 1000
+        return report
     }
 
     /// A database that was restored from a backup, or copied, would publish under numbers that are taken.

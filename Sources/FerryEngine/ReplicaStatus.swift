@@ -35,6 +35,13 @@ extension Replica {
         }
         let (vector, digests) = try store.statePosition()
         let covered = try store.digestNames()
+        let reasons = try store.waitingReasons()
+        // One that no sync has met yet is as old as this look.
+        func since(_ device: DeviceID) -> Int64? {
+            guard let problem = problems[device] else { return nil }
+            return reasons[device].flatMap { $0.isSame(as: problem) ? $0.sinceMilliseconds : nil }
+                ?? environment.clock.milliseconds()
+        }
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0
@@ -45,16 +52,20 @@ extension Replica {
                 behind: announced > known.1 ? Int(announced - known.1) : 0,
                 unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
                 lastSeenMilliseconds: head?.writtenMilliseconds, problem: problems[device]?.message,
+                problemCode: problems[device]?.code.rawValue, problemSinceMilliseconds: since(device),
+                problemFile: problems[device]?.path,
                 standing: standing?.kind.rawValue, changesetsBehind: standing?.behind, changesetsAhead: standing?.ahead,
                 differing: standing.flatMap { standing in
                     standing.differing.isEmpty ? nil : standing.differing.compactMap { covered[$0] }.sorted()
                 })
         }
+        let failure = try store.failure()
         return StatusReport(
             device: .init(id: identity.device.description, name: identity.deviceName),
             container: .init(
                 id: identity.container.description, name: identity.containerName, path: identity.containerPath,
-                reachable: problem == nil, problem: problem),
+                reachable: problem == nil, problem: problem, failure: failure?.message,
+                failingSinceMilliseconds: failure?.sinceMilliseconds),
             tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
             leftOut: status.leftOut.map { .init(name: $0.name, reason: $0.reason) }, devices: peers,
             unpublished: status.pendingNotes + status.outboxChanges, hidden: status.hidden,
