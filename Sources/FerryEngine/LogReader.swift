@@ -55,7 +55,7 @@ struct LogReader {
         return batch
     }
 
-    private static func concernsOneDevice(_ error: FerryError) -> Bool {
+    static func concernsOneDevice(_ error: FerryError) -> Bool {
         [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(error.code)
     }
 

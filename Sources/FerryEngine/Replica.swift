@@ -67,7 +67,7 @@ public final class Replica: Sendable {
         }
     }
 
-    private static func isOfTheContainer(_ code: FerryError.Code) -> Bool {
+    static func isOfTheContainer(_ code: FerryError.Code) -> Bool {
         let codes: [FerryError.Code] = [
             .containerMissing, .containerEmpty, .containerMismatch, .containerTooNew, .damagedFile, .foreignFile,
             .inputOutput, .limitExceeded,
