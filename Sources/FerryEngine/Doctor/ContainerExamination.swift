@@ -26,7 +26,15 @@ struct ContainerExamination {
         of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
     ) throws {
         do {
-            if try container.readHead(of: device) != nil { return }
+            if let head = try container.readHead(of: device) {
+                let known = isSelf ? 0 : try replica.store.versionVector()[device].sequence
+                if let older = Replica.older(head, than: known) {
+                    report.add(
+                        .warning, name, older.message,
+                        advice: "Look whether the folder was restored from a backup, or is another copy of it.")
+                }
+                return
+            }
             report.add(
                 isSelf ? .note : .warning, name, "Its head is missing.",
                 advice: isSelf
