@@ -51,6 +51,8 @@ enum ExitStatus: Int32 {
         .inputOutput: .inputOutput,
         .busy: .tryAgain,
         .fileNotThereYet: .tryAgain,
+        .logCollected: .tryAgain,
+        .olderState: .tryAgain,
         .internalInconsistency: .bug,
 
         .nothingFound: .nothingFound,

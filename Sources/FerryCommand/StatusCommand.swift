@@ -11,12 +11,14 @@ struct StatusCommand: DatabaseCommand {
             digests of their states agree. "standing" is inStep, behind, ahead, apart (both), unproven (the other one \
             tells no digests) or differs, which must never be.
 
-            JSON: {"device": {"id", "name"}, "container": {"id", "name", "path", "reachable", "problem"}, \
+            JSON: {"device": {"id", "name"}, "container": {"id", "name", "path", "reachable", "problem", \
+            "failure", "failingSinceMilliseconds"}, \
             "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name", \
-            "behind", "unacknowledged", "lastSeenMilliseconds", "problem", "standing", "changesetsBehind", \
+            "behind", "unacknowledged", "lastSeenMilliseconds", "problem", "problemCode", \
+            "problemSinceMilliseconds", "problemFile", "standing", "changesetsBehind", \
             "changesetsAhead", "differing"}], "unpublished", "hidden", \
             "exceptions": [{"table", "kind", "reason", "count"}], "conflicts", \
-            "policies": [{"target", "policy", "applied"}]}. "problem", "lastSeenMilliseconds" and \
+            "policies": [{"target", "policy", "applied"}]}. Problems, failures, "lastSeenMilliseconds" and \
             "differing" are left out where there is nothing to say.
 
             Examples:

@@ -21,9 +21,7 @@ struct StatusPage {
 
     private func summary(_ style: Style) -> [String] {
         var news: [String] = []
-        if let problem = report.container.problem {
-            news.append(style.red("The container is not reachable. ") + problem)
-        }
+        news += containerFailure(style)
         let behind = report.devices.reduce(0) { $0 + $1.behind }
         if report.unpublished > 0 {
             news.append(
@@ -33,7 +31,10 @@ struct StatusPage {
             news.append(style.yellow(Wording.count(behind, "changeset is", "changesets are")) + " still to come.")
         }
         for device in report.devices {
-            if let problem = device.problem { news.append(style.yellow("\(device.name): ") + problem) }
+            if let problem = device.problem {
+                let age = Wording.waiting(sinceMilliseconds: device.problemSinceMilliseconds, now: now)
+                news.append(style.yellow("\(device.name): ") + problem + age)
+            }
             if let tables = device.differing { news += difference(device.name, tables, style) }
         }
         if news.isEmpty {
@@ -54,6 +55,14 @@ struct StatusPage {
             news.append(Wording.count(report.conflicts, "conflict") + "; `ferry conflicts` shows what lost.")
         }
         return news
+    }
+
+    private func containerFailure(_ style: Style) -> [String] {
+        let place = report.container
+        let age = Wording.waiting(sinceMilliseconds: place.failingSinceMilliseconds, now: now)
+        if let problem = place.problem { return [style.red("The container is not reachable. ") + problem + age] }
+        // It may be well by now: the next sync tells.
+        return place.failure.map { [style.yellow("The last sync failed. ") + $0 + age] } ?? []
     }
 
     /// What must never be said.

@@ -13,7 +13,7 @@ struct SyncCommand: DatabaseCommand {
             synced, that device waits, and the exit status is 65.
 
             JSON: {"published": {"segments", "changes"}, "replayed": {"segments", "changes"}, "hidden", "conflicts", \
-            "waiting": [{"device", "reason"}], "seconds"}
+            "waiting": [{"device", "reason", "code", "sinceMilliseconds", "file"}], "seconds"}
 
             Examples:
               ferry sync music.sqlite
@@ -63,7 +63,11 @@ enum SyncSentence {
 enum WaitingDevices {
     /// Warns of each.
     static func warn(_ waiting: [SyncReport.Waiting], _ console: Console) {
-        for one in waiting { console.warn("\(one.device): \(one.reason)") }
+        let now = Environment.live.clock.milliseconds()
+        for one in waiting {
+            let age = Wording.waiting(sinceMilliseconds: one.sinceMilliseconds, now: now)
+            console.warn("\(one.device): \(one.reason)\(age)")
+        }
     }
 
     /// Warns of each, and ends the command where one waits for more than time: a file is damaged, foreign or too new.

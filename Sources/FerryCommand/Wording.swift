@@ -49,6 +49,12 @@ enum Wording {
         }
     }
 
+    /// ` (for 3 hours)`; nothing for what is not a minute old.
+    static func waiting(sinceMilliseconds then: Int64?, now: Int64) -> String {
+        guard let then, now - then >= 60_000 else { return "" }
+        return " (for " + age(sinceMilliseconds: then, now: now).replacing(" ago", with: "") + ")"
+    }
+
     /// `2026-03-01 14:05:09` by the local clock.
     static func dateAndTime(_ milliseconds: Int64) -> String { format(milliseconds, "yyyy-MM-dd HH:mm:ss") }
 

@@ -165,6 +165,26 @@ public struct Container: Sendable {
         return try locating(device, path) { try backend.read(path, maximumBytes: Self.maximumSegmentBytes) }
     }
 
+    /// Where a segment or a copy of one is in the local file system; `nil` where the container is in no folder.
+    public func path(of file: SegmentFile, _ device: DeviceID) -> String? {
+        backend.localPath(Self.segmentsDirectory(of: device) + "/" + file.fileName)
+    }
+
+    /// Where a segment that is missing has left a placeholder, which stands for a file that a provider has not downloaded
+    /// (`.….segment.icloud`), asks the provider for the file, as far as the system knows how.
+    /// - Returns: the placeholder's path; `nil` where there is none.
+    public func requestDownload(of device: DeviceID, sequence: UInt64) throws -> String? {
+        let directory = Self.segmentsDirectory(of: device)
+        for entry in try backend.list(directory, after: nil) {
+            guard let name = SegmentName(placeholder: entry), name.first <= sequence, sequence <= name.last else {
+                continue
+            }
+            backend.requestDownload(directory + "/" + name.fileName)
+            return backend.localPath(directory + "/" + entry)
+        }
+        return nil
+    }
+
     /// Removes a segment from a device's own directory, if it is there: for the log's author alone, once a rolled-up
     /// segment or a snapshot is durable in its place.
     public func removeSegment(_ name: SegmentName, of device: DeviceID) throws {

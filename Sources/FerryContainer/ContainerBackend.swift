@@ -31,6 +31,14 @@ public protocol ContainerBackend: Sendable {
     /// Removes a name, if it is there. A crash may bring it back.
     func remove(_ name: String) throws
 
+    /// Asks whoever provides the files to bring one that is there as a placeholder only. Returns at once.
+    func requestDownload(_ name: String)
+
     /// The path of a name in the local file system, for watching and for messages; `nil` where there is none.
     func localPath(_ name: String) -> String?
+}
+
+extension ContainerBackend {
+    /// Nothing, where files are there or not.
+    public func requestDownload(_ name: String) {}
 }

@@ -1,5 +1,9 @@
 import FerryCore
 
+#if canImport(Darwin)
+import Foundation
+#endif
+
 /// A container in a folder.
 ///
 /// Invariants:
@@ -68,6 +72,13 @@ public final class FolderBackend: ContainerBackend {
     }
 
     public func localPath(_ name: String) -> String? { path(name) }
+
+    #if canImport(Darwin)
+    public func requestDownload(_ name: String) {
+        // Where the folder is no provider's, there is nobody to ask.
+        try? FileManager.default.startDownloadingUbiquitousItem(at: URL(fileURLWithPath: path(name)))
+    }
+    #endif
 
     // MARK: Writing
 

@@ -37,6 +37,12 @@ public struct SegmentName: Hashable, Sendable {
         self.init(stem: Array(fileName.utf8.prefix(Self.stemLength)))
     }
 
+    /// Reads the name of iCloud Drive's placeholder for a segment that is not downloaded: `.<name>.icloud`.
+    public init?(placeholder: String) {
+        guard placeholder.hasPrefix("."), placeholder.hasSuffix(".icloud") else { return nil }
+        self.init(String(placeholder.dropFirst().dropLast(".icloud".count)))
+    }
+
     /// Reads `<first>-<last>-<hash>` in lower case.
     init?(stem: [UInt8]) {
         let hyphen = UInt8(ascii: "-")

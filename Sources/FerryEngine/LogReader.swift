@@ -57,7 +57,7 @@ struct LogReader {
         return batch
     }
 
-    private static func concernsOneDevice(_ error: FerryError) -> Bool {
+    static func concernsOneDevice(_ error: FerryError) -> Bool {
         [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(error.code)
     }
 
@@ -115,6 +115,11 @@ struct LogReader {
         for candidate in candidates {
             do {
                 guard let bytes = try container.readSegment(candidate, of: peer) else { continue }
+                if SegmentDecoder.isIncomplete(bytes) {
+                    problem = Self.incomplete(peer, next, candidate, bytes.count)
+                    problem.path = container.path(of: candidate, peer)
+                    continue
+                }
                 let (header, changesets) = try SegmentDecoder.decode(bytes, container: container.id, device: peer)
                 guard header.firstSequence <= next, header.lastSequence >= next else { continue }
                 return (header, changesets)
@@ -122,6 +127,7 @@ struct LogReader {
                 // Cut off or garbled: perhaps still on its way, so it is looked at again. The others may be whole.
                 problem = error
                 problem.message = "\(candidate.fileName): \(error.message)"
+                if problem.path == nil { problem.path = container.path(of: candidate, peer) }
             }
         }
         batch.problems[peer] = problem
@@ -137,8 +143,11 @@ struct LogReader {
             return
         }
         let announced = max(head?.position.sequence ?? 0, files.map(\.name.last).max() ?? 0)
-        if announced >= next {
-            batch.problems[peer] = Self.notThereYet(peer, next)
+        guard announced >= next else { return }
+        batch.problems[peer] = Self.notThereYet(peer, next)
+        // Where the folder cannot be listed that is told by what comes next.
+        if let placeholder = try? container.requestDownload(of: peer, sequence: next) {
+            batch.problems[peer] = Self.placeholder(peer, next, placeholder)
         }
     }
 
@@ -148,6 +157,23 @@ struct LogReader {
             "Its changes from \(next) to \(start - 1) were removed from the container after all devices that were there had "
                 + "them. A snapshot that holds them is not there yet, or is damaged: wait for the folder's syncer, or run "
                 + "`ferry sync` on another device.", device: peer, sequence: next)
+    }
+
+    private static func incomplete(
+        _ peer: DeviceID, _ sequence: UInt64, _ file: SegmentFile, _ bytes: Int
+    ) -> FerryError {
+        FerryError(
+            .fileNotThereYet,
+            "\(file.fileName) has not arrived whole yet (\(bytes) bytes so far); the folder's syncer has still to bring the rest.",
+            device: peer, sequence: sequence)
+    }
+
+    private static func placeholder(_ peer: DeviceID, _ sequence: UInt64, _ path: String) -> FerryError {
+        FerryError(
+            .fileNotThereYet,
+            "Its segment \(sequence) is in the folder as a placeholder only, without its content. It was asked for; "
+                + "tell the folder's app to keep the folder downloaded on this device.",
+            path: path, device: peer, sequence: sequence)
     }
 
     private static func notThereYet(_ peer: DeviceID, _ sequence: UInt64) -> FerryError {

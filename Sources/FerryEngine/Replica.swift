@@ -46,47 +46,75 @@ public final class Replica: Sendable {
     ///   wait); `replayHookFailed` (local changes are published all the same); `busy`; `inputOutput`.
     public func sync(isThorough: Bool = true, progress: ProgressHandler? = nil) throws -> SyncReport {
         try lock.withLock {
-            let start = environment.clock.milliseconds()
             guard try store.identity() == identity else {
                 throw FerryError(
                     .notTracked, "The database left its container since it was opened. Open it again.", path: store.path
                 )
             }
-            let container: Container
-            do {
-                container = try openContainer()
-            } catch {
-                // Local changes are safe and ordered even while the folder is away.
-                if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
-                throw error
-            }
-            try refuseIfForked(container)
-            var report = SyncReport()
-            var problems: [DeviceID: FerryError] = [:]
-            var names: [DeviceID: String] = [:]
-            try startFromSnapshot(container, &report, progress)
-            var collected: [DeviceID: UInt64] = [:]
-            repeat {
-                var isDone = false
-                while !isDone {
-                    isDone = try !pass(
-                        container, &report, &problems, &names, &collected, isThorough: isThorough, progress)
-                }
-                // Where a log begins later, a snapshot is the way on.
-            } while try !collected.isEmpty && bridge(collected, container, &report, progress)
-            if try store.willCommitReplay != nil && store.needsPass() {
-                // What the hook wrote goes out at once.
-                _ = try pass(container, &report, &problems, &names, &collected, isThorough: isThorough, progress)
-            }
-            try publisher(container).refreshHead()
-            report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
-                SyncReport.Waiting(
-                    device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue)
-            }
-            report.hidden = try store.hiddenCount()
-            report.seconds = Double(environment.clock.milliseconds() - start) / 1000
-            return report
+            return try notingFailure { try syncLocked(isThorough: isThorough, progress) }
         }
+    }
+
+    /// What the container refuses is kept with its age, for `status`.
+    private func notingFailure(_ body: () throws -> SyncReport) throws -> SyncReport {
+        do {
+            let report = try body()
+            try store.noteFailure(nil)
+            return report
+        } catch let error as FerryError where Self.isOfTheContainer(error.code) {
+            try store.noteFailure(error)
+            throw error
+        }
+    }
+
+    static func isOfTheContainer(_ code: FerryError.Code) -> Bool {
+        let codes: [FerryError.Code] = [
+            .containerMissing, .containerEmpty, .containerMismatch, .containerTooNew, .damagedFile, .foreignFile,
+            .inputOutput, .limitExceeded,
+        ]
+        return codes.contains(code)
+    }
+
+    private func syncLocked(isThorough: Bool, _ progress: ProgressHandler?) throws -> SyncReport {
+        let start = environment.clock.milliseconds()
+        let container: Container
+        do {
+            container = try openContainer()
+        } catch {
+            // Local changes are safe and ordered even while the folder is away.
+            if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
+            throw error
+        }
+        try refuseIfForked(container)
+        var report = SyncReport()
+        var problems: [DeviceID: FerryError] = [:]
+        var names: [DeviceID: String] = [:]
+        var collected: [DeviceID: UInt64] = [:]
+        let snapshots = SnapshotReading(replica: self, container: container, progress: progress)
+        try snapshots.start(&report)
+        repeat {
+            var isDone = false
+            while !isDone {
+                isDone = try !pass(
+                    container, &report, &problems, &names, &collected, isThorough: isThorough, progress)
+            }
+            // Where a log begins later, a snapshot is the way on.
+        } while try !collected.isEmpty && snapshots.bridge(collected, &report, &problems)
+        if try store.willCommitReplay != nil && store.needsPass() {
+            // What the hook wrote goes out at once.
+            _ = try pass(container, &report, &problems, &names, &collected, isThorough: isThorough, progress)
+        }
+        try publisher(container).refreshHead()
+        problems.merge(clocksAhead(try store.versionVector())) { reason, _ in reason }
+        let since = try store.noteWaiting(problems)
+        report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
+            SyncReport.Waiting(
+                device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue,
+                sinceMilliseconds: since[device], file: problem.path)
+        }
+        report.hidden = try store.hiddenCount()
+        report.seconds = Double(environment.clock.milliseconds() - start) / 1000
+        return report
     }
 
     /// A database that was restored from a backup, or copied, would publish under numbers that are taken.
@@ -129,11 +157,6 @@ public final class Replica: Sendable {
             report.replayed.changes += outcome.replayed
             report.conflicts += outcome.conflicts
             refused.merge(outcome.refused) { $1 }
-            for device in outcome.devicesAhead where problems[device] == nil {
-                problems[device] = FerryError(
-                    .clockAhead,
-                    "Its clock is more than a day ahead of this device's. Its changes win until it is set right.")
-            }
         }
         problems.merge(refused) { $1 }
         // Of a log that is refused nothing is news, or those who wait for news would never come to rest.
@@ -144,7 +167,19 @@ public final class Replica: Sendable {
         return batch.isFull && refused.isEmpty
     }
 
-    private func publisher(_ container: Container) -> Publisher {
+    /// Devices whose last change is further ahead of this device's clock than that follows.
+    func clocksAhead(_ vector: VersionVector) -> [DeviceID: FerryError] {
+        let latest = environment.clock.milliseconds() + HybridClock.maximumLeadMilliseconds
+        return vector.positions.filter { $0.key != identity.device && $0.value.time.milliseconds > latest }.mapValues {
+            let days = ($0.time.milliseconds - latest) / HybridClock.maximumLeadMilliseconds + 1
+            return FerryError(
+                .clockAhead,
+                "Its clock is more than \(days == 1 ? "a day" : "\(days) days") ahead of this device's. Its changes win over "
+                    + "later ones until it is set right: set the date on that device.")
+        }
+    }
+
+    func publisher(_ container: Container) -> Publisher {
         Publisher(container: container, store: store, identity: identity, clock: environment.clock)
     }
 

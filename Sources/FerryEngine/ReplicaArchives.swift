@@ -53,7 +53,7 @@ extension Replica {
         do {
             _ = try sync(progress: progress)
         } catch let error as FerryError
-            where [.containerMissing, .containerEmpty, .containerMismatch, .inputOutput].contains(error.code)
+            where Self.isOfTheContainer(error.code)
         {
             if try store.unpublishedCount() == 0 { return try archive(file, start) }
             throw FerryError(

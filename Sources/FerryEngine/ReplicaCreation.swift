@@ -189,7 +189,7 @@ extension Replica {
         var report = SyncReport()
         report.published.changes = packed.packed
         report.published.segments = packed.packed > 0 ? 1 : 0
-        try startFromSnapshot(container, &report, nil)
+        try SnapshotReading(replica: self, container: container, isPublishing: false).start(&report)
         let reader = LogReader(container: container, device: identity.device)
         while true {
             let batch = try reader.read(after: store.versionVector(), isThorough: true)

@@ -35,6 +35,17 @@ extension Replica {
         }
         let (vector, digests) = try store.statePosition()
         let covered = try store.digestNames()
+        problems.merge(clocksAhead(vector)) { reason, _ in reason }
+        for (device, head) in heads where device != identity.device && problems[device] == nil {
+            problems[device] = Self.older(head, than: vector[device].sequence)
+        }
+        let reasons = try store.waitingReasons()
+        // One that no sync has met yet is as old as this look.
+        func since(_ device: DeviceID) -> Int64? {
+            guard let problem = problems[device] else { return nil }
+            return reasons[device].flatMap { $0.isSame(as: problem) ? $0.sinceMilliseconds : nil }
+                ?? environment.clock.milliseconds()
+        }
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0
@@ -45,16 +56,20 @@ extension Replica {
                 behind: announced > known.1 ? Int(announced - known.1) : 0,
                 unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
                 lastSeenMilliseconds: head?.writtenMilliseconds, problem: problems[device]?.message,
+                problemCode: problems[device]?.code.rawValue, problemSinceMilliseconds: since(device),
+                problemFile: problems[device]?.path,
                 standing: standing?.kind.rawValue, changesetsBehind: standing?.behind, changesetsAhead: standing?.ahead,
                 differing: standing.flatMap { standing in
                     standing.differing.isEmpty ? nil : standing.differing.compactMap { covered[$0] }.sorted()
                 })
         }
+        let failure = try store.failure()
         return StatusReport(
             device: .init(id: identity.device.description, name: identity.deviceName),
             container: .init(
                 id: identity.container.description, name: identity.containerName, path: identity.containerPath,
-                reachable: problem == nil, problem: problem),
+                reachable: problem == nil, problem: problem, failure: failure?.message,
+                failingSinceMilliseconds: failure?.sinceMilliseconds),
             tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
             leftOut: status.leftOut.map { .init(name: $0.name, reason: $0.reason) }, devices: peers,
             unpublished: status.pendingNotes + status.outboxChanges, hidden: status.hidden,
@@ -62,6 +77,16 @@ extension Replica {
                 .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)
             }, conflicts: status.conflicts,
             policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) })
+    }
+
+    /// Why a head says less than is known of its device: a syncer is still bringing the new one, or the folder went back.
+    static func older(_ head: Head, than known: UInt64) -> FerryError? {
+        guard head.position.sequence < known else { return nil }
+        return FerryError(
+            .olderState,
+            "The folder shows an older state of it: its head tells of \(head.position.sequence) changesets, and \(known) are "
+                + "known here. Nothing is lost. If this lasts, the folder was set back: sync on that device.",
+            device: head.device)
     }
 
     /// The newest changes of all devices, newest first, as far as the container holds them.

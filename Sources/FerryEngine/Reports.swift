@@ -21,13 +21,17 @@ public struct SyncReport: Codable, Equatable, Sendable {
         public var device: String
         /// What is waited for, or what is wrong, in a sentence.
         public var reason: String
-        /// What kind of reason it is: a `FerryError.Code`. `fileNotThereYet` and `clockAhead` mend themselves or do no
+        /// What kind of reason it is: a `FerryError.Code`. `fileNotThereYet`, `logCollected`, `olderState` and `clockAhead` mend themselves or do no
         /// harm; anything else is damage that somebody should look at.
         public var code: String
+        /// Since when it is waited for, by this device's clock, in milliseconds since the Unix epoch.
+        public var sinceMilliseconds: Int64?
+        /// The file that it is about, where it is about one.
+        public var file: String?
 
         /// Whether somebody should look at it.
         public var isDamage: Bool {
-            ![FerryError.Code.fileNotThereYet, .clockAhead].contains(FerryError.Code(rawValue: code))
+            ![FerryError.Code.fileNotThereYet, .logCollected, .clockAhead, .olderState].contains(FerryError.Code(rawValue: code))
         }
     }
 
@@ -62,6 +66,10 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var reachable: Bool
         /// Why not.
         public var problem: String?
+        /// Why the last sync failed, where the folder or a file in it was the reason.
+        public var failure: String?
+        /// Since when syncs have failed for the reason that the last one failed for, in milliseconds since the Unix epoch.
+        public var failingSinceMilliseconds: Int64?
     }
 
     public struct Table: Codable, Equatable, Sendable {
@@ -88,6 +96,11 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var lastSeenMilliseconds: Int64?
         /// Why its log cannot be replayed further.
         public var problem: String?
+        /// What kind of reason that is, a `FerryError.Code`; since when it has kept the log from being replayed, in
+        /// milliseconds since the Unix epoch; and the file that it is about.
+        public var problemCode: String?
+        public var problemSinceMilliseconds: Int64?
+        public var problemFile: String?
         /// How this device's state compares with that one's, as its head tells: `inStep` (proven by digests), `behind`,
         /// `ahead`, `apart` (both), `unproven` (the same changes, and it tells no digests), `differs` (the same changes and
         /// another state, which must not be: `Replica.verify` tells where). `nil` where it has no head.

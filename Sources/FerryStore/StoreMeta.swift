@@ -46,6 +46,8 @@ struct StoreMeta {
         case selection
         /// `PRAGMA schema_version` for which triggers and registry were last made.
         case schemaVersion
+        /// Why the last sync failed, as JSON (`WaitingReason`); empty where it did not.
+        case failure
         /// Set when the schema is to go out with the next changeset.
         case schemaUnsent
         /// What is known of the container's settings: the tracked tables as they came, as JSON.

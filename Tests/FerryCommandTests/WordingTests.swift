@@ -97,4 +97,11 @@ final class ExitStatusTests: XCTestCase {
     func testACodeOfALaterEngineIsABugHere() {
         XCTAssertEqual(ExitStatus(FerryError.Code(rawValue: "later")), .bug)
     }
+
+    func testAWaitHasAnAgeOnceItIsAMinuteOld() {
+        XCTAssertEqual(Wording.waiting(sinceMilliseconds: nil, now: 0), "")
+        XCTAssertEqual(Wording.waiting(sinceMilliseconds: 1000, now: 60_999), "")
+        XCTAssertEqual(Wording.waiting(sinceMilliseconds: 1000, now: 61_000), " (for 1 minute)")
+        XCTAssertEqual(Wording.waiting(sinceMilliseconds: 0, now: 3 * 86_400_000), " (for 3 days)")
+    }
 }

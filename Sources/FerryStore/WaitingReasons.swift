@@ -1,0 +1,84 @@
+import FerryCore
+import Foundation
+
+/// What keeps something from going on, and since when: a device's log from being replayed, or this device's changes from
+/// being published.
+public struct WaitingReason: Codable, Equatable, Sendable {
+    /// A `FerryError.Code`.
+    public var code: String
+    public var message: String
+    /// Milliseconds since the Unix epoch, by this device's clock.
+    public var sinceMilliseconds: Int64
+
+    init(_ error: FerryError, since: Int64) {
+        code = error.code.rawValue
+        message = error.message
+        sinceMilliseconds = since
+    }
+
+    /// Whether it says what an error says.
+    public func isSame(as error: FerryError) -> Bool { code == error.code.rawValue && message == error.message }
+}
+
+extension Store {
+    /// Keeps what devices' logs wait for. A reason that was there before keeps its age; those that are gone are forgotten.
+    /// Writes only where something changed.
+    /// - Returns: since when each is waited for, in milliseconds.
+    public func noteWaiting(_ problems: [DeviceID: FerryError]) throws -> [DeviceID: Int64] {
+        let known = try waitingReasons()
+        let now = clock.milliseconds()
+        let present = problems.map { device, error -> (DeviceID, WaitingReason) in
+            if let reason = known[device], reason.isSame(as: error) { return (device, reason) }
+            return (device, WaitingReason(error, since: now))
+        }
+        let reasons = Dictionary(uniqueKeysWithValues: present)
+        if reasons != known {
+            try write { connection in
+                for device in Set(known.keys).subtracting(reasons.keys) {
+                    try connection.execute(
+                        "UPDATE ferry_device SET code = NULL, problem = NULL, since = NULL WHERE id = ?",
+                        .blob(device.bytes[...]))
+                }
+                for (device, reason) in reasons where known[device] != reason {
+                    try connection.execute(
+                        """
+                        INSERT INTO ferry_device(id, name, sequence, time, code, problem, since)
+                        VALUES (?1, '', 0, 0, ?2, ?3, ?4)
+                        ON CONFLICT(id) DO UPDATE SET code = ?2, problem = ?3, since = ?4
+                        """, .blob(device.bytes[...]), .text(reason.code), .text(reason.message),
+                        .integer(reason.sinceMilliseconds))
+                }
+            }
+        }
+        return reasons.mapValues(\.sinceMilliseconds)
+    }
+
+    /// What devices' logs waited for at the last sync.
+    public func waitingReasons() throws -> [DeviceID: WaitingReason] {
+        try read { connection in
+            var reasons: [DeviceID: WaitingReason] = [:]
+            try connection.forEachRow("SELECT id, code, problem, since FROM ferry_device WHERE code IS NOT NULL") {
+                guard let id: DeviceID = $0.id(0) else { return }
+                reasons[id] = WaitingReason(
+                    FerryError(FerryError.Code(rawValue: $0.string(1)), $0.string(2)), since: $0.integer(3))
+            }
+            return reasons
+        }
+    }
+
+    /// Keeps why the last sync failed, or that it did not. Writes only where that changed.
+    public func noteFailure(_ error: FerryError?) throws {
+        let known = try failure()
+        if let known, let error, known.isSame(as: error) { return }
+        if known == nil && error == nil { return }
+        let reason = error.map { WaitingReason($0, since: clock.milliseconds()) }
+        let text = try reason.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
+        try write { try StoreMeta(connection: $0).set(.failure, text ?? "") }
+    }
+
+    /// Why the last sync failed and since when syncs fail for that reason; `nil` where it did not.
+    public func failure() throws -> WaitingReason? {
+        guard let text = try read({ try StoreMeta(connection: $0).string(.failure) }), !text.isEmpty else { return nil }
+        return try JSONDecoder().decode(WaitingReason.self, from: Data(text.utf8))
+    }
+}
