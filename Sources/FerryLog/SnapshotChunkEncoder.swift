@@ -138,6 +138,7 @@ public enum SnapshotChunkEncoder {
 
     private static func invalid(_ chunk: SnapshotChunk, _ what: String) -> FerryError {
         FerryError(
-            .invalidArgument, "A part of the table “\(chunk.table)” cannot be written into a snapshot: \(what) is wrong.")
+            .invalidArgument,
+            "A part of the table “\(chunk.table)” cannot be written into a snapshot: \(what) is wrong.")
     }
 }

@@ -33,7 +33,9 @@ final class SnapshotNameTests: XCTestCase {
             SnapshotName(time: HybridTime(milliseconds: Int64(bytes[0])), checksum: Self.checksum(bytes))
         }
         try container.publishChunk(first, checksum: Self.checksum(first), of: device)
-        for (bytes, name) in zip([first, second], names) { try container.publishSnapshot(bytes, name: name, of: device) }
+        for (bytes, name) in zip([first, second], names) {
+            try container.publishSnapshot(bytes, name: name, of: device)
+        }
         // Again has no effect.
         try container.publishSnapshot(first, name: names[0], of: device)
         XCTAssertEqual(try container.snapshots(of: device), [names[1], names[0]])

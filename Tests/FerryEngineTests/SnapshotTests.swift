@@ -38,7 +38,8 @@ final class SnapshotTests: XCTestCase {
         try fleet.settle()
         // The same integers on both sides, and the same UNIQUE value.
         try fleet.shell(0, "INSERT INTO artist VALUES (4, 'Zoe'); INSERT INTO album VALUES (4, 'Four', 4, NULL);")
-        try fleet.shell(1, "INSERT INTO artist VALUES (4, 'Ann'), (5, 'Zoe'); INSERT INTO album VALUES (4, 'Vier', 5, 2);")
+        try fleet.shell(
+            1, "INSERT INTO artist VALUES (4, 'Ann'), (5, 'Zoe'); INSERT INTO album VALUES (4, 'Vier', 5, 2);")
         try fleet.shell(0, "DELETE FROM artist WHERE id = 3; UPDATE tag SET weight = 2 WHERE name = 'soul'")
         try fleet.shell(1, "INSERT INTO album VALUES (5, 'Waits', 3, NULL); UPDATE tag SET note = x'01'")
         try fleet.settle()
@@ -118,12 +119,15 @@ final class SnapshotTests: XCTestCase {
 
     func testASnapshotOfADatabaseThatIsBeingWrittenToIsConsistent() throws {
         let fleet = try Fleet()
-        try fleet.start("PRAGMA journal_mode = WAL;" + Self.schema + "INSERT INTO tag VALUES ('a', 1, NULL), ('b', 1, NULL);")
+        try fleet.start(
+            "PRAGMA journal_mode = WAL;" + Self.schema + "INSERT INTO tag VALUES ('a', 1, NULL), ('b', 1, NULL);")
         let replica = fleet.replicas[0]
         var values: [FieldValue] = []
         _ = try replica.store.readSnapshot { chunk in
             // While it is read the app goes on, and nobody waits.
-            try fleet.shell(0, "PRAGMA busy_timeout = 0; UPDATE tag SET weight = weight + 1; INSERT INTO artist VALUES (NULL, 'New')")
+            try fleet.shell(
+                0,
+                "PRAGMA busy_timeout = 0; UPDATE tag SET weight = weight + 1; INSERT INTO artist VALUES (NULL, 'New')")
             if chunk.table == "tag" { values = chunk.cells.filter { $0.content.tag == 2 }.map(\.content) }
             XCTAssertNotEqual(chunk.table, "artist")
             return .init(checksum: Checksum(high: 0, low: 0), bytes: 0, objects: chunk.objects.count)
@@ -196,7 +200,8 @@ final class SnapshotTests: XCTestCase {
         try fleet.join()
         try fleet.settle()
         try fleet.shell(
-            0, "DELETE FROM album WHERE title = 'Vier'; UPDATE artist SET name = 'Tom W.' WHERE name = 'Tom';"
+            0,
+            "DELETE FROM album WHERE title = 'Vier'; UPDATE artist SET name = 'Tom W.' WHERE name = 'Tom';"
                 + "INSERT INTO tag VALUES ('new', 3, NULL); INSERT INTO album VALUES (50, 'Alice', 2, 1)")
         _ = try fleet.replicas[0].sync()
         _ = try fleet.replicas[1].sync()
@@ -206,8 +211,10 @@ final class SnapshotTests: XCTestCase {
         try fleet.writeSnapshot(1)
         try fleet.removeSegments(of: [0, 1])
         try fleet.shell(
-            2, "INSERT INTO artist VALUES (70, 'Away'); UPDATE tag SET weight = 12 WHERE name = 'night';"
-                + "DELETE FROM album_tag WHERE tag = 'night'; UPDATE album SET title = 'Rain' WHERE title = 'Rain Dogs'")
+            2,
+            "INSERT INTO artist VALUES (70, 'Away'); UPDATE tag SET weight = 12 WHERE name = 'night';"
+                + "DELETE FROM album_tag WHERE tag = 'night'; UPDATE album SET title = 'Rain' WHERE title = 'Rain Dogs'"
+        )
         let report = try fleet.replicas[2].sync()
         XCTAssertEqual(report.waiting, [])
         try fleet.settle()
@@ -223,18 +230,20 @@ final class SnapshotTests: XCTestCase {
 
     func testADatabaseWithRowsJoinsFromASnapshotAsFromTheLog() throws {
         let fleet = try eventfulFleet()
-        let own = Self.schema + """
-            INSERT INTO artist VALUES (1, 'Nina'), (2, 'Only here'), (9, 'Zoe');
-            INSERT INTO album VALUES (1, 'Mine', 9, NULL), (4, 'Also mine', 1, 1);
-            INSERT INTO tag VALUES ('soul', 1.5, NULL), ('own', 8, NULL);
-            """
+        let own =
+            Self.schema + """
+                INSERT INTO artist VALUES (1, 'Nina'), (2, 'Only here'), (9, 'Zoe');
+                INSERT INTO album VALUES (1, 'Mine', 9, NULL), (4, 'Also mine', 1, 1);
+                INSERT INTO tag VALUES ('soul', 1.5, NULL), ('own', 8, NULL);
+                """
         try fleet.shell(9, own)
         func rehearsals() throws -> [JoinReport] {
             try [
                 JoinOptions(), JoinOptions(rows: .theirs), JoinOptions(rows: .mine), JoinOptions(match: .keys),
             ].map { options in
                 try Replica.join(
-                    databasePath: fleet.databasePath(9), containerPath: fleet.containerPath, name: "x", options: options, isDryRun: true
+                    databasePath: fleet.databasePath(9), containerPath: fleet.containerPath, name: "x",
+                    options: options, isDryRun: true
                 ).report
             }
         }

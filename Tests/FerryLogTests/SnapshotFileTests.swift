@@ -53,7 +53,8 @@ final class SnapshotFileTests: XCTestCase {
                 device: index.isMultiple(of: 7) ? Samples.otherDevice : Samples.device)
             chunk.objects.append(
                 .init(
-                    id: ObjectID(high: 1, low: UInt64(index)), inserted: stamp, deleted: nil, key: .integer(Int64(index)),
+                    id: ObjectID(high: 1, low: UInt64(index)), inserted: stamp, deleted: nil,
+                    key: .integer(Int64(index)),
                     shape: 0, firstCell: 2 * index))
             chunk.cells.append(.init(stamp: stamp, content: .integer(Int64(index % 9))))
             chunk.cells.append(.init(stamp: stamp, content: .text("text \(index % 100)")))
@@ -158,7 +159,9 @@ final class SnapshotFileTests: XCTestCase {
             return writer.bytes
         }
         for count in [UInt64(SnapshotLimits.objects) + 1, 1 << 40, .max] {
-            assertThrows(.damagedFile) { _ = try SnapshotChunkDecoder.decode(body: body(objects: count, rest: [])[...]) }
+            assertThrows(.damagedFile) {
+                _ = try SnapshotChunkDecoder.decode(body: body(objects: count, rest: [])[...])
+            }
         }
         // Equal numbers take no bytes, so a million of them cost nothing to claim: the limit is what stops it.
         assertThrows(.damagedFile) {

@@ -15,13 +15,16 @@ extension Samples {
         return SnapshotChunk(
             table: "song", identity: .surrogate,
             columns: [
-                .init(name: "artist"), .init(name: "price"), .init(name: "rating", isRegister: true), .init(name: "title"),
+                .init(name: "artist"), .init(name: "price"), .init(name: "rating", isRegister: true),
+                .init(name: "title"),
             ], shapes: [[0, 1, 3], [0, 1, 2, 3], [], [3]],
             objects: [
                 .init(id: song(1), inserted: own, deleted: nil, key: .integer(1), shape: 0, firstCell: 0),
                 .init(id: song(2), inserted: own, deleted: other, key: .integer(2), shape: 1, firstCell: 3),
                 // Nothing but deletions is known.
-                .init(id: song(3), inserted: nil, deleted: other, earlierDeletions: [old, own], key: nil, shape: 2, firstCell: 7),
+                .init(
+                    id: song(3), inserted: nil, deleted: other, earlierDeletions: [old, own], key: nil, shape: 2,
+                    firstCell: 7),
                 // Nothing but an update is known.
                 .init(id: song(4), inserted: nil, deleted: nil, key: nil, shape: 3, firstCell: 7),
                 .init(
@@ -44,7 +47,8 @@ extension Samples {
             container: container,
             positions: [
                 device: .init(log: LogPosition(sequence: 12, time: start), checksum: Checksum(high: 1, low: 2)),
-                otherDevice: .init(log: LogPosition(sequence: 1 << 40, time: HybridTime(milliseconds: 1_700_000_100_000))),
+                otherDevice: .init(
+                    log: LogPosition(sequence: 1 << 40, time: HybridTime(milliseconds: 1_700_000_100_000))),
             ],
             contexts: [
                 .init(author: device, other: otherDevice, time: start, seen: start.next),

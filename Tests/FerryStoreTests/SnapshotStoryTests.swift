@@ -15,7 +15,8 @@ final class SnapshotStoryTests: XCTestCase {
             CREATE TABLE cover(id INTEGER PRIMARY KEY, song INTEGER REFERENCES song(id) ON DELETE RESTRICT);
             CREATE TABLE label(name TEXT PRIMARY KEY, note TEXT);
             """)
-    private static let songs = "SELECT s.title, s.plays, a.name FROM song s LEFT JOIN artist a ON a.id = s.artist ORDER BY 1"
+    private static let songs =
+        "SELECT s.title, s.plays, a.name FROM song s LEFT JOIN artist a ON a.id = s.artist ORDER BY 1"
 
     private func device(_ number: Int) throws -> TestDevice { try TestDevice(number, Self.schema) }
 
