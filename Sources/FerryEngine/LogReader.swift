@@ -21,8 +21,9 @@ struct LogReader {
         var checksums: [DeviceID: Checksum] = [:]
         /// Devices whose logs cannot be read further, and why.
         var problems: [DeviceID: FerryError] = [:]
-        /// Devices whose logs do not have what is next any more, and where they begin. They are among `problems`.
-        var collected: [DeviceID: UInt64] = [:]
+        /// Devices whose logs do not have what is next any more, or have it damaged, and the number from which they could
+        /// be read on: a snapshot that covers what is before helps. They are among `problems`.
+        var gaps: [DeviceID: UInt64] = [:]
         /// Whether the bound was reached, so that there is more.
         var isFull = false
         var heads: [DeviceID: Head] = [:]
@@ -85,7 +86,10 @@ struct LogReader {
                 if candidates.isEmpty { return noteGap(peer, next, head, listed, &batch) }
                 found = try readFirst(candidates, peer, next, &batch)
             }
-            guard let (header, changesets) = found else { return }
+            guard let (header, changesets) = found else {
+                if batch.problems[peer]?.code == .damagedFile { batch.gaps[peer] = next + 1 }
+                return
+            }
             batch.problems[peer] = nil
             // A roll-up begins earlier than what is read here, and names another predecessor.
             if header.firstSequence == next, let previous, let told = header.previous, told != previous {
@@ -138,7 +142,7 @@ struct LogReader {
         _ peer: DeviceID, _ next: UInt64, _ head: Head?, _ files: ArraySlice<SegmentFile>, _ batch: inout Batch
     ) {
         if let head, head.logStart > next {
-            batch.collected[peer] = head.logStart
+            batch.gaps[peer] = head.logStart
             batch.problems[peer] = Self.collected(peer, next, from: head.logStart)
             return
         }

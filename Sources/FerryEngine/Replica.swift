@@ -89,20 +89,20 @@ public final class Replica: Sendable {
         var report = SyncReport()
         var problems: [DeviceID: FerryError] = [:]
         var names: [DeviceID: String] = [:]
-        var collected: [DeviceID: UInt64] = [:]
+        var gaps: [DeviceID: UInt64] = [:]
         let snapshots = SnapshotReading(replica: self, container: container, progress: progress)
         try snapshots.start(&report)
         repeat {
             var isDone = false
             while !isDone {
                 isDone = try !pass(
-                    container, &report, &problems, &names, &collected, isThorough: isThorough, progress)
+                    container, &report, &problems, &names, &gaps, isThorough: isThorough, progress)
             }
-            // Where a log begins later, a snapshot is the way on.
-        } while try !collected.isEmpty && snapshots.bridge(collected, &report, &problems)
+            // Where a log begins later, or is damaged, a snapshot is the way on.
+        } while try !gaps.isEmpty && snapshots.bridge(gaps, &report, &problems)
         if try store.willCommitReplay != nil && store.needsPass() {
             // What the hook wrote goes out at once.
-            _ = try pass(container, &report, &problems, &names, &collected, isThorough: isThorough, progress)
+            _ = try pass(container, &report, &problems, &names, &gaps, isThorough: isThorough, progress)
         }
         try publisher(container).refreshHead()
         problems.merge(clocksAhead(try store.versionVector())) { reason, _ in reason }
@@ -133,14 +133,14 @@ public final class Replica: Sendable {
     /// - Returns: whether there is more to read.
     private func pass(
         _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError],
-        _ names: inout [DeviceID: String], _ collected: inout [DeviceID: UInt64], isThorough: Bool,
+        _ names: inout [DeviceID: String], _ gaps: inout [DeviceID: UInt64], isThorough: Bool,
         _ progress: ProgressHandler?
     ) throws -> Bool {
         let reader = LogReader(container: container, device: identity.device)
         let batch = try reader.read(
             after: store.versionVector(), known: store.knownChecksums(), isThorough: isThorough)
         problems = batch.problems
-        collected = batch.collected
+        gaps = batch.gaps
         try noteNames(batch.heads, &names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         var refused: [DeviceID: FerryError] = [:]
