@@ -22,7 +22,7 @@ extension Store {
                 throw FerryError(.internalInconsistency, "A snapshot was finished that was not begun.")
             }
             let standing = SnapshotStanding(
-                own: try access.versionVector(), snapshot: manifest.vector, isFresh: progress.isFresh)
+                own: try access.versionVector(), snapshot: manifest.vector)
             let conflicts = try ConflictLog(access).count()
             if !progress.isFresh { try AbsentObjects(access, standing).noteRest(progress) }
             var settlement = AbsentSettlement(access, standing)
