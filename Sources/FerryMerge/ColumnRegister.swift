@@ -65,6 +65,9 @@ public struct ColumnRegister: Hashable, Sendable {
     /// Whether it holds no more than a plain write.
     public var isPlain: Bool { parts.isEmpty }
 
+    /// Whether nothing was ever written.
+    public var isEmpty: Bool { plain == nil && isPlain }
+
     /// By ascending kind.
     public var parts: [PolicyPart] {
         let all: [PolicyPart?] = [
@@ -117,10 +120,12 @@ public struct ColumnRegister: Hashable, Sendable {
     }
 
     /// Forgets what was written before a stamp.
-    public mutating func forget(before floor: Stamp) {
+    /// - Parameter wasKnown: whether the insertion that began the object anew knew a write. Of a maximum only what it knew
+    ///   goes: a better value has made us forget others, which may have been later.
+    public mutating func forget(before floor: Stamp, wasKnown: (Stamp) throws -> Bool) rethrows {
         if let stamp = plain?.stamp, stamp < floor { plain = nil }
-        if let stamp = maximum?.best.stamp, stamp < floor { maximum = nil }
-        if let stamp = minimum?.best.stamp, stamp < floor { minimum = nil }
+        if let stamp = maximum?.best.stamp, stamp < floor, try wasKnown(stamp) { maximum = nil }
+        if let stamp = minimum?.best.stamp, stamp < floor, try wasKnown(stamp) { minimum = nil }
         counter?.forget(before: floor)
         if counter?.isVoid(before: floor) ?? false { counter = nil }
         set?.forget(before: floor)

@@ -190,7 +190,7 @@ struct CapturedWriter {
             if stamp < floor {
                 state.forget(column)
             } else if var register = state.policies[column] {
-                register.forget(before: floor)
+                register.forget(before: floor) { _ in true }
                 state.keep(register, column, table.columns[column].policy)
             }
         }

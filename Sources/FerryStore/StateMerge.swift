@@ -81,7 +81,8 @@ struct StateMerge {
                 registers.concerns(column, payload, merge.state)
             {
                 let written = try RegisterMerge.written(value, payload, at: stamp, part)
-                if isVoid {
+                let isExtreme = payload == .maximum || payload == .minimum
+                if isVoid, try !isExtreme || knewInsertion(of: stamp, part, merge) {
                     try noteVoid(written.ownValue, stamp, column, part, merge)
                     continue
                 }
@@ -120,22 +121,23 @@ struct StateMerge {
         let written = operation.kind == .delete ? [] : part.shapes[operation.shape]
         for (column, stamp) in merge.state.registers.fields.enumerated() {
             guard let stamp else { continue }
-            if var register = merge.state.policies[column], floor < stamp {
-                let present = try self.present(column, merge)
+            let former = try self.present(column, merge)
+            if var register = merge.state.policies[column] {
+                try register.forget(before: floor) { try knewInsertion(of: $0, part, merge) }
                 let policy = table.columns[column].policy
-                register.forget(before: floor)
-                merge.state.keep(register, column, policy)
-                if let shown = register.shown(under: policy, access.hooks.function(for: policy)), shown != present {
-                    merge.won[column] = shown
+                if !register.isEmpty {
+                    merge.state.keep(register, column, policy)
+                    let shown = register.shown(under: policy, access.hooks.function(for: policy))
+                    if let shown, shown != former { merge.won[column] = shown }
+                    continue
                 }
+            } else if floor < stamp || written.contains(column) {
                 continue
             }
-            if floor < stamp || written.contains(column) && merge.state.policies[column] == nil { continue }
-            let lost = try present(column, merge)
             merge.state.forget(column)
             merge.won[column] = nil
             merge.stamped.remove(column)
-            try noteVoid(lost, stamp, column, part, merge)
+            try noteVoid(former, stamp, column, part, merge)
             // Its row shows what a row does that was inserted without the column.
             guard merge.before.shown.hasRow, table.isLocal, table.columns[column].isLocal,
                 !table.keyColumnIDs.contains(column)
@@ -143,6 +145,13 @@ struct StateMerge {
             let sql = table.columns[column].defaultSQL ?? "NULL"
             merge.won[column] = try access.connection.firstValue("SELECT \(sql)") ?? .null
         }
+    }
+
+    /// Whether the insertion that the object's present life began with knew of a write.
+    private func knewInsertion(of stamp: Stamp, _ part: ChangesetPart, _ merge: ObjectMerge) throws -> Bool {
+        guard let inserted = merge.state.registers.inserted else { return false }
+        if inserted.device == part.device, part.context.includes(stamp) { return true }
+        return try contexts.knew(inserted, of: stamp)
     }
 
     /// A value is lost to a deletion that an insertion followed, and that insertion says nothing of the column.

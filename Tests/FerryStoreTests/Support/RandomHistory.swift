@@ -16,6 +16,10 @@ struct RandomHistory {
     private var passes = 0
     /// Whether conflicts are restored and resolved now and then, and hooks write in replays.
     private let restores: Bool
+    /// Whether devices forget what all have seen deleted, now and then.
+    private let collects: Bool
+    /// Decides what concerns that, so that other histories are what they were.
+    private var collectChance: Chance
     private(set) var devices: [TestDevice] = []
     /// The kinds of exceptions and conflicts that were met, and how often.
     private(set) var met: [String: Int] = [:]
@@ -33,6 +37,8 @@ struct RandomHistory {
         self.seed = seed
         self.checkInterval = checkInterval
         self.restores = restores
+        collectChance = Chance(seed: seed &+ 0x7000)
+        collects = !collectChance.oneIn(3)
         var chance = Chance(seed: seed)
         oracle = oracles.isEmpty ? try Oracle(RandomSchema.schema(seed: seed)) : chance.pick(oracles)
         schema = oracle.schema.test
@@ -50,11 +56,9 @@ struct RandomHistory {
 
     /// Plays the history and checks every device after every pass, and new devices at the end.
     mutating func play() throws {
-        for _ in 0..<(6 + chance.below(14)) {
-            let device = chance.pick(devices)
-            for other in devices { other.clock.now += Int64(chance.below(3)) * 500 }
-            if restores { try restore(on: device) }
-            if chance.oneIn(2) { try write(on: device) } else { try sync(device) }
+        for _ in 0..<(collects ? 1 + collectChance.below(3) : 1) {
+            for _ in 0..<(6 + chance.below(14)) { try step() }
+            if collects { try collectEverywhere() }
         }
         for device in devices {
             // What hooks write in the end would be news to the others.
@@ -78,6 +82,33 @@ struct RandomHistory {
         try compareDigests()
     }
 
+    private mutating func step() throws {
+        let device = chance.pick(devices)
+        for other in devices { other.clock.now += Int64(chance.below(3)) * 500 }
+        if restores { try restore(on: device) }
+        if chance.oneIn(2) { try write(on: device) } else { try sync(device) }
+        if collects, collectChance.oneIn(4) { try collect(on: device) }
+    }
+
+    /// All devices, or most, replay what there is, and some of them forget what all have seen deleted.
+    private mutating func collectEverywhere() throws {
+        for _ in 0..<2 {
+            for device in devices where !collectChance.oneIn(8) { try pass(device, allNews(for: device)) }
+        }
+        for device in devices where collectChance.oneIn(2) { try collect(on: device) }
+    }
+
+    private mutating func collect(on device: TestDevice) throws {
+        do {
+            let count = try device.collectTombstones(devices)
+            story.append("\(device.id.low): collect \(count)")
+            met["collected", default: 0] += count
+        } catch {
+            throw failure(device, "\(error)")
+        }
+        if checkInterval == 1, try device.query("SELECT 1 FROM ferry_pending LIMIT 1").isEmpty { try check(device) }
+    }
+
     /// Devices that have replayed the same changes have the same digests.
     private func compareDigests() throws {
         let positions = try devices.map { device in
@@ -99,7 +130,8 @@ struct RandomHistory {
     private mutating func write(on device: TestDevice) throws {
         for _ in 0...chance.below(3) {
             let transaction = try statements.transaction(for: device)
-            let foreignKeys = statements.level < 2 || !chance.oneIn(12)
+            // A row that refers to nothing may hold back what another device has not forgotten yet.
+            let foreignKeys = statements.level < 2 || !chance.oneIn(12) || collects
             story.append(
                 "\(device.id.low): \(transaction.joined(separator: "; "))\(foreignKeys ? "" : "  -- foreign keys off")")
             device.runTolerating(transaction, foreignKeys: foreignKeys)
