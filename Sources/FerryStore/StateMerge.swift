@@ -118,7 +118,7 @@ struct StateMerge {
     private func forget(
         before floor: Stamp, _ operation: Operation, _ part: ChangesetPart, _ merge: inout ObjectMerge
     ) throws {
-        let written = operation.kind == .delete ? [] : part.shapes[operation.shape]
+        let written = operation.kind == .delete ? [] : plainColumns(of: operation, part, merge)
         for (column, stamp) in merge.state.registers.fields.enumerated() {
             guard let stamp else { continue }
             let former = try self.present(column, merge)
@@ -144,6 +144,14 @@ struct StateMerge {
             else { continue }
             let sql = table.columns[column].defaultSQL ?? "NULL"
             merge.won[column] = try access.connection.firstValue("SELECT \(sql)") ?? .null
+        }
+    }
+
+    /// The columns in which an operation writes values that replace what was there.
+    private func plainColumns(of operation: Operation, _ part: ChangesetPart, _ merge: ObjectMerge) -> [Int] {
+        part.shapes[operation.shape].enumerated().compactMap { place, column in
+            let payload = part.payloads.isEmpty ? nil : part.payloads[operation.shape][place]
+            return column < 0 || registers.concerns(column, payload, merge.state) ? nil : column
         }
     }
 

@@ -127,7 +127,8 @@ struct RowComparison {
             case .waits: [.waiting]
             case .outranked: [.outranked]
             case .refused: [.refused]
-            case .joined: [.joined]
+            // Of one that is deleted and held back that is said.
+            case .joined: [.joined, .heldBack]
             case .shown: expected == .row ? [nil] : [.heldBack, .clearedReference, .joining, .resolvedKey]
             }
         if !kinds.contains(kind) { note(.mark, nil, "is not listed as what it is: \(Self.words(outcome))") }
