@@ -217,7 +217,8 @@ public struct ColumnRegister: Hashable, Sendable {
                 ?? .plain(value)
         case .set:
             // An insertion says all that there is: nobody need remember what was there before.
-            return SetPart.written(value, stamp, shown: isInsertion ? nil : former).map { .part(.set($0)) } ?? .plain(value)
+            return SetPart.written(value, stamp, shown: isInsertion ? nil : former).map { .part(.set($0)) }
+                ?? .plain(value)
         case .firstWriterWins, .hook: return .part(.versions(.written(value, stamp, over: versions, plain)))
         }
     }

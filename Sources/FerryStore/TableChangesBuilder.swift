@@ -61,7 +61,9 @@ struct TableChangesBuilder {
     private mutating func place(of column: Int) -> Int {
         if let known = places[column] { return known }
         let made = changes.columns.count
-        if !changes.payloads.isEmpty { changes.payloads += Array(repeating: nil, count: made + 1 - changes.payloads.count) }
+        if !changes.payloads.isEmpty {
+            changes.payloads += Array(repeating: nil, count: made + 1 - changes.payloads.count)
+        }
         changes.columns.append(table.columns[column].name)
         places[column] = made
         return made

@@ -29,7 +29,8 @@ struct TombstoneCollection {
         self.stable = stable
         sequences = try access.versionVector()
         now = try access.hybridClock().now
-        conflicts = try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_conflict WHERE resolved IS NULL)") != 0
+        conflicts =
+            try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_conflict WHERE resolved IS NULL)") != 0
         self.awaited = awaited ?? []
         if awaited == nil { try findAwaited() }
     }
@@ -118,7 +119,8 @@ struct TombstoneCollection {
         let (table, id) = (FieldValue.integer(Int64(token.table)), FieldValue.blob(token.id.bytes[...]))
         if conflicts,
             try !access.connection.rows(
-                "SELECT 1 FROM ferry_conflict WHERE \"table\" = ? AND object = ? AND resolved IS NULL LIMIT 1", table, id
+                "SELECT 1 FROM ferry_conflict WHERE \"table\" = ? AND object = ? AND resolved IS NULL LIMIT 1", table,
+                id
             ).isEmpty
         {
             return true
@@ -206,8 +208,9 @@ extension Store {
     public func tombstoneCount() throws -> Int {
         try readAccess { access in
             try access.registry.tables.values.reduce(0) { sum, table in
-                try sum + access.connection.count(
-                    "SELECT count(*) FROM \(table.objectTable) WHERE \(TombstoneCollection.condition)")
+                try sum
+                    + access.connection.count(
+                        "SELECT count(*) FROM \(table.objectTable) WHERE \(TombstoneCollection.condition)")
             }
         }
     }

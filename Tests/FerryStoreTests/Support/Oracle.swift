@@ -167,7 +167,8 @@ extension Oracle {
         state.mapValues { objects in
             objects.compactMapValues { object in
                 guard let inserted = object.inserted else { return nil }
-                let writes = policies.deleteWins.contains(object.table.lowercased()) ? [] : object.fields.values.map(\.stamp)
+                let writes =
+                    policies.deleteWins.contains(object.table.lowercased()) ? [] : object.fields.values.map(\.stamp)
                 if let deleted = object.deleted, writes.reduce(inserted, max) < deleted { return nil }
                 var living = object
                 living.deleted = nil

@@ -110,7 +110,6 @@ final class TestDevice {
             }
             stable = VersionVector(least)
         }
-        if ProcessInfo.processInfo.environment["NOCOLLECT"] != nil { return 0 } // TEMP
         let collected = try store.collectTombstones(stable: stable)
         if collected > 0 { hasCollected = true }
         return collected
@@ -178,6 +177,14 @@ final class TestDevice {
     @discardableResult
     func receive(_ others: TestDevice...) throws -> PassOutcome {
         try pass(others.filter { $0.id != id }.flatMap { news(from: $0) })
+    }
+
+    /// Whether it has replayed all that the authors of what it has replayed knew.
+    func isCausallyWhole() throws -> Bool {
+        let own = try store.statePosition().vector
+        return replayed.allSatisfy { changeset in
+            changeset.context.positions.allSatisfy { $0.value.sequence <= own[$0.key].sequence }
+        }
     }
 
     /// All changesets that its state is made of.
