@@ -104,7 +104,7 @@ struct CapturedWriter {
             operations = insertion(of: whole(own, shown: shown), operations)
             if notesReferences { noteReferences(of: operations, own) }
         }
-        let changed = merge(operations, into: &state, wish: nil, &clock)
+        let changed = merge(operations, into: &state, wish: state.key.first ?? state.kept.key, &clock)
         for operation in operations {
             for (column, value) in operation.values { state.kept.fields[column] = value }
         }

@@ -171,7 +171,8 @@ struct TombstoneCollection {
 
 extension Store {
     /// Forgets deleted objects that nothing can bring back any more: all that is known of them is covered by `stable`.
-    /// Repeating it does no harm, and so does a crash in between: each batch is a transaction of its own.
+    /// It may be repeated, also after a crash in between: each batch is a transaction of its own. Call it where no other
+    /// process of Ferry's works on the database.
     ///
     /// - Parameter stable: for each device, what every active device has replayed of its log, as the heads tell that this
     ///   store has replayed up to. A vector that says more than is true makes devices show different rows.
