@@ -18,7 +18,9 @@ struct TombstoneCollection {
     private let now: HybridTime
     /// What tombstones that stay refer to by RESTRICT or NO ACTION, or offer.
     private(set) var awaited: Set<RowToken>
-    private let conflicts: Bool
+    private let hasConflicts: Bool
+    /// Whether changes wait to be packed.
+    private let hasNotes: Bool
 
     /// The state of tombstones, as the index of them has it.
     static let condition = "deleted IS NOT NULL AND shown = 0 AND \"check\" = 0"
@@ -29,7 +31,8 @@ struct TombstoneCollection {
         self.stable = stable
         sequences = try access.versionVector()
         now = try access.hybridClock().now
-        conflicts =
+        hasNotes = try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0
+        hasConflicts =
             try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_conflict WHERE resolved IS NULL)") != 0
         self.awaited = awaited ?? []
         if awaited == nil { try findAwaited() }
@@ -89,8 +92,10 @@ struct TombstoneCollection {
         let token = RowToken(table: table.id, id: state.object)
         let offers = References(registry: access.registry).offers(of: table, state.kept.fields)
         if awaited.contains(token) || offers.contains(where: awaited.contains) { return false }
-        // Rows that refer to it by a column that no foreign key checks need its key.
-        if let key = state.key.first, try !table.isMapped || KeyReservations(access).isInUse(key, of: table) {
+        // Rows that refer to it by a column that no foreign key checks need its key, and so do notes of rows that did.
+        if let key = state.key.first,
+            try hasNotes || !table.isMapped || KeyReservations(access).isInUse(key, of: table)
+        {
             return false
         }
         return try !isListed(token)
@@ -117,7 +122,7 @@ struct TombstoneCollection {
     /// settled, which may bring it back.
     private func isListed(_ token: RowToken) throws -> Bool {
         let (table, id) = (FieldValue.integer(Int64(token.table)), FieldValue.blob(token.id.bytes[...]))
-        if conflicts,
+        if hasConflicts,
             try !access.connection.rows(
                 "SELECT 1 FROM ferry_conflict WHERE \"table\" = ? AND object = ? AND resolved IS NULL LIMIT 1", table,
                 id

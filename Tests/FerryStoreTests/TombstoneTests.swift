@@ -140,6 +140,23 @@ final class TombstoneTests: XCTestCase {
         try assertAlike(all, "SELECT * FROM b", [])
     }
 
+    func testARowIsKnownByWhatItNamedThoughItIsDeletedBeforeItsChangesArePacked() throws {
+        let schema = TestSchema(
+            name: "loose",
+            sql: "CREATE TABLE a(id INTEGER PRIMARY KEY, t); CREATE TABLE b(a INTEGER, c INTEGER, PRIMARY KEY(a, c))",
+            references: [UndeclaredReference(table: "b", column: "a", parent: "a")])
+        let all = try devices(2, schema)
+        try all[0].run("INSERT INTO a VALUES (5, 'x'); INSERT INTO b VALUES (5, 1)")
+        try exchange(all)
+        try all[0].run("DELETE FROM a")
+        try exchange(all)
+        try all[1].run("DELETE FROM b")
+        XCTAssertEqual(try all[1].collectTombstones(all), 0)
+        try exchange(all)
+        try assertAlike(all, "SELECT * FROM b", [])
+        XCTAssertEqual(try all[1].collectTombstones(all), 2)
+    }
+
     // MARK: What comes again
 
     func testAKeyThatComesAgainIsTheSameWhetherOrNotTheDeletionIsRemembered() throws {
