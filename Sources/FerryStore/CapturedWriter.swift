@@ -47,15 +47,21 @@ struct CapturedWriter {
             return []
         }
         var operations = operations
+        var unshown: FieldValues = [:]
         if !key.isEmpty, HeldBackRows.isHeldBack(before), operations.allSatisfy({ $0.kind == .update }) {
             // Who has forgotten the deletion has forgotten the row.
             let isJoined = try !access.joined.members(of: object, table.id).isEmpty
             let own = row.overlaid(with: state.kept.fields)
             operations = insertion(of: isJoined ? whole(own, shown: row) : own, operations)
+            // What the row does not show stays beside it.
+            unshown = operations.reduce(FieldValues()) { $0.overlaid(with: $1.values) }.filter {
+                row[$0.key] != $0.value
+            }
         }
         if notesReferences, !key.isEmpty { noteReferences(of: operations, row.overlaid(with: state.kept.fields)) }
         let changed = merge(
             operations, into: &state, wish: formerKey.first, isMinted: isFresh && table.identity == .surrogate, &clock)
+        state.kept.fields = state.kept.fields.overlaid(with: unshown)
         let corrected = registers.corrections(of: operations, &state)
         // What a foreign key's action did to a row that shows another object's value is no value of its own.
         for (column, value) in cleared where state.kept.fields[column] == nil { state.kept.fields[column] = value }
@@ -134,7 +140,12 @@ struct CapturedWriter {
     /// nothing, and its own where a row shows none, as in its key, or shows a reference cleared.
     private func whole(_ own: FieldValues, shown: FieldValues) -> FieldValues {
         let keyColumns = Set(table.columnGroups.filter(\.isKey).flatMap(\.columns))
-        return own.overlaid(with: shown.filter { !keyColumns.contains($0.key) && $0.value != .null })
+        let clearing = Set(
+            table.foreignKeys.filter { $0.action == .setNull || $0.action == .setDefault }.flatMap(\.columns))
+        return own.overlaid(
+            with: shown.filter { column, value in
+                !keyColumns.contains(column) && !(clearing.contains(column) && value == .null)
+            })
     }
 
     /// Notes what an object refers to by columns that were written.
