@@ -219,7 +219,7 @@ private struct AbsentSettlement {
             }
             values = values.overlaid(with: state.kept.fields)
             let insertion = CapturedOperation(kind: .insert, time: clock.tick(), values: values, oldRow: nil)
-            touched.append(try writer.writeHidden(id, [insertion], wish: state.ownKey, &clock))
+            touched.append(try writer.writeHidden(id, [insertion], shown: [:], &clock))
         }
         if !writer.changes.isEmpty { published.append(writer.changes.changes) }
         return touched

@@ -58,9 +58,9 @@ struct SnapshotLoad {
             merge.won[column] =
                 register.shown(under: policy, access.hooks.function(for: policy)) ?? register.plain?.value
         }
-        merge.state.registers.inserted = object.inserted
-        merge.state.registers.deleted = object.deleted
-        merge.state.registers.fields = fields
+        merge.state.registers = ObjectRegisters(
+            inserted: object.inserted, deleted: object.deleted, earlierDeletions: object.earlierDeletions, fields: fields)
+        merge.state.registers.deletionWins = table.deletionWins
         if object.inserted != nil, let key = object.key {
             merge.state.givenKey = key
             merge.state.kept.key = key
