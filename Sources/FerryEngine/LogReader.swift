@@ -24,7 +24,13 @@ struct LogReader {
         /// Whether the bound was reached, so that there is more.
         var isFull = false
         var heads: [DeviceID: Head] = [:]
+        /// The devices that have a directory, this one excepted.
+        var devices: [DeviceID] = []
     }
+
+    /// How often files that vanish between listing and reading are looked for again, in one read of a device's log: its
+    /// author may roll up and remove while this reads.
+    private static let maximumListings = 4
 
     /// Reads what follows `positions`.
     /// - Parameters:
@@ -37,6 +43,7 @@ struct LogReader {
         var operations = 0
         for peer in try container.devices() {
             if peer == device { continue }
+            batch.devices.append(peer)
             do {
                 let head = try container.readHead(of: peer)
                 if let head { batch.heads[peer] = head }
@@ -66,22 +73,29 @@ struct LogReader {
         var next = position + 1
         var previous = known
         var files: ArraySlice<SegmentFile>?
+        var listings = 0
+        var hasVanished = false
         while operations < Self.maximumOperations {
             if let head, head.position.sequence < next, !isThorough { return }
             var found: (SegmentHeader, [Changeset])?
             // The head of a device that published one segment since names it: no listing then.
             if files == nil, let named = head?.lastSegment, named.first <= next, next <= named.last {
-                found = try readFirst([SegmentFile(named)], peer, next, &batch)
+                found = try readFirst([SegmentFile(named)], peer, next, &batch, &hasVanished)
             }
             if found == nil {
                 // Those behind are dropped, so that reading a long log looks at each file once.
+                if files == nil { listings += 1 }
                 let listed = try (files ?? container.segmentFiles(of: peer, after: position)[...])
                     .drop { $0.name.last < next }
                 files = listed
                 let candidates = listed.prefix { $0.name.first <= next }.filter { next <= $0.name.last }
                     .sorted { !$0.isCopy && $1.isCopy || ($0.isCopy == $1.isCopy && $0.name.last > $1.name.last) }
                 if candidates.isEmpty { return noteGap(peer, next, head, listed, &batch) }
-                found = try readFirst(candidates, peer, next, &batch)
+                found = try readFirst(candidates, peer, next, &batch, &hasVanished)
+                if found == nil, hasVanished, listings < Self.maximumListings {
+                    files = nil
+                    continue
+                }
             }
             guard let (header, changesets) = found else { return }
             batch.problems[peer] = nil
@@ -98,21 +112,25 @@ struct LogReader {
                 operations += changeset.operationCount
             }
             batch.segments[peer, default: 0] += 1
-            batch.checksums[peer] = header.checksum
-            previous = header.checksum
+            batch.checksums[peer] = header.chainEnd
+            previous = header.chainEnd
             next = header.lastSequence + 1
         }
         batch.isFull = true
     }
 
-    /// The first candidate that is whole. Where none is, the reason is noted.
+    /// The first candidate that is whole. Where none is, the reason is noted, and whether a file was not there any more.
     private func readFirst(
-        _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ batch: inout Batch
+        _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ batch: inout Batch, _ hasVanished: inout Bool
     ) throws -> (SegmentHeader, [Changeset])? {
         var problem = Self.notThereYet(peer, next)
+        hasVanished = false
         for candidate in candidates {
             do {
-                guard let bytes = try container.readSegment(candidate, of: peer) else { continue }
+                guard let bytes = try container.readSegment(candidate, of: peer) else {
+                    hasVanished = true
+                    continue
+                }
                 if SegmentDecoder.isIncomplete(bytes) {
                     problem = Self.incomplete(peer, next, candidate, bytes.count)
                     problem.path = container.path(of: candidate, peer)

@@ -86,7 +86,10 @@ extension Replica {
         var changes: [LoggedChange] = []
         for device in try container.devices() {
             var found: [LoggedChange] = []
-            for name in try container.segments(of: device).reversed() where found.count < limit {
+            // The newest first; of those that were rolled up, the smaller ones. What was read already is skipped.
+            var lowest = UInt64.max
+            let names = try container.segments(of: device).sorted { ($0.last, $0.first) > ($1.last, $1.first) }
+            for name in names where found.count < limit && name.first < lowest {
                 let changesets: [Changeset]
                 do {
                     guard let bytes = try container.readSegment(name, of: device) else { continue }
@@ -95,7 +98,10 @@ extension Replica {
                     // What can be read is told; `sync` and `status` tell what cannot.
                     continue
                 }
-                for changeset in changesets { found += LoggedChange.all(in: changeset, table: table) }
+                for changeset in changesets where changeset.sequence < lowest {
+                    found += LoggedChange.all(in: changeset, table: table)
+                }
+                lowest = min(lowest, changesets.first?.sequence ?? lowest)
             }
             found.sort { $0.time > $1.time }
             changes += found.prefix(limit)

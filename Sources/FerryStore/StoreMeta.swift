@@ -48,6 +48,10 @@ struct StoreMeta {
         case schemaVersion
         /// Why the last sync failed, as JSON (`WaitingReason`); empty where it did not.
         case failure
+        /// The first changeset that this device's log in the container still has.
+        case logStart
+        /// What compaction is about to do and what it remembers, as JSON (`CompactionNotes`).
+        case compaction
         /// Set when the schema is to go out with the next changeset.
         case schemaUnsent
         /// What is known of the container's settings: the tracked tables as they came, as JSON.
