@@ -62,7 +62,7 @@ struct LogReader {
         return batch
     }
 
-    private static func concernsOneDevice(_ error: FerryError) -> Bool {
+    static func concernsOneDevice(_ error: FerryError) -> Bool {
         [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(error.code)
     }
 

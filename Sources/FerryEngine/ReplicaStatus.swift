@@ -35,6 +35,10 @@ extension Replica {
         }
         let (vector, digests) = try store.statePosition()
         let covered = try store.digestNames()
+        problems.merge(clocksAhead(vector)) { reason, _ in reason }
+        for (device, head) in heads where device != identity.device && problems[device] == nil {
+            problems[device] = Self.older(head, than: vector[device].sequence)
+        }
         let reasons = try store.waitingReasons()
         // One that no sync has met yet is as old as this look.
         func since(_ device: DeviceID) -> Int64? {
@@ -73,6 +77,16 @@ extension Replica {
                 .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)
             }, conflicts: status.conflicts,
             policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) })
+    }
+
+    /// Why a head says less than is known of its device: a syncer is still bringing the new one, or the folder went back.
+    static func older(_ head: Head, than known: UInt64) -> FerryError? {
+        guard head.position.sequence < known else { return nil }
+        return FerryError(
+            .olderState,
+            "The folder shows an older state of it: its head tells of \(head.position.sequence) changesets, and \(known) are "
+                + "known here. Nothing is lost. If this lasts, the folder was set back: sync on that device.",
+            device: head.device)
     }
 
     /// The newest changes of all devices, newest first, as far as the container holds them.
