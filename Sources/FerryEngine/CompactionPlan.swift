@@ -42,10 +42,11 @@ struct CompactionFacts: Equatable {
         segments.filter { $0.replacedMilliseconds == nil }.sorted { ($0.first, $0.last) < ($1.first, $1.last) }
     }
 
-    /// What a device would have to read of this log that the best snapshot does not cover, in bytes.
+    /// What a snapshot would let go of this log that the best one there is does not, in bytes. The newest segment stays
+    /// anyway.
     var uncoveredBytes: Int {
         let covered = snapshot?.covered ?? 0
-        return live.reduce(0) { $0 + ($1.last > covered ? $1.bytes : 0) }
+        return live.dropLast().reduce(0) { $0 + ($1.last > covered ? $1.bytes : 0) }
     }
 }
 

@@ -28,8 +28,8 @@ struct Compactor {
     /// What the heads of other devices say, and which of them count.
     let activity: DeviceActivity
     let snapshots: any CompactionSnapshots
-    var countTombstones: () throws -> Int
-    var collectTombstones: (VersionVector) throws -> Int
+    let countTombstones: () throws -> Int
+    let collectTombstones: (VersionVector) throws -> Int
 
     /// How often facts are looked at again because a step changed them: a snapshot lets segments go.
     private static let maximumRounds = 4
@@ -142,7 +142,7 @@ struct Compactor {
             do {
                 report.rolledUp.segments += try rollUp(first, last)
                 report.rolledUp.into += 1
-            } catch let error as FerryError where Self.concernsOneFile(error.code) {
+            } catch let error as FerryError where Self.concernsFile(error.code) {
                 // The log stays as it is; what is wrong with the file is for `ferry doctor`.
                 report.skipped.append(error.description)
                 notes.notBeforeMilliseconds = clock.milliseconds() + retention.retryMilliseconds
@@ -167,7 +167,7 @@ struct Compactor {
         }
     }
 
-    private static func concernsOneFile(_ code: FerryError.Code) -> Bool {
+    private static func concernsFile(_ code: FerryError.Code) -> Bool {
         [.damagedFile, .foreignFile, .formatTooNew, .fileNotThereYet, .limitExceeded].contains(code)
     }
 
@@ -220,7 +220,10 @@ struct Compactor {
 
     // MARK: Notes
 
-    private func notes() throws -> CompactionNotes {
+    private func notes() throws -> CompactionNotes { try Self.notes(of: store) }
+
+    /// What compaction remembers in a store.
+    static func notes(of store: Store) throws -> CompactionNotes {
         guard let text = try store.compactionNotes() else { return CompactionNotes() }
         // What another version of Ferry wrote down is planned anew: every plan follows from the facts.
         return (try? JSONDecoder().decode(CompactionNotes.self, from: Data(text.utf8))) ?? CompactionNotes()

@@ -104,8 +104,8 @@ struct DeviceActivity {
     }
 
     /// Whether some device holds this one for retired though it is not: its next head says so.
-    static func isRetired(_ own: DeviceID, written: Int64?, heads: [DeviceID: Head]) -> Bool {
-        heads.values.contains { head in head.retired[own].map { $0 >= written ?? .min } ?? false }
+    static func isRetired(_ own: DeviceID, written: Int64, heads: [DeviceID: Head]) -> Bool {
+        heads.values.contains { head in head.retired[own].map { $0 >= written } ?? false }
     }
 
     // MARK: What everybody has

@@ -60,7 +60,8 @@ struct Publisher {
         do {
             segment = try SegmentEncoder.encode(
                 changesets, container: container.id, previous: headers.first?.previous, tail: headers.last?.chainEnd)
-        } catch let error as FerryError where error.code == .limitExceeded {
+        } catch {
+            guard error.code == .limitExceeded else { throw error }
             // Each was within the limits; together they are not: in halves.
             try gather(Array(group.prefix(group.count / 2)))
             return try gather(Array(group.dropFirst(group.count / 2)))
@@ -74,11 +75,16 @@ struct Publisher {
     // MARK: The head
 
     /// Writes the head where it does not say what is true now, or is so old that this device might be taken for silent.
-    /// - Parameter isRetired: whether another device's head says that this one was retired; a new head says that it is not.
-    func refreshHead(isRetired: Bool = false) throws {
+    /// - Parameter others: the other devices' heads. Where one says that this device was retired, a new head says that it
+    ///   is not.
+    func refreshHead(others: [DeviceID: Head] = [:]) throws {
         let present = try? container.readHead(of: identity.device)  // damaged or foreign: it is written anew
         let (vector, digests) = try store.statePosition()
-        if let present, try isCurrent(present, vector, digests), !isRetired { return }
+        if let present, try isCurrent(present, vector, digests),
+            !DeviceActivity.isRetired(identity.device, written: present.writtenMilliseconds, heads: others)
+        {
+            return
+        }
         try writeHead(lastSegment: nil)
     }
 

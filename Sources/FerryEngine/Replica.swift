@@ -13,20 +13,29 @@ public final class Replica: Sendable {
     public let identity: StoreIdentity
     let environment: Environment
     let lock: DeviceLock
+    /// How long things are kept in the container.
+    let retention: RetentionSettings
 
     /// Uses a tracked store.
     /// - Throws: `notTracked`.
-    public init(_ store: Store, environment: Environment = .live) throws {
+    public init(
+        _ store: Store, environment: Environment = .live, retention: RetentionSettings = RetentionSettings()
+    ) throws {
         guard let identity = try store.identity() else { throw Store.untracked(store.path) }
         self.store = store
         self.identity = identity
         self.environment = environment
+        self.retention = retention
         lock = DeviceLock(databasePath: store.path)
     }
 
     /// Opens the database at a path.
-    public convenience init(path: String, environment: Environment = .live) throws {
-        try self.init(Store(path: path, clock: environment.clock, random: environment.random), environment: environment)
+    public convenience init(
+        path: String, environment: Environment = .live, retention: RetentionSettings = RetentionSettings()
+    ) throws {
+        try self.init(
+            Store(path: path, clock: environment.clock, random: environment.random), environment: environment,
+            retention: retention)
     }
 
     func openContainer() throws -> Container {
@@ -46,7 +55,7 @@ public final class Replica: Sendable {
     ///   wait); `replayHookFailed` (local changes are published all the same); `busy`; `inputOutput`.
     public func sync(isThorough: Bool = true, progress: ProgressHandler? = nil) throws -> SyncReport {
         try lock.withLock {
-            guard try store.identity() == identity else {
+            guard let present = try store.identity(), present.isSameStore(as: identity) else {
                 throw FerryError(
                     .notTracked, "The database left its container since it was opened. Open it again.", path: store.path
                 )
@@ -89,15 +98,18 @@ public final class Replica: Sendable {
         var report = SyncReport()
         var problems: [DeviceID: FerryError] = [:]
         var names: [DeviceID: String] = [:]
+        var look = ContainerLook()
         var isDone = false
         while !isDone {
-            isDone = try !pass(container, &report, &problems, &names, isThorough: isThorough, progress)
+            isDone = try !pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
         }
         if try store.willCommitReplay != nil && store.needsPass() {
             // What the hook wrote goes out at once.
-            _ = try pass(container, &report, &problems, &names, isThorough: isThorough, progress)
+            _ = try pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
         }
-        try publisher(container).refreshHead()
+        let activity = try noteActivity(look)
+        try publisher(container).refreshHead(others: look.heads)
+        report.compaction = try compactIfDue(container, activity)
         problems.merge(clocksAhead(try store.versionVector())) { reason, _ in reason }
         let since = try store.noteWaiting(problems)
         report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
@@ -111,7 +123,7 @@ public final class Replica: Sendable {
     }
 
     /// A database that was restored from a backup, or copied, would publish under numbers that are taken.
-    private func refuseIfForked(_ container: Container) throws {
+    func refuseIfForked(_ container: Container) throws {
         // A head that cannot be read says nothing; it is written anew after this.
         guard let head = try? container.readHead(of: identity.device) else { return }
         if try store.publishedSegments(include: head.position.sequence, head.lastSegmentChecksum) { return }
@@ -126,12 +138,14 @@ public final class Replica: Sendable {
     /// - Returns: whether there is more to read.
     private func pass(
         _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError],
-        _ names: inout [DeviceID: String], isThorough: Bool, _ progress: ProgressHandler?
+        _ names: inout [DeviceID: String], _ look: inout ContainerLook, isThorough: Bool,
+        _ progress: ProgressHandler?
     ) throws -> Bool {
         let reader = LogReader(container: container, device: identity.device)
         let batch = try reader.read(
             after: store.versionVector(), known: store.knownChecksums(), isThorough: isThorough)
         problems = batch.problems
+        look = ContainerLook(heads: batch.heads, devices: batch.devices)
         try noteNames(batch.heads, &names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         var refused: [DeviceID: FerryError] = [:]
@@ -170,8 +184,11 @@ public final class Replica: Sendable {
         }
     }
 
-    private func publisher(_ container: Container) -> Publisher {
-        Publisher(container: container, store: store, identity: identity, clock: environment.clock)
+    func publisher(_ container: Container) throws -> Publisher {
+        // Another process may have given the device another name.
+        Publisher(
+            container: container, store: store, identity: try store.identity() ?? identity, clock: environment.clock,
+            retention: retention)
     }
 
     /// Replays a batch in one transaction; where that fails because of one device's log, each device in its own.

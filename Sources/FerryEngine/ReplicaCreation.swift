@@ -271,7 +271,7 @@ extension Replica {
         }
     }
 
-    private static func checkedName(_ name: String?) throws -> String {
+    static func checkedName(_ name: String?) throws -> String {
         let chosen = name ?? ProcessInfo.processInfo.hostName
         if chosen.isEmpty || chosen.utf8.count > Head.maximumNameBytes {
             throw FerryError(

@@ -42,6 +42,8 @@ public struct SyncReport: Codable, Equatable, Sendable {
     /// Conflicts that this sync brought.
     public var conflicts = 0
     public var waiting: [Waiting] = []
+    /// What was rolled up, collected and removed of this device's files; `nil` where nothing was.
+    public var compaction: CompactionReport?
     /// How long it took.
     public var seconds: Double = 0
 
