@@ -229,7 +229,7 @@ public struct Container: Sendable {
     static func headName(of device: DeviceID) -> String { directory(of: device) + "/head" }
 
     /// Adds the device and the path to what `body` throws.
-    private func locating<Result>(
+    func locating<Result>(
         _ device: DeviceID, _ name: String, limitMeansDamage: Bool = false, _ body: () throws -> Result
     ) throws -> Result {
         do {

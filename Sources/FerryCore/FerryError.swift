@@ -63,6 +63,8 @@ public struct FerryError: Error, Sendable {
         public static let deviceForked = Code(rawValue: "deviceForked")
         /// A file that another device published is not there yet. Nothing to do but wait for the folder's syncer.
         public static let fileNotThereYet = Code(rawValue: "fileNotThereYet")
+        /// A device's log begins later than what is next: a snapshot is needed, and none is there that will do. Wait for it.
+        public static let logCollected = Code(rawValue: "logCollected")
         /// A device's clock is far ahead; its changes win until it is set right.
         public static let clockAhead = Code(rawValue: "clockAhead")
         /// A peer's table cannot be matched with this database's.

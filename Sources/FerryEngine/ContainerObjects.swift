@@ -24,11 +24,11 @@ struct ContainerObjects {
     /// By the tables' names in lower case.
     private var tables: [String: [ObjectID: Entry]] = [:]
 
-    /// Reads every device's log, as far as it is there.
+    /// Reads the snapshot that covers most and is whole, then every device's log, as far as it is there.
     init(_ container: Container) throws {
         // No device of the container's has this ID, so every log is read.
         let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0))
-        var positions = VersionVector()
+        var positions = try takeSnapshot(container)
         while true {
             let batch = try reader.read(after: positions, isThorough: true)
             for changeset in batch.changesets {
@@ -36,6 +36,36 @@ struct ContainerObjects {
                 for changes in changeset.tables { take(changes) }
             }
             if !batch.isFull { return }
+        }
+    }
+
+    /// - Returns: what the snapshot covers.
+    private mutating func takeSnapshot(_ container: Container) throws -> VersionVector {
+        for entry in try SnapshotShelf(container).entries() {
+            do {
+                for table in entry.manifest.tables {
+                    for chunk in table.chunks {
+                        take(try SnapshotLoader.read(chunk, of: table.name, entry, container))
+                    }
+                }
+                return entry.manifest.vector
+            } catch let error as FerryError
+            where SnapshotShelf.concernsOneFile(error) || error.code == .fileNotThereYet {
+                tables = [:]
+            }
+        }
+        return VersionVector()
+    }
+
+    private mutating func take(_ chunk: SnapshotChunk) {
+        let isKeyed = if case .key = chunk.identity { false } else { true }
+        for object in chunk.objects {
+            var entry = Entry()
+            entry.inserted = object.inserted?.time
+            entry.written = chunk.cells(of: object).reduce(object.inserted?.time ?? .zero) { max($0, $1.stamp.time) }
+            entry.deleted = object.deleted?.time
+            entry.key = isKeyed ? object.key : nil
+            tables[chunk.table.lowercased(), default: [:]][object.id] = entry
         }
     }
 

@@ -21,6 +21,8 @@ struct LogReader {
         var checksums: [DeviceID: Checksum] = [:]
         /// Devices whose logs cannot be read further, and why.
         var problems: [DeviceID: FerryError] = [:]
+        /// Devices whose logs do not have what is next any more, and where they begin. They are among `problems`.
+        var collected: [DeviceID: UInt64] = [:]
         /// Whether the bound was reached, so that there is more.
         var isFull = false
         var heads: [DeviceID: Head] = [:]
@@ -153,6 +155,11 @@ struct LogReader {
     private func noteGap(
         _ peer: DeviceID, _ next: UInt64, _ head: Head?, _ files: ArraySlice<SegmentFile>, _ batch: inout Batch
     ) {
+        if let head, head.logStart > next {
+            batch.collected[peer] = head.logStart
+            batch.problems[peer] = Self.collected(peer, next, from: head.logStart)
+            return
+        }
         let announced = max(head?.position.sequence ?? 0, files.map(\.name.last).max() ?? 0)
         guard announced >= next else { return }
         batch.problems[peer] = Self.notThereYet(peer, next)
@@ -160,6 +167,14 @@ struct LogReader {
         if let placeholder = try? container.requestDownload(of: peer, sequence: next) {
             batch.problems[peer] = Self.placeholder(peer, next, placeholder)
         }
+    }
+
+    private static func collected(_ peer: DeviceID, _ next: UInt64, from start: UInt64) -> FerryError {
+        FerryError(
+            .logCollected,
+            "Its changes from \(next) to \(start - 1) were removed from the container after all devices that were there had "
+                + "them. A snapshot that holds them is not there yet, or is damaged: wait for the folder's syncer, or run "
+                + "`ferry sync` on another device.", device: peer, sequence: next)
     }
 
     private static func incomplete(

@@ -99,10 +99,15 @@ public final class Replica: Sendable {
         var problems: [DeviceID: FerryError] = [:]
         var names: [DeviceID: String] = [:]
         var look = ContainerLook()
-        var isDone = false
-        while !isDone {
-            isDone = try !pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
-        }
+        let snapshots = SnapshotReading(replica: self, container: container, progress: progress)
+        try snapshots.start(&report)
+        repeat {
+            var isDone = false
+            while !isDone {
+                isDone = try !pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
+            }
+            // Where a log begins later, a snapshot is the way on.
+        } while try !look.collected.isEmpty && snapshots.bridge(look.collected, &report, &problems)
         if try store.willCommitReplay != nil && store.needsPass() {
             // What the hook wrote goes out at once.
             _ = try pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
@@ -145,7 +150,7 @@ public final class Replica: Sendable {
         let batch = try reader.read(
             after: store.versionVector(), known: store.knownChecksums(), isThorough: isThorough)
         problems = batch.problems
-        look = ContainerLook(heads: batch.heads, devices: batch.devices)
+        look = ContainerLook(heads: batch.heads, devices: batch.devices, collected: batch.collected)
         try noteNames(batch.heads, &names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         var refused: [DeviceID: FerryError] = [:]

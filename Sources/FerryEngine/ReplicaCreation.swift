@@ -189,6 +189,7 @@ extension Replica {
         var report = SyncReport()
         report.published.changes = packed.packed
         report.published.segments = packed.packed > 0 ? 1 : 0
+        try SnapshotReading(replica: self, container: container, isPublishing: false).start(&report)
         let reader = LogReader(container: container, device: identity.device)
         while true {
             let batch = try reader.read(after: store.versionVector(), isThorough: true)
@@ -212,8 +213,9 @@ extension Replica {
     private static func newestSchema(_ container: Container) throws -> SchemaRecord {
         // No device of the container's has this ID, so every log is read.
         let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0))
-        var positions = VersionVector()
-        var newest: (time: HybridTime, record: SchemaRecord)?
+        let snapshot = try SnapshotShelf(container).entries().first
+        var positions = snapshot?.manifest.vector ?? VersionVector()
+        var newest = snapshot?.manifest.schema
         var damage: FerryError?
         while true {
             let batch = try reader.read(after: positions, isThorough: true)
@@ -221,8 +223,9 @@ extension Replica {
             damage = problems.first { $0.code != .fileNotThereYet }
             for changeset in batch.changesets {
                 positions.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
-                if let record = changeset.schema, newest.map({ $0.time < changeset.time }) ?? true {
-                    newest = (changeset.time, record)
+                let stamp = Stamp(time: changeset.time, device: changeset.device)
+                if let record = changeset.schema, newest.map({ $0.stamp < stamp }) ?? true {
+                    newest = StampedSchema(record: record, stamp: stamp)
                 }
             }
             if !batch.isFull { break }

@@ -50,7 +50,7 @@ enum BodyDecoder {
         return changesets
     }
 
-    private static func readNames(
+    static func readNames(
         budget: inout SegmentBudget, _ reader: inout ByteReader
     ) throws(FerryError) -> [String] {
         let count = try reader.readCount()
@@ -69,7 +69,7 @@ enum BodyDecoder {
         return names
     }
 
-    private static func readDevices(_ reader: inout ByteReader) throws(FerryError) -> [DeviceID] {
+    static func readDevices(_ reader: inout ByteReader) throws(FerryError) -> [DeviceID] {
         let count = try reader.readCount(minimumBytes: 16)
         var devices: [DeviceID] = []
         devices.reserveCapacity(count)

@@ -42,6 +42,8 @@ struct SegmentBudget {
     }
 
     private let code: FerryError.Code
+    /// What the limits are of, in messages.
+    private var file = "segment"
     private var limits = Resource.allCases.map(\.limit)
     private var used = Array(repeating: 0, count: Resource.allCases.count)
 
@@ -56,13 +58,22 @@ struct SegmentBudget {
         return budget
     }
 
+    /// A budget for a file of a snapshot, which charges objects as operations.
+    static func forSnapshot(isDecoding: Bool) -> SegmentBudget {
+        var budget = SegmentBudget(code: isDecoding ? .damagedFile : .limitExceeded)
+        budget.file = "file of a snapshot"
+        budget.limits[Resource.operations.rawValue] = SnapshotLimits.objects
+        budget.limits[Resource.values.rawValue] = SnapshotLimits.cells
+        return budget
+    }
+
     func used(_ resource: Resource) -> Int { used[resource.rawValue] }
 
     /// Charges `count` (not negative) to the segment.
     mutating func take(_ count: Int, _ resource: Resource) throws(FerryError) {
         let limit = limits[resource.rawValue]
         guard count <= limit - used[resource.rawValue] else {
-            throw exceeded("\(resource.noun) in one segment", limit)
+            throw exceeded("\(resource.noun) in one \(file)", limit)
         }
         used[resource.rawValue] += count
     }

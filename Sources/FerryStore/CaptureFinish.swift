@@ -275,9 +275,11 @@ extension CaptureHistory {
         }
         for track in objects.values
         where !track.keepsKey && (track.isFresh ? !track.formerKeys.isEmpty : track.mayHaveMoved) {
-            try connection.execute(
-                "UPDATE \(table.objectTable) SET k0 = NULL WHERE object = ? OR k0 = ?", .blob(track.object.bytes[...]),
-                track.isDeleted ? .null : track.key[0])
+            let objects = access.objects(of: table.id)
+            if !track.isFresh { try objects.releaseKey(of: track.object) }
+            if !track.isDeleted, let holder = try objects.object(forKey: track.key[0]) {
+                try objects.releaseKey(of: holder)
+            }
         }
     }
 

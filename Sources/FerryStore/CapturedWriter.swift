@@ -78,11 +78,12 @@ struct CapturedWriter {
     }
 
     /// Writes operations on an object that has no row of its own: its values are kept in the state.
+    /// - Parameter wish: the key that an insertion tells of.
     mutating func writeHidden(
-        _ object: ObjectID, _ operations: [CapturedOperation], _ clock: inout HybridClock
+        _ object: ObjectID, _ operations: [CapturedOperation], wish: FieldValue? = nil, _ clock: inout HybridClock
     ) throws -> TouchedObject {
         var state = try objects.load(object)
-        let changed = merge(operations, into: &state, wish: nil, &clock)
+        let changed = merge(operations, into: &state, wish: wish, &clock)
         for operation in operations {
             for (column, value) in operation.values { state.kept.fields[column] = value }
         }
@@ -121,6 +122,7 @@ struct CapturedWriter {
                 for column in values.keys { state.kept.fields[column] = nil }
             }
             let key = operation.kind == .insert && table.isMapped ? wish : nil
+            if let key, state.registers.inserted == stamp { state.givenKey = key }
             changes.append(state.object, operation.kind, stamp.time, key: key, values: values, parts: parts)
         }
         return changed

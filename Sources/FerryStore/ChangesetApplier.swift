@@ -21,14 +21,18 @@ struct ChangesetApplier {
     }
 
     /// Replays changesets, which are consecutive for each device and follow what was replayed before.
-    func apply(_ changesets: [Changeset], _ clock: inout HybridClock) throws -> Outcome {
+    /// - Parameter snapshot: where the changesets are a snapshot's parts: how it stands to this store. Then they move no
+    ///   device's position.
+    func apply(
+        _ changesets: [Changeset], _ clock: inout HybridClock, from snapshot: SnapshotStanding? = nil
+    ) throws -> Outcome {
         var outcome = Outcome()
         let wall = access.clock.milliseconds()
         let conflictsBefore = try ConflictLog(access).count()
         var work: [Int: [ChangesetPart]] = [:]
         for changeset in changesets {
             if !clock.observe(changeset.time, wallMilliseconds: wall) { outcome.devicesAhead.insert(changeset.device) }
-            try notePosition(of: changeset)
+            if snapshot == nil { try notePosition(of: changeset) }
             for changes in changeset.tables {
                 guard let table = access.registry.table(named: changes.name) else {
                     throw FerryError(.internalInconsistency, "The table \(changes.name) was not entered before replay.")
@@ -43,7 +47,7 @@ struct ChangesetApplier {
         var deletions: [[TouchedObject]] = []
         for table in access.registry.parentsFirst {
             guard let parts = work[table.id] else { continue }
-            let merge = try TableMerge(access, table, parts, arriving: arriving)
+            let merge = try TableMerge(access, table, parts, arriving: arriving, from: snapshot)
             try merge.run()
             touched += merge.touched
             deletions.append(merge.deletions)
@@ -65,6 +69,9 @@ struct ChangesetApplier {
         let number = try access.devices.number(of: changeset.device)
         let preceding = try connection.count(
             "SELECT time FROM ferry_device WHERE number = ?", .integer(Int64(number)))
+        if let schema = changeset.schema {
+            try NewestSchema(connection).note(schema, at: Stamp(time: changeset.time, device: changeset.device))
+        }
         try ContextLog(access).record(
             changeset.context, of: changeset.device, after: HybridTime(rawValue: UInt64(preceding)))
         try connection.execute(

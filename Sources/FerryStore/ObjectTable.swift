@@ -26,6 +26,8 @@ struct ObjectState {
     var registers = ObjectRegisters()
     var shown = Shown.none
     var kept = KeptValues()
+    /// The key that its newest insertion gave it, in a mapped table: its own may be another. `nil` where nothing is known.
+    var givenKey: FieldValue?
     /// What columns have beside their stamps and values: those under a policy, and those that were.
     var policies: [Int: ColumnRegister] = [:]
     /// The check of registers and values; see `TableChecks`. Where the rules have the last word on the object in the same
@@ -36,6 +38,9 @@ struct ObjectState {
     var isCounted = false
     /// Whether the store has a state for the object yet.
     var isStored = false
+
+    /// The key that it has here, or would like to have.
+    var ownKey: FieldValue? { kept.key ?? (shown.hasRow ? key.first : nil) }
 }
 
 /// Reads and writes the states of one table's objects: `ferry_object_<n>`.
@@ -46,11 +51,16 @@ final class ObjectTable {
     private let devices: DeviceNumbers
     private let digests: StateDigests
     private let keyWidth: Int
+    private let keySlots: [String]
+    private static let rest = [
+        "inserted", "inserted_by", "span", "deleted", "deleted_by", "shown", "fields", "kept", "\"check\"", "registers",
+    ]
     private let selectByObject: LazyStatement
     private let upsert: LazyStatement
     private let insertOnly: LazyStatement
     private let selectByKey: LazyStatement
     private let selectPlace: LazyStatement
+    private let removal: LazyStatement
 
     init(
         _ table: TrackedTable, _ connection: SQLConnection, _ devices: DeviceNumbers, _ digests: StateDigests
@@ -61,15 +71,14 @@ final class ObjectTable {
         checks = TableChecks(table)
         keyWidth = table.keyColumns.count
         let keys = (0..<keyWidth).map { "k\($0)" }
-        let rest = [
-            "inserted", "inserted_by", "span", "deleted", "deleted_by", "shown", "fields", "kept", "\"check\"",
-            "registers",
-        ]
+        keySlots = keys
+        let rest = Self.rest
         let columns = (keys + rest).joined(separator: ", ")
         let name = table.objectTable
         selectByObject = LazyStatement("SELECT \(columns) FROM \(name) WHERE object = ?", connection)
         selectByKey = LazyStatement("SELECT object FROM \(name) WHERE k0 = ?", connection)
         selectPlace = LazyStatement("SELECT shown, k0 FROM \(name) WHERE object = ?", connection)
+        removal = LazyStatement("DELETE FROM \(name) WHERE object = ?", connection)
         let places = Array(repeating: "?", count: keyWidth + rest.count + 1).joined(separator: ", ")
         let insert = "INSERT INTO \(name)(object, \(columns)) VALUES (\(places))"
         insertOnly = LazyStatement(insert, connection)
@@ -85,16 +94,35 @@ final class ObjectTable {
         var state = ObjectState(object: object)
         state.registers.deletionWins = table.deletionWins
         guard try statement.step() else { return state }
+        try read(statement, from: 0, into: &state)
+        return state
+    }
+
+    /// The state of an object that nothing is known of.
+    func new(_ object: ObjectID) -> ObjectState {
+        var state = ObjectState(object: object)
+        state.registers.deletionWins = table.deletionWins
+        return state
+    }
+
+    /// The columns of a state but for the object's ID, as `read` expects them.
+    var stateColumns: [String] { keySlots + Self.rest }
+
+    /// Reads a state from `stateColumns`.
+    /// - Parameter first: the number of the first of them.
+    func read(_ statement: SQLStatement, from first: Int32, into state: inout ObjectState) throws {
+        let object = state.object
         state.isStored = true
-        let base = Int32(keyWidth)
+        state.registers.deletionWins = table.deletionWins
+        let base = first + Int32(keyWidth)
         guard let shown = Shown(rawValue: statement.int(base + 5)) else {
             throw FerryError(.storeTooNew, "The state was written by a newer Ferry. Update Ferry.")
         }
         state.shown = shown
-        if !statement.isNull(0) || shown.hasRow {
-            state.key = (0..<base).map { statement.value($0) }
+        if !statement.isNull(first) || shown.hasRow {
+            state.key = (first..<base).map { statement.value($0) }
             // A 16-byte key is not stored twice.
-            if keyWidth == 1, statement.isNull(0) { state.key = [.blob(object.bytes[...])] }
+            if keyWidth == 1, statement.isNull(first) { state.key = [.blob(object.bytes[...])] }
         }
         let inserted = try stamp(statement, base)
         state.registers = ObjectRegisters(
@@ -107,11 +135,14 @@ final class ObjectTable {
             state.policies = try PolicyCodec.decodeRegisters(
                 statement.bytes(base + 9), own: { state.registers.stamp(of: $0) })
         }
-        if !statement.isNull(base + 7) { state.kept = try StateCodec.decodeKept(statement.bytes(base + 7)) }
+        var given: FieldValue?
+        if !statement.isNull(base + 7) {
+            (state.kept, given) = try StateCodec.decodeKeptAndGiven(statement.bytes(base + 7))
+        }
+        if table.isMapped { state.givenKey = given ?? state.ownKey }
         state.check = UInt64(bitPattern: statement.integer(base + 8))
         state.storedCheck = state.check
         state.isCounted = state.registers.newest != nil
-        return state
     }
 
     private func stamp(_ statement: SQLStatement, _ column: Int32) throws -> Stamp? {
@@ -151,7 +182,9 @@ final class ObjectTable {
         } else {
             statement.bindNull(place + 6)
         }
-        if let kept = StateCodec.encodeKept(state.kept) {
+        // The author's key is told by the object's own where they are the same.
+        let given = state.givenKey == state.ownKey ? nil : state.givenKey
+        if let kept = StateCodec.encodeKept(state.kept, given: given) {
             statement.bind(blob: kept, place + 7)
         } else {
             statement.bindNull(place + 7)
@@ -167,6 +200,30 @@ final class ObjectTable {
         let isCounted = state.registers.newest != nil
         digests.note(
             table.id, sum: state.check &- state.storedCheck, count: (isCounted ? 1 : 0) - (state.isCounted ? 1 : 0))
+    }
+
+    /// Takes an object's local key away, until it is saved with another. The key that its author gave it is remembered.
+    func releaseKey(of object: ObjectID) throws {
+        var state = try load(object)
+        guard state.isStored else { return }
+        state.key = []
+        try save(state)
+    }
+
+    /// Removes all that is known of an object without a row. A key that rows refer to stays reserved for it.
+    func forget(_ state: ObjectState) throws {
+        if state.key.isEmpty {
+            let statement = try removal.prepared()
+            statement.bind(state.object, 1)
+            try statement.run()
+            digests.note(table.id, sum: 0 &- state.storedCheck, count: state.isCounted ? -1 : 0)
+        } else {
+            var left = new(state.object)
+            left.key = state.key
+            left.isStored = true
+            (left.storedCheck, left.isCounted) = (state.storedCheck, state.isCounted)
+            try save(left)
+        }
     }
 
     private func bind(_ stamp: Stamp?, _ statement: SQLStatement, _ place: Int32) throws {

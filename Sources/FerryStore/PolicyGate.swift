@@ -44,7 +44,7 @@ struct PolicyGate {
         rest = left[...]
     }
 
-    private static func objection(
+    static func objection(
         to changeset: Changeset, _ registry: Registry, _ hooks: MergeHooks
     ) -> FerryError? {
         for changes in changeset.tables {

@@ -6,7 +6,7 @@ import FerryMerge
 /// `span`: the insertion wrote all columns numbered below it, except those listed in `fields`. `fields` lists, by
 /// column, the stamps that differ from the insertion's: varint column, varint device number + 1 (0: no stamp at all),
 /// then eight bytes of time. `kept` lists values that no row shows: varint column + 1 (0: the local key that the
-/// object would like), then the value.
+/// object would like; 2^20: the key that its author gave it, where its own is another), then the value.
 enum StateCodec {
     static func span(_ registers: ObjectRegisters) -> Int {
         guard registers.inserted != nil else { return 0 }
@@ -46,8 +46,12 @@ enum StateCodec {
         return fields
     }
 
-    static func encodeKept(_ values: KeptValues) -> [UInt8]? {
-        if values.isEmpty { return nil }
+    /// Stands for the key that an object's author gave it, in the place of a column number + 1.
+    private static let givenKey: UInt64 = 1 << 20
+
+    /// - Parameter given: the key that the object's author gave it, where the object's own key is another.
+    static func encodeKept(_ values: KeptValues, given: FieldValue? = nil) -> [UInt8]? {
+        if values.isEmpty, given == nil { return nil }
         var writer = ByteWriter()
         if let key = values.key {
             writer.writeVarint(0)
@@ -57,18 +61,30 @@ enum StateCodec {
             writer.writeVarint(UInt64(column + 1))
             writer.write(value)
         }
+        if let given {
+            writer.writeVarint(givenKey)
+            writer.write(given)
+        }
         return writer.bytes
     }
 
-    static func decodeKept(_ bytes: [UInt8]) throws -> KeptValues {
+    static func decodeKept(_ bytes: [UInt8]) throws -> KeptValues { try decodeKeptAndGiven(bytes).kept }
+
+    /// The kept values, and what `encodeKept` was given as `given`.
+    static func decodeKeptAndGiven(_ bytes: [UInt8]) throws -> (kept: KeptValues, given: FieldValue?) {
         var values = KeptValues()
+        var given: FieldValue?
         var reader = ByteReader(bytes)
         while !reader.isAtEnd {
-            let column = Int(try reader.readVarint())
+            let column = try reader.readVarint()
             let value = try reader.readValue()
-            if column == 0 { values.key = value } else { values.fields[column - 1] = value }
+            switch column {
+            case 0: values.key = value
+            case givenKey: given = value
+            default: values.fields[Int(column) - 1] = value
+            }
         }
-        return values
+        return (values, given)
     }
 }
 

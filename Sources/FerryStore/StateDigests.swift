@@ -122,9 +122,15 @@ struct CheckRenewal {
 }
 
 extension Store {
-    /// What is replayed of every device's log, and the digests of the state that it makes, by what they cover.
+    /// What is replayed of every device's log, and the digests of the state that it makes, by what they cover; none
+    /// while a snapshot is read in.
     public func statePosition() throws -> (vector: VersionVector, digests: [UInt32: UInt64]) {
-        try read { (try StoreAccess.versionVector($0), try StateDigests.published($0)) }
+        try read { connection in
+            // While a snapshot is read in, the state is that of no position.
+            let isSettled = try SnapshotProgress.read(StoreMeta(connection: connection)) == nil
+            let digests = isSettled ? try StateDigests.published(connection) : [:]
+            return (try StoreAccess.versionVector(connection), digests)
+        }
     }
 
     /// The names of the tables that digests cover.

@@ -48,7 +48,10 @@ struct StateMerge {
         case .insert:
             let isNewest = merge.state.registers.inserted.map { $0 < stamp } ?? true
             merge.state.registers.mergeInsertion(stamp)
-            if isNewest, let key = operation.key, !merge.before.shown.hasRow { merge.state.kept.key = key }
+            if isNewest, let key = operation.key {
+                merge.state.givenKey = key
+                if !merge.before.shown.hasRow { merge.state.kept.key = key }
+            }
         case .update:
             break
         }

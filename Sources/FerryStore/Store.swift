@@ -158,6 +158,61 @@ public final class Store: Sendable {
         }
     }
 
+    /// Reads in one transaction for which no writer waits in WAL mode: on a connection of its own where the database is a
+    /// file, on the store's where it is in memory.
+    /// - Parameter check: is run in a transaction that keeps writers off while the reading one begins; what it saw is
+    ///   what `body` sees.
+    func readAside<Result>(
+        after check: (SQLConnection) throws -> Void, _ body: (SQLConnection) throws -> Result
+    ) throws -> Result {
+        if path.isEmpty {
+            return try read {
+                try check($0)
+                return try body($0)
+            }
+        }
+        return try Self.translating(path) {
+            var configuration = writer.configuration
+            configuration.readonly = true
+            configuration.label = "Ferry snapshot"
+            let aside = try DatabaseQueue(path: path, configuration: configuration)
+            let work = Swift.Result {
+                try aside.inDatabase { database in
+                    guard let handle = database.sqliteConnection else {
+                        throw FerryError(.database, "The database is closed.")
+                    }
+                    let connection = SQLConnection(handle, of: database)
+                    defer { connection.finalizeStatements() }
+                    let result = Swift.Result {
+                        try whileNobodyWrites { own in
+                            try check(own)
+                            try connection.executeScript("BEGIN; SELECT count(*) FROM sqlite_schema")
+                        }
+                        return try body(connection)
+                    }
+                    connection.finalizeStatements()
+                    if database.isInsideTransaction { try connection.executeScript("ROLLBACK") }
+                    return try result.get()
+                }
+            }
+            try aside.close()
+            return try work.get()
+        }
+    }
+
+    /// Runs `body`, which writes nothing, in a transaction that keeps writers off.
+    private func whileNobodyWrites(_ body: (SQLConnection) throws -> Void) throws {
+        try writer.writeWithoutTransaction { database in
+            let connection = try connection(database)
+            defer { if kept == nil { connection.finalizeStatements() } }
+            try database.inTransaction(.immediate) {
+                try body(connection)
+                // In a rollback journal a commit, of nothing too, waits for all readers: for the one that just began.
+                return .rollback
+            }
+        }
+    }
+
     /// Writes a consistent copy of the database: https://www.sqlite.org/lang_vacuum.html#vacuuminto
     func vacuum(into path: String) throws {
         try Self.translating(self.path) { try writer.vacuum(into: path) }

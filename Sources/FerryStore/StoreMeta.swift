@@ -56,5 +56,13 @@ struct StoreMeta {
         case schemaUnsent
         /// What is known of the container's settings: the tracked tables as they came, as JSON.
         case tracked
+        /// The newest schema of the whole log, as JSON.
+        case newestSchema
+        /// How far a snapshot that is being read in has come, as JSON.
+        case snapshot
+    }
+
+    func remove(_ name: Name) throws {
+        try connection.execute("DELETE FROM ferry_meta WHERE name = ?", .text(name.rawValue))
     }
 }

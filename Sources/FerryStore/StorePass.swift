@@ -79,7 +79,7 @@ extension Store {
     typealias CaptureFilter = ([TableChanges], inout HybridClock) throws -> ([TableChanges], [TouchedObject])
 
     /// Takes up what was set since the last pass; what follows works on the new policies.
-    private func takeUpPolicies(_ access: inout StoreAccess, _ touched: inout Set<Int>) throws {
+    func takeUpPolicies(_ access: inout StoreAccess, _ touched: inout Set<Int>) throws {
         guard let change = try PolicyChange(access) else { return }
         let outcome = try change.run()
         access = outcome.access
@@ -155,14 +155,14 @@ extension Store {
         return captured.map { $0.touched + filtered }
     }
 
-    private func settle(_ touched: [TouchedObject], _ access: StoreAccess) throws {
+    func settle(_ touched: [TouchedObject], _ access: StoreAccess) throws {
         let seeds = try SeedFinder(access).seeds(touched)
         if seeds.isEmpty { return }
         let formerKeys = RowMaintenance.formerKeys(touched)
         try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds, formerKeys: formerKeys) }
     }
 
-    private func stage(
+    func stage(
         _ tables: [TableChanges], schema: SchemaRecord?, time: HybridTime, _ access: StoreAccess,
         _ seal: SegmentSealer, _ outcome: inout PassOutcome
     ) throws {
@@ -186,6 +186,9 @@ extension Store {
         if case .blob(let bytes)? = previous { checksum = Checksum(bytes: bytes) }
         let entry = try seal(changeset, checksum)
         try Outbox(connection).stage(entry)
+        if let schema {
+            try NewestSchema(connection).note(schema, at: Stamp(time: time, device: access.device))
+        }
         try ContextLog(access).record(changeset.context, of: access.device, after: own.time)
         try connection.execute(
             "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?", .integer(Int64(sequence)),
@@ -209,7 +212,7 @@ extension Store {
     }
 
     /// Enters tables and columns of peers that the registry has not heard of, in a transaction of their own.
-    private func enter(tablesOf changesets: [Changeset]) throws {
+    func enter(tablesOf changesets: [Changeset]) throws {
         // Many changesets name the same few tables with the same columns: each is looked up once.
         var layouts: [TableLayout: Changeset] = [:]
         for changeset in changesets {
@@ -307,16 +310,18 @@ extension Store {
     /// Whether a pass without anything to replay would find something to do: notes, a schema that is new or that the
     /// other devices have not been told of. Cheap, and writes nothing.
     public func needsPass() throws -> Bool {
-        try read { connection in
-            let meta = StoreMeta(connection: connection)
-            try StoreTables.checkVersion(meta)
-            if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return true }
-            if try meta.integer(.schemaUnsent) == 1 { return true }
-            // A hook that has come.
-            let policies = PolicyList(connection)
-            if try policies.target(hooks) != policies.applied() { return true }
-            return try SchemaReader(connection: connection).version() != meta.integer(.schemaVersion)
-        }
+        try read { try needsPass($0) }
+    }
+
+    func needsPass(_ connection: SQLConnection) throws -> Bool {
+        let meta = StoreMeta(connection: connection)
+        try StoreTables.checkVersion(meta)
+        if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return true }
+        if try meta.integer(.schemaUnsent) == 1 { return true }
+        // A hook that has come.
+        let policies = PolicyList(connection)
+        if try policies.target(hooks) != policies.applied() { return true }
+        return try SchemaReader(connection: connection).version() != meta.integer(.schemaVersion)
     }
 
     /// A number that changes when another connection, of this process or another, commits to the database; commits of

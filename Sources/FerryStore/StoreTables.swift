@@ -3,7 +3,7 @@ import FerryCore
 /// Ferry's tables in the app's database (Docs/Architecture.md, "What Ferry keeps in the database").
 enum StoreTables {
     /// The version of these tables; a store of another version is refused.
-    static let version: Int64 = 4
+    static let version: Int64 = 5
 
     /// - Throws: `storeTooOld` where an earlier Ferry made the tables. (`Store.identity` refuses those of a newer one.)
     static func checkVersion(_ meta: StoreMeta) throws {
@@ -68,6 +68,9 @@ enum StoreTables {
             kind TEXT NOT NULL, lost_value BLOB, lost_device INTEGER NOT NULL, lost_time INTEGER NOT NULL,
             kept_value BLOB, kept_device INTEGER NOT NULL, kept_time INTEGER NOT NULL, noticed INTEGER NOT NULL,
             resolved INTEGER, UNIQUE("table", object, "column", kind, lost_device, lost_time));
+        -- While a snapshot is read in: objects that it does not have and perhaps should.
+        CREATE TABLE ferry_absent(
+            "table" INTEGER NOT NULL, object BLOB NOT NULL, PRIMARY KEY("table", object)) WITHOUT ROWID;
         -- For the app's own triggers: whether Ferry is writing what other devices did.
         CREATE TABLE ferry_replay(active INTEGER NOT NULL);
         INSERT INTO ferry_replay VALUES (0);

@@ -11,10 +11,13 @@ struct TableChangesBuilder {
     private var places: [Int: Int] = [:]
     /// The same for columns that carry payloads.
     private var payloadPlaces: [EncodedPart.Column: Int] = [:]
+    /// How many of `changes.columns` are this database's.
+    private let localCount: Int
 
     init(_ table: TrackedTable) {
         self.table = table
         changes = TableChanges(name: table.name, identity: table.identity)
+        localCount = table.localColumns.count
         for column in table.localColumns {
             places[column.id] = changes.columns.count
             changes.columns.append(column.name)
@@ -30,15 +33,24 @@ struct TableChangesBuilder {
     ) {
         let firstValue = changes.values.count
         scratch.removeAll(keepingCapacity: true)
+        // Those of columns that this database does not have, and parts, stand behind all others.
+        var behind = parts.map { (place: place(of: $0.column), value: FieldValue.blob($0.bytes[...])) }
         values.forEachColumn { column, value in
-            guard let place = places[column], !parts.contains(where: { $0.column.number == column }) else { return }
-            scratch.append(place)
-            changes.values.append(value)
+            if parts.contains(where: { $0.column.number == column }) { return }
+            guard let place = places[column] else {
+                behind.append((placeOfForeign(column), value))
+                return
+            }
+            if place >= localCount {
+                behind.append((place, value))
+            } else {
+                scratch.append(place)
+                changes.values.append(value)
+            }
         }
-        let placed = parts.map { (place: place(of: $0.column), bytes: $0.bytes) }
-        for part in placed.sorted(by: { $0.place < $1.place }) {
-            scratch.append(part.place)
-            changes.values.append(.blob(part.bytes[...]))
+        for field in behind.sorted(by: { $0.place < $1.place }) {
+            scratch.append(field.place)
+            changes.values.append(field.value)
         }
         // Most operations carry the same columns as the one before.
         if lastShape.map({ changes.shapes[$0] != scratch }) ?? true {
@@ -55,7 +67,15 @@ struct TableChangesBuilder {
                 object: object, kind: kind, time: time, key: key, shape: lastShape ?? 0, firstValue: firstValue))
     }
 
-    /// Columns that carry payloads stand behind all others.
+    private mutating func placeOfForeign(_ column: Int) -> Int {
+        let made = changes.columns.count
+        if !changes.payloads.isEmpty { changes.payloads.append(nil) }
+        changes.columns.append(table.columns[column].name)
+        places[column] = made
+        return made
+    }
+
+    /// Columns that carry payloads stand behind the table's own.
     private mutating func place(of column: EncodedPart.Column) -> Int {
         if let known = payloadPlaces[column] { return known }
         let made = changes.columns.count

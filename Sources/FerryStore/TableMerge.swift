@@ -8,6 +8,9 @@ struct TableMerge {
     private let objects: ObjectTable
     private let merging: StateMerge
     private let rows: MergedRows
+    private let snapshot: SnapshotStanding?
+    /// Whether no object can have a state yet.
+    private let isFresh: Bool
 
     /// What the rules may have to look at.
     var touched: [TouchedObject] { rows.touched }
@@ -23,9 +26,13 @@ struct TableMerge {
     }
 
     init(
-        _ access: StoreAccess, _ table: TrackedTable, _ parts: [ChangesetPart], arriving: [Int: Set<ObjectID>]
+        _ access: StoreAccess, _ table: TrackedTable, _ parts: [ChangesetPart], arriving: [Int: Set<ObjectID>],
+        from snapshot: SnapshotStanding? = nil
     ) throws {
         self.parts = parts
+        self.snapshot = snapshot
+        // What references lead to may have a key already.
+        isFresh = snapshot?.isFresh ?? false && !table.hasUncheckedReferences
         objects = access.objects(of: table.id)
         merging = StateMerge(access, table)
         var dying: Set<ObjectID> = []
@@ -59,11 +66,31 @@ struct TableMerge {
 
     private func merge(_ entries: ArraySlice<Entry>) throws {
         guard let first = entries.first else { return }
-        var merge = ObjectMerge(try objects.load(first.object))
+        var merge = ObjectMerge(isFresh ? objects.new(first.object) : try objects.load(first.object))
+        let isKnown = merge.state.registers.newest != nil
+        // What this device knows and has no more was deleted and collected here.
+        if !isKnown, !isFresh, entries.allSatisfy({ isCovered($0) }) { return }
+        var isNews = false
         for entry in entries {
+            if isKnown, isCovered(entry), !carriesParts(entry) { continue }
             let part = parts[entry.part]
             try merging.apply(part.changes.operations[entry.operation], part, &merge)
+            isNews = true
         }
-        try rows.write(&merge)
+        if isNews { try rows.write(&merge) }
+    }
+
+    /// Whether an operation of a snapshot is one that this device has replayed.
+    private func isCovered(_ entry: Entry) -> Bool {
+        guard let snapshot else { return false }
+        let part = parts[entry.part]
+        return snapshot.isCovered(Stamp(time: part.changes.operations[entry.operation].time, device: part.device))
+    }
+
+    /// Whether an operation carries parts of registers, which may tell of other devices' writes too.
+    private func carriesParts(_ entry: Entry) -> Bool {
+        let part = parts[entry.part]
+        if part.payloads.isEmpty { return false }
+        return part.payloads[part.changes.operations[entry.operation].shape].contains { $0 != nil }
     }
 }

@@ -22,13 +22,23 @@ final class RandomHistoryTests: XCTestCase {
         try play({ [] }, defaultCount: 200, restores: true)
     }
 
+    /// With snapshots that devices read besides logs, over fixed schemas and over generated ones.
+    func testRandomHistoriesWithSnapshotsShowWhatTheOracleSays() throws {
+        try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 200, snapshots: true)
+    }
+
+    func testRandomHistoriesWithSnapshotsOverGeneratedSchemasShowWhatTheOracleSays() throws {
+        try play({ [] }, defaultCount: 200, snapshots: true)
+    }
+
     /// - Parameter makeOracles: for each thread its own; none: each history makes its schema.
     private func play(
-        _ makeOracles: @escaping @Sendable () throws -> [Oracle], defaultCount: UInt64, restores: Bool = false
+        _ makeOracles: @escaping @Sendable () throws -> [Oracle], defaultCount: UInt64, restores: Bool = false,
+        snapshots: Bool = false
     ) throws {
         let environment = ProcessInfo.processInfo.environment
         if let one = environment["FERRY_SEED"].flatMap(UInt64.init) {
-            var history = try RandomHistory(seed: one, oracles: makeOracles(), checkInterval: 1, restores: restores)
+            var history = try RandomHistory(seed: one, oracles: makeOracles(), checkInterval: 1, restores: restores, snapshots: snapshots)
             return try history.play()
         }
         let first = environment["FERRY_FIRST_SEED"].flatMap(UInt64.init) ?? 1
@@ -40,7 +50,7 @@ final class RandomHistoryTests: XCTestCase {
                 let oracles = try makeOracles()
                 for seed in stride(from: first + UInt64(worker), to: first + count, by: Self.workers) {
                     if failures.all.count >= Self.maximumFailures { return }
-                    if let failure = Self.failure(of: seed, oracles, restores, met) { failures.add(failure) }
+                    if let failure = Self.failure(of: seed, oracles, restores, snapshots, met) { failures.add(failure) }
                 }
             } catch {
                 failures.add("\(error)")
@@ -52,7 +62,10 @@ final class RandomHistoryTests: XCTestCase {
         // have hardly anything that is refused; `RandomRefusalTests` are for that.
         let isGenerated = try makeOracles().isEmpty
         let kinds = ["kind 1", "kind 4", "kind 5", "kind 6", "field", "deleted", "revived", "joined"]
-        for kind in kinds + (isGenerated ? ["kind 3"] : []) where count >= 200 && !restores {
+        for kind in kinds + (isGenerated ? ["kind 3"] : []) where count >= 200 && !restores && !snapshots {
+            XCTAssertGreaterThan(met.all[kind] ?? 0, 0, "no history met \(kind)")
+        }
+        for kind in ["snapshots read", "snapshots resumed"] where snapshots {
             XCTAssertGreaterThan(met.all[kind] ?? 0, 0, "no history met \(kind)")
         }
         // Deletions that lost are restored too seldom for a short run; ConflictListTests restores them.
@@ -62,17 +75,17 @@ final class RandomHistoryTests: XCTestCase {
     }
 
     private static func failure(
-        of seed: UInt64, _ oracles: [Oracle], _ restores: Bool, _ met: Met
+        of seed: UInt64, _ oracles: [Oracle], _ restores: Bool, _ snapshots: Bool, _ met: Met
     ) -> String? {
         do {
-            var history = try RandomHistory(seed: seed, oracles: oracles, restores: restores)
+            var history = try RandomHistory(seed: seed, oracles: oracles, restores: restores, snapshots: snapshots)
             try history.play()
             met.add(history.met)
             return nil
         } catch {
             // The same history again, checked after every pass: what goes wrong first.
             do {
-                var history = try RandomHistory(seed: seed, oracles: oracles, checkInterval: 1, restores: restores)
+                var history = try RandomHistory(seed: seed, oracles: oracles, checkInterval: 1, restores: restores, snapshots: snapshots)
                 try history.play()
             } catch let earlier {
                 return "\(earlier)"

@@ -16,6 +16,8 @@ struct RandomHistory {
     private var passes = 0
     /// Whether conflicts are restored and resolved now and then, and hooks write in replays.
     private let restores: Bool
+    /// Whether devices read each other's snapshots now and then, besides their logs.
+    private let snapshots: Bool
     private(set) var devices: [TestDevice] = []
     /// The kinds of exceptions and conflicts that were met, and how often.
     private(set) var met: [String: Int] = [:]
@@ -29,8 +31,9 @@ struct RandomHistory {
     /// - Parameters:
     ///   - oracles: one of them is chosen; empty: the schema is made of the seed too.
     ///   - restores: whether conflicts are restored now and then, and hooks write in replays.
-    init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4, restores: Bool = false) throws {
+    init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4, restores: Bool = false, snapshots: Bool = false) throws {
         self.seed = seed
+        self.snapshots = snapshots
         self.checkInterval = checkInterval
         self.restores = restores
         var chance = Chance(seed: seed)
@@ -54,7 +57,13 @@ struct RandomHistory {
             let device = chance.pick(devices)
             for other in devices { other.clock.now += Int64(chance.below(3)) * 500 }
             if restores { try restore(on: device) }
-            if chance.oneIn(2) { try write(on: device) } else { try sync(device) }
+            if chance.oneIn(2) {
+                try write(on: device)
+            } else if snapshots, chance.oneIn(2) {
+                try readSnapshot(on: device)
+            } else {
+                try sync(device)
+            }
         }
         for device in devices {
             // What hooks write in the end would be news to the others.
@@ -75,7 +84,52 @@ struct RandomHistory {
             }
             try check(fresh)
         }
+        if snapshots { try compareSnapshots() }
         try compareDigests()
+    }
+
+    /// A device reads another one's snapshot, all at once or in pieces, and at times not to the end.
+    private mutating func readSnapshot(on device: TestDevice) throws {
+        let other = chance.pick(devices.filter { $0.id != device.id })
+        story.append("\(device.id.low): snapshot of \(other.id.low)")
+        do {
+            let snapshot = try other.takeSnapshot(pieces: 1 + chance.below(3))
+            let step = chance.oneIn(2) ? Int.max : 1 + chance.below(3)
+            if chance.oneIn(4) {
+                try device.read(snapshot, chunksAtATime: step, limit: chance.below(4))
+                if chance.oneIn(2) { try write(on: device) }
+                story.append("\(device.id.low): goes on")
+                met["snapshots resumed", default: 0] += 1
+            }
+            try device.read(snapshot, chunksAtATime: step)
+            met["snapshots read", default: 0] += 1
+            try check(device)
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw failure(device, "\(error)")
+        }
+    }
+
+    /// Devices that know the same write the same chunks, and a new one that reads them knows the same.
+    private mutating func compareSnapshots() throws {
+        guard let first = devices.first(where: { $0.id.low < 90 }) else { return }
+        let snapshot = try first.takeSnapshot()
+        for device in devices.dropFirst() {
+            let own = try device.takeSnapshot()
+            if own.manifest.tables != snapshot.manifest.tables {
+                throw failure(device, "writes another snapshot than device \(first.id.low), which knows the same")
+            }
+        }
+        let fresh = try TestDevice(99, schema)
+        devices.append(fresh)
+        try fresh.read(first.takeSnapshot(pieces: 2), chunksAtATime: 1 + chance.below(4))
+        try pass(fresh, allNews(for: fresh))
+        try check(fresh)
+        let own = try fresh.takeSnapshot()
+        if own.manifest.tables != snapshot.manifest.tables {
+            throw failure(fresh, "writes another snapshot than it read")
+        }
     }
 
     /// Devices that have replayed the same changes have the same digests.

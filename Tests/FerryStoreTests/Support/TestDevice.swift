@@ -88,6 +88,17 @@ final class TestDevice {
         return outcome
     }
 
+    /// Takes down that changesets are replayed, by way of a snapshot.
+    func noteReplayed(_ changesets: [Changeset]) {
+        for changeset in changesets where changeset.device != id {
+            if Int(changeset.sequence) <= positions[changeset.device] ?? 0 { continue }
+            replayed.append(changeset)
+        }
+        for changeset in changesets where changeset.device != id {
+            positions[changeset.device] = max(positions[changeset.device] ?? 0, Int(changeset.sequence))
+        }
+    }
+
     /// Brings back what a conflict lost.
     func restoreConflict(_ number: Int64) throws -> RestoredRow {
         try keepingLogOnFailure { try store.restoreConflict(number, seal: seal) }

@@ -1,0 +1,101 @@
+/// What a snapshot is made of: how far it goes, and the list of its chunks (Docs/Format.md, "Snapshots").
+public struct SnapshotManifest: Sendable, Equatable {
+    /// How far a snapshot goes in one device's log.
+    public struct Position: Hashable, Sendable {
+        /// The last changeset, and the latest time up to there.
+        public var log: LogPosition
+        /// The checksum of the segment that ends there, for telling forks; `nil` where the writer does not know it.
+        public var checksum: Checksum?
+
+        public init(log: LogPosition, checksum: Checksum? = nil) {
+            self.log = log
+            self.checksum = checksum
+        }
+    }
+
+    /// From `time` on, `author` had seen `other`'s log up to `seen`: only what goes beyond the snapshot.
+    public struct Context: Hashable, Sendable {
+        public var author: DeviceID
+        public var other: DeviceID
+        public var time: HybridTime
+        public var seen: HybridTime
+
+        public init(author: DeviceID, other: DeviceID, time: HybridTime, seen: HybridTime) {
+            self.author = author
+            self.other = other
+            self.time = time
+            self.seen = seen
+        }
+    }
+
+    /// A table's objects.
+    public struct Table: Sendable, Equatable {
+        /// In lower case.
+        public var name: String
+        public var identity: TableIdentity
+        /// In the order of the objects' IDs.
+        public var chunks: [Chunk]
+
+        public init(name: String, identity: TableIdentity, chunks: [Chunk]) {
+            self.name = name
+            self.identity = identity
+            self.chunks = chunks
+        }
+    }
+
+    /// A file that holds a chunk.
+    public struct Chunk: Hashable, Sendable {
+        /// Of the file; also its name.
+        public var checksum: Checksum
+        /// The file's length.
+        public var bytes: Int
+        /// The number of objects in it.
+        public var objects: Int
+
+        public init(checksum: Checksum, bytes: Int, objects: Int) {
+            self.checksum = checksum
+            self.bytes = bytes
+            self.objects = objects
+        }
+    }
+
+    public var container: ContainerID
+    /// How far it goes in each device's log.
+    public var positions: [DeviceID: Position]
+    public var contexts: [Context]
+    /// The newest schema that a device had published by then.
+    public var schema: StampedSchema?
+    /// By name.
+    public var tables: [Table]
+
+    public init(
+        container: ContainerID, positions: [DeviceID: Position] = [:], contexts: [Context] = [],
+        schema: StampedSchema? = nil, tables: [Table] = []
+    ) {
+        self.container = container
+        self.positions = positions
+        self.contexts = contexts
+        self.schema = schema
+        self.tables = tables
+    }
+
+    /// What it covers.
+    public var vector: VersionVector { VersionVector(positions.mapValues(\.log)) }
+    /// The latest time that it covers.
+    public var time: HybridTime { positions.values.map(\.log.time).max() ?? .zero }
+    /// The length of all chunks.
+    public var chunkBytes: Int { tables.reduce(0) { $0 + $1.chunks.reduce(0) { $0 + $1.bytes } } }
+    /// The number of all objects.
+    public var objects: Int { tables.reduce(0) { $0 + $1.chunks.reduce(0) { $0 + $1.objects } } }
+}
+
+/// A schema, and the changeset that published it: its time and its author.
+public struct StampedSchema: Sendable, Equatable {
+    public var record: SchemaRecord
+    public var stamp: Stamp
+
+    public init(record: SchemaRecord, stamp: Stamp) {
+        self.record = record
+        self.stamp = stamp
+    }
+}

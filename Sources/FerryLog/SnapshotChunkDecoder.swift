@@ -1,0 +1,131 @@
+import FerryCore
+
+/// Decodes chunks of snapshots that nobody vouches for (Docs/Format.md, "Chunks"). Whatever the bytes, it returns or
+/// throws, in time and memory bounded by `SnapshotLimits`.
+public enum SnapshotChunkDecoder {
+    /// Verifies a file without decoding what is in it.
+    /// - Throws: as `decode`.
+    public static func verify(_ file: [UInt8], container: ContainerID) throws(FerryError) -> Checksum {
+        try SnapshotFile.decode(file, .chunk, container: container).checksum
+    }
+
+    /// Decodes a whole file. Texts and blobs are slices that share the decompressed body.
+    /// - Throws: `damagedFile` where it is cut off or changed: it may be incomplete yet, look again later. `formatTooNew`
+    ///   where a newer Ferry wrote it. `foreignFile` where it belongs to another container.
+    public static func decode(
+        _ file: [UInt8], container: ContainerID
+    ) throws(FerryError) -> (chunk: SnapshotChunk, checksum: Checksum) {
+        let (body, checksum) = try SnapshotFile.decode(file, .chunk, container: container)
+        return (try decode(body: body), checksum)
+    }
+
+    static func decode(body: ArraySlice<UInt8>) throws(FerryError) -> SnapshotChunk {
+        var reader = ByteReader(body)
+        var budget = SegmentBudget.forSnapshot(isDecoding: true)
+        let names = try BodyDecoder.readNames(budget: &budget, &reader)
+        let devices = try BodyDecoder.readDevices(&reader)
+        try budget.check(devices.count, atMost: SnapshotLimits.devices, "devices in a chunk")
+        let prefixCount = try reader.readCount(minimumBytes: 12)
+        var prefixes: [IdentifierPrefix] = []
+        prefixes.reserveCapacity(prefixCount)
+        for _ in 0..<prefixCount { prefixes.append(try IdentifierPrefix.read(from: &reader)) }
+        var identifiers = IdentifierColumnReader(prefixes: prefixes)
+
+        var chunk = SnapshotChunk(
+            table: try TableLayout.readName(names, from: &reader),
+            identity: try TableLayout.readIdentity(names, budget: &budget, from: &reader))
+        chunk.columns = try readColumns(names, budget: &budget, from: &reader)
+        chunk.shapes = try TableBlock.readShapes(columnCount: chunk.columns.count, budget: &budget, from: &reader)
+        let count = try reader.readVarint()
+        try budget.take(Int(clamping: count), .operations)
+        try readObjects(Int(count), devices: devices, &identifiers, budget: &budget, into: &chunk, from: &reader)
+        guard reader.isAtEnd else { throw ByteReader.malformed("it goes on behind its end") }
+        return chunk
+    }
+
+    private static func readColumns(
+        _ names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
+    ) throws(FerryError) -> [SnapshotChunk.Column] {
+        let count = try reader.readCount(minimumBytes: 2)
+        guard count <= 2 * SegmentLimits.columns else { throw ByteReader.malformed("a table has too many columns") }
+        try budget.take(count, .layoutColumns)
+        var columns: [SnapshotChunk.Column] = []
+        columns.reserveCapacity(count)
+        for _ in 0..<count {
+            let name = try TableLayout.readName(names, from: &reader)
+            let form = try reader.readVarint()
+            guard form <= 1 else { throw ByteReader.malformed("a column has an unknown form") }
+            columns.append(.init(name: name, isRegister: form == 1))
+        }
+        guard Set(columns).count == columns.count else { throw ByteReader.malformed("a column stands twice") }
+        return columns
+    }
+
+    private static func readObjects(
+        _ count: Int, devices: [DeviceID], _ identifiers: inout IdentifierColumnReader, budget: inout SegmentBudget,
+        into chunk: inout SnapshotChunk, from reader: inout ByteReader
+    ) throws(FerryError) {
+        let ids = try identifiers.read(count, from: &reader)
+        let inserted = try StampColumn.read(count, devices: devices, from: &reader)
+        let deleted = try StampColumn.read(count, devices: devices, from: &reader)
+        let shapeRuns = try RunLength.read(count, below: chunk.shapes.count, from: &reader).runs
+        var cellCount = 0
+        for run in shapeRuns {
+            let (cells, overflow) = run.count.multipliedReportingOverflow(by: chunk.shapes[run.value].count)
+            try budget.take(overflow ? Int.max : cells, .values)
+            cellCount += cells
+        }
+        var shape = RunCursor(shapeRuns)
+        chunk.objects.reserveCapacity(count)
+        var firstCell = 0
+        for index in 0..<count {
+            guard index == 0 || ids[index - 1] < ids[index] else {
+                throw ByteReader.malformed("its objects are not in order")
+            }
+            let object = SnapshotChunk.Object(
+                id: ids[index], inserted: inserted[index], deleted: deleted[index], key: nil, shape: shape.next(),
+                firstCell: firstCell)
+            firstCell += chunk.shapes[object.shape].count
+            chunk.objects.append(object)
+        }
+        let keys = try ValueColumn(count, allowingAbsent: true, identifiers: &identifiers, from: &reader)
+        keys.forEach {
+            ids[$0]
+        } _: {
+            chunk.objects[$0].key = $1
+        }
+        let layout = CellLayout(
+            shapes: chunk.shapes, shapeRuns: shapeRuns, columnCount: chunk.columns.count, operationCount: count,
+            valueCount: cellCount)
+        try readCells(cellCount, layout, devices: devices, &identifiers, into: &chunk, from: &reader)
+    }
+
+    private static func readCells(
+        _ count: Int, _ layout: CellLayout, devices: [DeviceID], _ identifiers: inout IdentifierColumnReader,
+        into chunk: inout SnapshotChunk, from reader: inout ByteReader
+    ) throws(FerryError) {
+        let none = SnapshotChunk.Cell(
+            stamp: Stamp(time: .zero, device: DeviceID(high: 0, low: 0)), content: .null)
+        chunk.cells = Array(repeating: none, count: count)
+        for index in layout.columns.indices {
+            let stamps = try StampColumn.read(layout.count(index), devices: devices, from: &reader)
+            for (position, stamp) in stamps.enumerated() {
+                let (object, cell) = layout.cell(index, position)
+                guard let known = stamp ?? chunk.objects[object].inserted else {
+                    throw ByteReader.malformed("a field has no stamp")
+                }
+                chunk.cells[cell].stamp = known
+            }
+            let column = try ValueColumn(
+                layout.count(index), allowingAbsent: false, identifiers: &identifiers, from: &reader)
+            column.forEach {
+                chunk.objects[layout.cell(index, $0).operation].id
+            } _: {
+                chunk.cells[layout.cell(index, $0).value].content = $1
+            }
+            guard !chunk.columns[layout.columns[index]].isRegister || column.isBlobs else {
+                throw ByteReader.malformed("a register is not bytes")
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import FerryCore
+
+/// Encodes a chunk of a snapshot (Docs/Format.md, "Chunks"). The same objects give the same bytes, with the same version
+/// of zlib.
+public enum SnapshotChunkEncoder {
+    /// - Throws: `limitExceeded` where it holds more than `SnapshotLimits` allow, `invalidArgument` where it breaks the
+    ///   rules of its type, which is a mistake of the program.
+    public static func encode(
+        _ chunk: SnapshotChunk, container: ContainerID
+    ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
+        try SnapshotFile.encode(body(of: chunk), .chunk, container: container)
+    }
+
+    static func body(of chunk: SnapshotChunk) throws(FerryError) -> [UInt8] {
+        try check(chunk)
+        var budget = SegmentBudget.forSnapshot(isDecoding: false)
+        try budget.take(chunk.objects.count, .operations)
+        try budget.take(chunk.cells.count, .values)
+        let devices = devices(of: chunk)
+        try budget.check(devices.count, atMost: SnapshotLimits.devices, "devices in a chunk")
+        let indices = Dictionary(uniqueKeysWithValues: devices.enumerated().map { ($1, $0) })
+        let prefixes = prefixes(of: chunk)
+
+        var names = NameDictionary()
+        var layout = [try names.index(of: chunk.table)]
+        try LayoutDictionary.append(chunk.identity, to: &layout, names: &names)
+        try budget.take(chunk.identity.columnCount + chunk.columns.count, .layoutColumns)
+        layout.append(chunk.columns.count)
+        for column in chunk.columns {
+            layout.append(try names.index(of: column.name))
+            layout.append(column.isRegister ? 1 : 0)
+        }
+
+        var writer = ByteWriter(reservingCapacity: 1 << 16)
+        writer.writeVarint(UInt64(names.names.count))
+        for name in names.names { writer.writeCounted(name) }
+        writer.writeVarint(UInt64(devices.count))
+        for device in devices { writer.write(device) }
+        writer.writeVarint(UInt64(prefixes.chosen.count))
+        for prefix in prefixes.chosen { prefix.write(to: &writer) }
+        for number in layout { writer.writeVarint(UInt64(number)) }
+        try TableBlock.write(chunk.shapes, budget: &budget, to: &writer)
+        writer.writeVarint(UInt64(chunk.objects.count))
+        var identifiers = IdentifierColumnWriter(prefixes: prefixes)
+        identifiers.write(chunk.objects.map(\.id), to: &writer)
+        StampColumn.write(chunk.objects.map(\.inserted), devices: indices, to: &writer)
+        StampColumn.write(chunk.objects.map(\.deleted), devices: indices, to: &writer)
+        try writeCells(of: chunk, devices: indices, &identifiers, to: &writer)
+        return writer.bytes
+    }
+
+    /// Writes the objects' shapes, their keys, then column by column stamps and contents.
+    private static func writeCells(
+        of chunk: SnapshotChunk, devices: [DeviceID: Int], _ identifiers: inout IdentifierColumnWriter,
+        to writer: inout ByteWriter
+    ) throws(FerryError) {
+        var shapes = RunLength()
+        for object in chunk.objects { shapes.append(object.shape) }
+        shapes.write(to: &writer)
+        var values = ValueColumnWriter()
+        for object in chunk.objects { try values.append(object.key, of: object.id) }
+        values.finish(identifiers: &identifiers, to: &writer)
+        let layout = CellLayout(
+            shapes: chunk.shapes, shapeRuns: shapes.runs, columnCount: chunk.columns.count,
+            operationCount: chunk.objects.count, valueCount: chunk.cells.count)
+        for index in layout.columns.indices {
+            var stamps: [Stamp?] = []
+            stamps.reserveCapacity(layout.count(index))
+            for position in 0..<layout.count(index) {
+                let (object, cell) = layout.cell(index, position)
+                let stamp = chunk.cells[cell].stamp
+                stamps.append(stamp == chunk.objects[object].inserted ? nil : stamp)
+                try values.append(chunk.cells[cell].content, of: chunk.objects[object].id)
+            }
+            StampColumn.write(stamps, devices: devices, to: &writer)
+            values.finish(identifiers: &identifiers, to: &writer)
+        }
+    }
+
+    /// All devices that stamps name, in the order of their IDs.
+    private static func devices(of chunk: SnapshotChunk) -> [DeviceID] {
+        var devices: Set<DeviceID> = []
+        for object in chunk.objects {
+            if let stamp = object.inserted { devices.insert(stamp.device) }
+            if let stamp = object.deleted { devices.insert(stamp.device) }
+        }
+        for cell in chunk.cells { devices.insert(cell.stamp.device) }
+        return devices.sorted()
+    }
+
+    private static func prefixes(of chunk: SnapshotChunk) -> IdentifierPrefixes {
+        var prefixes = IdentifierPrefixes()
+        for object in chunk.objects {
+            prefixes.note(object.id)
+            if case .reference(let target) = object.key { prefixes.note(target) }
+        }
+        for cell in chunk.cells {
+            if case .reference(let target) = cell.content { prefixes.note(target) }
+        }
+        prefixes.choose()
+        return prefixes
+    }
+
+    private static func check(_ chunk: SnapshotChunk) throws(FerryError) {
+        for shape in chunk.shapes {
+            var previous = -1
+            for column in shape {
+                guard column > previous, column < chunk.columns.count else { throw invalid(chunk, "a set of columns") }
+                previous = column
+            }
+        }
+        var previous: ObjectID?
+        var next = 0
+        for object in chunk.objects {
+            guard previous.map({ $0 < object.id }) ?? true else { throw invalid(chunk, "the order of its objects") }
+            guard chunk.shapes.indices.contains(object.shape), object.firstCell == next else {
+                throw invalid(chunk, "an object's fields")
+            }
+            previous = object.id
+            next += chunk.shapes[object.shape].count
+            guard next <= chunk.cells.count else { throw invalid(chunk, "an object's fields") }
+            for (column, cell) in zip(chunk.shapes[object.shape], chunk.cells(of: object)) {
+                if chunk.columns[column].isRegister {
+                    guard case .blob = cell.content else { throw invalid(chunk, "a register") }
+                }
+                guard cell.stamp.time <= .latest else { throw invalid(chunk, "a time") }
+            }
+        }
+        guard next == chunk.cells.count else { throw invalid(chunk, "the number of its fields") }
+    }
+
+    private static func invalid(_ chunk: SnapshotChunk, _ what: String) -> FerryError {
+        FerryError(
+            .invalidArgument, "A part of the table “\(chunk.table)” cannot be written into a snapshot: \(what) is wrong.")
+    }
+}

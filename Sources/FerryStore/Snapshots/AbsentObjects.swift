@@ -1,0 +1,65 @@
+import FerryCore
+import FerryMerge
+
+/// Objects that the store has and a snapshot does not: deleted and collected elsewhere, or not known there
+/// (`ferry_absent`). They are gathered while the chunks are merged, and settled at the end.
+struct AbsentObjects {
+    private let access: StoreAccess
+    private let standing: SnapshotStanding
+    private var connection: SQLConnection { access.connection }
+
+    init(_ access: StoreAccess, _ standing: SnapshotStanding) {
+        self.access = access
+        self.standing = standing
+    }
+
+    /// Notes the store's objects between the last chunk of the table and the end of this one that are not in it.
+    func note(besides chunk: SnapshotChunk, _ progress: SnapshotProgress) throws {
+        guard let table = access.registry.table(named: chunk.table), let end = chunk.objects.last?.id else { return }
+        let present = Set(chunk.objects.map(\.id))
+        try note(table, after: progress.last[chunk.table].flatMap { ObjectID($0) }, through: end, except: present)
+    }
+
+    /// Notes the store's objects behind each table's last chunk.
+    func noteRest(_ progress: SnapshotProgress) throws {
+        for table in access.registry.parentsFirst {
+            let last = progress.last[foldedName(table.name)].flatMap { ObjectID($0) }
+            try note(table, after: last, through: nil, except: [])
+        }
+    }
+
+    private func note(
+        _ table: TrackedTable, after start: ObjectID?, through end: ObjectID?, except present: Set<ObjectID>
+    ) throws {
+        var conditions = ["(inserted IS NOT NULL OR deleted IS NOT NULL OR fields IS NOT NULL)"]
+        var bounds: [FieldValue] = []
+        if let start {
+            conditions.append("object > ?")
+            bounds.append(.blob(start.bytes[...]))
+        }
+        if let end {
+            conditions.append("object <= ?")
+            bounds.append(.blob(end.bytes[...]))
+        }
+        var found: [ObjectID] = []
+        try connection.forEachRow(
+            """
+            SELECT object, inserted, inserted_by FROM \(table.objectTable)
+            WHERE \(conditions.joined(separator: " AND ")) ORDER BY object
+            """, bounds
+        ) { row in
+            guard let id: ObjectID = row.id(0), !present.contains(id) else { return }
+            // What was inserted since is simply not known there.
+            if !row.isNull(1) {
+                let time = HybridTime(rawValue: UInt64(bitPattern: row.integer(1)))
+                let stamp = Stamp(time: time, device: try access.devices.device(row.int(2)))
+                if !standing.isKnownToSnapshot(stamp) { return }
+            }
+            found.append(id)
+        }
+        for id in found {
+            try connection.execute(
+                "INSERT OR IGNORE INTO ferry_absent VALUES (?, ?)", .integer(Int64(table.id)), .blob(id.bytes[...]))
+        }
+    }
+}

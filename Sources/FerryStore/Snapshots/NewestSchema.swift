@@ -1,0 +1,81 @@
+import FerryCore
+import Foundation
+
+/// The newest schema of the whole log, own and replayed: what a snapshot tells of the container's tables once the
+/// changesets that told it are gone.
+struct NewestSchema {
+    private let meta: StoreMeta
+
+    init(_ connection: SQLConnection) { meta = StoreMeta(connection: connection) }
+
+    /// Remembers a schema, unless a newer one is known.
+    func note(_ record: SchemaRecord, at stamp: Stamp) throws {
+        try note(StampedSchema(record: record, stamp: stamp))
+    }
+
+    func note(_ schema: StampedSchema) throws {
+        if let known = try read(), schema.stamp <= known.stamp { return }
+        let data = try JSONEncoder().encode(Form(schema))
+        try meta.set(.newestSchema, String(decoding: data, as: UTF8.self))
+    }
+
+    /// The newest schema; `nil` where none was packed or replayed yet.
+    func read() throws -> StampedSchema? {
+        guard let text = try meta.string(.newestSchema) else { return nil }
+        let form: Form
+        do {
+            form = try JSONDecoder().decode(Form.self, from: Data(text.utf8))
+        } catch {
+            throw FerryError(.internalInconsistency, "The store's schema record is unreadable.", cause: error)
+        }
+        return try form.schema()
+    }
+
+    /// How it lies in `ferry_meta`.
+    private struct Form: Codable {
+        struct Statement: Codable {
+            var type: String
+            var name: String
+            var table: String
+            var sql: String
+        }
+
+        struct Table: Codable {
+            var name: String
+            /// As in `ferry_table`.
+            var identity: String
+        }
+
+        var time: UInt64
+        var device: String
+        var userVersion: Int64
+        var applicationID: Int64
+        var statements: [Statement]
+        var tracked: [Table]
+        var references: [UndeclaredReference]
+
+        init(_ schema: StampedSchema) {
+            time = schema.stamp.time.rawValue
+            device = schema.stamp.device.hex
+            userVersion = schema.record.userVersion
+            applicationID = schema.record.applicationID
+            statements = schema.record.statements.map {
+                Statement(type: $0.type, name: $0.name, table: $0.table, sql: $0.sql)
+            }
+            tracked = schema.record.tracked.map { Table(name: $0.name, identity: IdentityText.format($0.identity)) }
+            references = schema.record.references
+        }
+
+        func schema() throws -> StampedSchema {
+            guard let device = DeviceID(device) else {
+                throw FerryError(.internalInconsistency, "The store's schema record names no device.")
+            }
+            let record = SchemaRecord(
+                userVersion: userVersion, applicationID: applicationID,
+                statements: statements.map { .init(type: $0.type, name: $0.name, table: $0.table, sql: $0.sql) },
+                tracked: try tracked.map { .init(name: $0.name, identity: try IdentityText.parse($0.identity)) },
+                references: references)
+            return StampedSchema(record: record, stamp: Stamp(time: HybridTime(rawValue: time), device: device))
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import FerryCore
+
+/// Gathers a table's objects into chunks.
+///
+/// A chunk ends where the objects say so, whatever stood before: after an object whose ID, hashed, falls within a range
+/// as wide as the object is large. So the ends stay where they are when objects elsewhere change, and an unchanged
+/// stretch of a table is the same chunk in the next snapshot.
+struct SnapshotChunkBuilder {
+    /// A smaller chunk does not end, in bytes before compression, as estimated.
+    static let minimumBytes = 256 << 10
+    /// A chunk ends that is as large as that.
+    static let maximumBytes = 1 << 20
+    /// Beyond the minimum a chunk goes on for about as many bytes.
+    private static let meanBytes: UInt64 = 256 << 10
+
+    /// What an object says of one column.
+    struct Field {
+        /// The place of its column among `columns`.
+        var place: Int
+        var cell: SnapshotChunk.Cell
+    }
+
+    /// All columns that the table's objects may have, in the order of a chunk's.
+    let columns: [SnapshotChunk.Column]
+    private let table: String
+    private let identity: TableIdentity
+    private var objects: [SnapshotChunk.Object] = []
+    private var cells: [SnapshotChunk.Cell] = []
+    /// The sets of places in use, and their numbers.
+    private var shapes: [[Int]] = []
+    private var shapeNumbers: [[Int]: Int] = [:]
+    private var bytes = 0
+    /// Whether the last object is one that a chunk ends after.
+    private var isAtEnd = false
+
+    init(table: String, identity: TableIdentity, columns: [SnapshotChunk.Column]) {
+        self.table = table
+        self.identity = identity
+        self.columns = columns
+    }
+
+    /// Whether the chunk ends here.
+    var isComplete: Bool { bytes >= Self.maximumBytes || bytes >= Self.minimumBytes && isAtEnd }
+    var isEmpty: Bool { objects.isEmpty }
+
+    /// Adds an object; its fields are in the order of their places.
+    mutating func append(
+        _ id: ObjectID, inserted: Stamp?, deleted: Stamp?, key: FieldValue?, fields: [Field]
+    ) {
+        let shape = fields.map(\.place)
+        let number: Int
+        if let last = objects.last, shapes[last.shape] == shape {
+            number = last.shape
+        } else if let known = shapeNumbers[shape] {
+            number = known
+        } else {
+            number = shapes.count
+            shapes.append(shape)
+            shapeNumbers[shape] = number
+        }
+        objects.append(
+            .init(id: id, inserted: inserted, deleted: deleted, key: key, shape: number, firstCell: cells.count))
+        var size = 32
+        for field in fields {
+            size += 4 + field.cell.content.byteCount + (field.cell.stamp == inserted ? 0 : 12)
+            cells.append(field.cell)
+        }
+        bytes += size
+        var hash = WordHash()
+        hash.absorb(id.high)
+        isAtEnd = hash.adding(id.low) % Self.meanBytes < UInt64(size)
+    }
+
+    /// Ends the chunk and begins the next. A chunk names the columns that its objects have and no others.
+    mutating func take() -> SnapshotChunk {
+        let used = Set(shapes.joined()).sorted()
+        let numbers = Dictionary(uniqueKeysWithValues: used.enumerated().map { ($1, $0) })
+        let chunk = SnapshotChunk(
+            table: table, identity: identity, columns: used.map { columns[$0] },
+            shapes: shapes.map { $0.compactMap { numbers[$0] } }, objects: objects, cells: cells)
+        self = SnapshotChunkBuilder(table: table, identity: identity, columns: columns)
+        return chunk
+    }
+}

@@ -1,0 +1,227 @@
+import FerryCore
+import FerryMerge
+
+extension Store {
+    /// Settles what the store has and a merged snapshot does not, a batch at a time, and in the end takes the snapshot's
+    /// position.
+    ///
+    /// What the snapshot's devices knew and do not have any more was deleted and collected: it goes here too. Where this
+    /// device wrote to it since, it is published again whole; under `deleteWins` what was written is kept as a conflict.
+    /// - Returns: what was done, and whether that was all.
+    public func finishSnapshot(
+        _ manifest: SnapshotManifest, seal: SegmentSealer
+    ) throws -> (outcome: PassOutcome, isDone: Bool) {
+        try access { access in
+            var access = access
+            var outcome = PassOutcome()
+            var clock = try access.hybridClock()
+            var touched: Set<Int> = []
+            try pack(access, &clock, &outcome, seal, &touched)
+            try takeUpPolicies(&access, &touched)
+            guard let progress = try SnapshotProgress.read(access.meta) else {
+                throw FerryError(.internalInconsistency, "A snapshot was finished that was not begun.")
+            }
+            let standing = SnapshotStanding(
+                own: try access.versionVector(), snapshot: manifest.vector, isFresh: progress.isFresh)
+            let conflicts = try ConflictLog(access).count()
+            if !progress.isFresh { try AbsentObjects(access, standing).noteRest(progress) }
+            var settlement = AbsentSettlement(access, standing)
+            let isDone = try AppTriggers(access).run { try settlement.run(&clock) }
+            touched.formUnion(settlement.tables)
+            if !settlement.published.isEmpty {
+                try stage(settlement.published, schema: nil, time: max(clock.tick(), .unknown), access, seal, &outcome)
+            }
+            if isDone { try takePosition(of: manifest, access, &clock) }
+            outcome.conflicts = try ConflictLog(access).count() - conflicts
+            try access.save(clock)
+            try access.keyValueChanges.save(access.connection)
+            return ((outcome, isDone), touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
+        }
+    }
+
+    /// The store has replayed what the snapshot covers from now on.
+    private func takePosition(
+        of manifest: SnapshotManifest, _ access: StoreAccess, _ clock: inout HybridClock
+    ) throws {
+        let vector = try access.versionVector()
+        let wall = access.clock.milliseconds()
+        for (device, position) in manifest.positions.sorted(by: { $0.key < $1.key }) where device != access.device {
+            clock.observe(position.log.time, wallMilliseconds: wall)
+            let number = FieldValue.integer(Int64(try access.devices.number(of: device)))
+            if position.log.sequence > vector[device].sequence {
+                let checksum = position.checksum.map { FieldValue.blob($0.bytes[...]) } ?? .null
+                try access.connection.execute(
+                    "UPDATE ferry_device SET sequence = ?, checksum = ? WHERE number = ?",
+                    .integer(Int64(position.log.sequence)), checksum, number)
+            }
+            try access.connection.execute(
+                "UPDATE ferry_device SET time = max(time, ?) WHERE number = ?",
+                .integer(Int64(bitPattern: position.log.time.rawValue)), number)
+        }
+        for context in manifest.contexts {
+            try access.connection.execute(
+                "INSERT OR IGNORE INTO ferry_context VALUES (?, ?, ?, ?)",
+                .integer(Int64(try access.devices.number(of: context.author))),
+                .integer(Int64(try access.devices.number(of: context.other))),
+                .integer(Int64(bitPattern: context.time.rawValue)),
+                .integer(Int64(bitPattern: context.seen.rawValue)))
+        }
+        if let schema = manifest.schema { try NewestSchema(access.connection).note(schema) }
+        try access.meta.remove(.snapshot)
+    }
+}
+
+/// Settles objects that a merged snapshot does not have (`AbsentObjects`).
+private struct AbsentSettlement {
+    /// Objects settled in one transaction.
+    private static let batchSize = 20_000
+
+    private let access: StoreAccess
+    private let standing: SnapshotStanding
+    private var connection: SQLConnection { access.connection }
+    /// What is published again.
+    private(set) var published: [TableChanges] = []
+    /// Numbers of the tables whose rows may have changed.
+    private(set) var tables: Set<Int> = []
+
+    init(_ access: StoreAccess, _ standing: SnapshotStanding) {
+        self.access = access
+        self.standing = standing
+    }
+
+    /// - Returns: whether none are left.
+    mutating func run(_ clock: inout HybridClock) throws -> Bool {
+        var objects: [Int: [ObjectID]] = [:]
+        var count = 0
+        try connection.forEachRow(
+            "SELECT \"table\", object FROM ferry_absent ORDER BY 1, 2 LIMIT \(Self.batchSize)"
+        ) { row in
+            if let id: ObjectID = row.id(1) { objects[row.int(0), default: []].append(id) }
+            count += 1
+        }
+        tables = Set(objects.keys)
+        var again: [Int: [ObjectID]] = [:]
+        var dropped: [Int: [ObjectID]] = [:]
+        var deletions: [[TouchedObject]] = []
+        var touched: [TouchedObject] = []
+        for table in access.registry.parentsFirst {
+            var rows: [TouchedObject] = []
+            for object in objects[table.id] ?? [] {
+                switch try decide(object, table) {
+                case .stays: continue
+                case .isPublishedAgain: again[table.id, default: []].append(object)
+                case .goes:
+                    dropped[table.id, default: []].append(object)
+                    if let row = try markDeleted(object, table, &touched) { rows.append(row) }
+                case .goesWithConflict:
+                    if let row = try markDeleted(object, table, &touched) { rows.append(row) }
+                }
+            }
+            deletions.append(rows)
+        }
+        for group in deletions.reversed() { touched += try RowRemoval(access).remove(group) }
+        try RowMaintenance(access).settle(touched)
+        for table in access.registry.parentsFirst {
+            for object in dropped[table.id] ?? [] where try !forget(object, table) {
+                // Something refers to it that the others do not know yet; to them it is a new row.
+                again[table.id, default: []].append(object)
+            }
+        }
+        var written: [TouchedObject] = []
+        for table in access.registry.parentsFirst where again[table.id] != nil {
+            written += try publishAgain(again[table.id] ?? [], table, &clock)
+        }
+        try RowMaintenance(access).settle(written)
+        for (table, ids) in objects {
+            for id in ids {
+                try connection.execute(
+                    "DELETE FROM ferry_absent WHERE \"table\" = ? AND object = ?", .integer(Int64(table)),
+                    .blob(id.bytes[...]))
+            }
+        }
+        return count < Self.batchSize
+    }
+
+    private enum Decision {
+        /// Somebody else wrote to it later than the snapshot knows.
+        case stays
+        case isPublishedAgain
+        case goes
+        case goesWithConflict
+    }
+
+    private func decide(_ object: ObjectID, _ table: TrackedTable) throws -> Decision {
+        let state = try access.objects(of: table.id).load(object)
+        let registers = state.registers
+        let stamps = ([registers.inserted, registers.deleted] + registers.fields).compactMap { $0 }
+        if stamps.isEmpty { return .stays }
+        let unknown = stamps.filter { !standing.isKnownToSnapshot($0) }
+        if unknown.isEmpty { return .goes }
+        // A deletion of something that is gone already says nothing, and is collected in its time.
+        guard registers.isAlive, unknown.allSatisfy({ $0.device == access.device }) else { return .stays }
+        if table.deletionWins, let newest = registers.newestWrite {
+            try ConflictLog(access).record(
+                .deleted, table: table.id, object: object, column: nil, lost: (nil, newest),
+                kept: (nil, Self.deletion(after: newest)))
+            return .goesWithConflict
+        }
+        return .isPublishedAgain
+    }
+
+    /// When the others deleted it is not known any more.
+    private static func deletion(after stamp: Stamp) -> Stamp { Stamp(time: stamp.time.next, device: stamp.device) }
+
+    /// Makes an object dead, so that its row goes as rows of deleted objects do.
+    /// - Returns: the object where it has a row to be removed.
+    private func markDeleted(
+        _ object: ObjectID, _ table: TrackedTable, _ touched: inout [TouchedObject]
+    ) throws -> TouchedObject? {
+        let objects = access.objects(of: table.id)
+        var state = try objects.load(object)
+        if let newest = state.registers.newest, state.registers.isAlive {
+            state.registers.deleted = Self.deletion(after: newest)
+            try objects.save(state)
+        }
+        let isRow = state.shown == .row
+        let record = TouchedObject(
+            table: table.id, object: object, columns: table.columns.map(\.id), isDeleted: isRow, needsRules: !isRow,
+            key: isRow ? state.key : [])
+        if isRow { return record }
+        if state.shown != .none { touched.append(record) }
+        return nil
+    }
+
+    /// Removes all that is known of an object.
+    /// - Returns: whether it could go: not where the rules show it all the same.
+    private func forget(_ object: ObjectID, _ table: TrackedTable) throws -> Bool {
+        let objects = access.objects(of: table.id)
+        let state = try objects.load(object)
+        if state.shown != .none { return false }
+        try objects.forget(state)
+        let (number, id) = (FieldValue.integer(Int64(table.id)), FieldValue.blob(object.bytes[...]))
+        try connection.execute("DELETE FROM ferry_exception WHERE \"table\" = ? AND object = ?", number, id)
+        try connection.execute("DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", number, id)
+        try access.joined.forget(RowToken(table: table.id, id: object))
+        return true
+    }
+
+    /// Writes objects as new rows, as of now, with all that this device knows of them.
+    private mutating func publishAgain(
+        _ ids: [ObjectID], _ table: TrackedTable, _ clock: inout HybridClock
+    ) throws -> [TouchedObject] {
+        var writer = try CapturedWriter(access, table)
+        var touched: [TouchedObject] = []
+        for id in ids.sorted() {
+            let state = try access.objects(of: table.id).load(id)
+            var values: FieldValues = [:]
+            if table.isLocal, state.shown.hasRow, let row = try access.reader(of: table.id).read(state.key) {
+                values = try Travelling(access).values(row, table)
+            }
+            values = values.overlaid(with: state.kept.fields)
+            let insertion = CapturedOperation(kind: .insert, time: clock.tick(), values: values, oldRow: nil)
+            touched.append(try writer.writeHidden(id, [insertion], wish: state.ownKey, &clock))
+        }
+        if !writer.changes.isEmpty { published.append(writer.changes.changes) }
+        return touched
+    }
+}

@@ -1,0 +1,132 @@
+import FerryCore
+import FerryMerge
+
+/// Reading a snapshot in, chunk group by chunk group, each in a transaction of its own that notes how far it came
+/// (Docs/Architecture.md, "Snapshots").
+///
+/// 1. `beginSnapshot`, which goes on where an earlier attempt stopped;
+/// 2. `mergeSnapshot` with the chunks of `snapshotOrder`, as many at a time as suits;
+/// 3. `finishSnapshot` until it says that it is done: then the store has replayed what the snapshot covers.
+extension Store {
+    /// Begins to read a snapshot in, or goes on.
+    /// - Throws: `deviceForked` where it knows more of this device's log than the store does.
+    public func beginSnapshot(_ manifest: SnapshotManifest, checksum: Checksum, of device: DeviceID) throws {
+        try access { access in
+            let vector = try access.versionVector()
+            if manifest.vector[access.device].sequence > vector[access.device].sequence {
+                throw FerryError(
+                    .deviceForked,
+                    "A snapshot in the container holds more of this device's changes than the database remembers.",
+                    device: access.device)
+            }
+            if let present = try SnapshotProgress.read(access.meta), present.device == device.hex,
+                present.manifest == checksum.hex
+            {
+                return ((), [])
+            }
+            try access.connection.execute("DELETE FROM ferry_absent")
+            try SnapshotProgress(device: device, manifest: checksum, isFresh: try isFresh(access)).save(access.meta)
+            return ((), [])
+        }
+    }
+
+    /// Whether nothing is known of any object, and no row waits to be packed.
+    private func isFresh(_ access: StoreAccess) throws -> Bool {
+        if try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return false }
+        return try access.registry.tables.values.allSatisfy { table in
+            try access.connection.count("SELECT EXISTS(SELECT 1 FROM \(table.objectTable))") == 0
+        }
+    }
+
+    /// The snapshot that is being read in: whose, and the checksum of its manifest; `nil` where none is.
+    public func snapshotUnderWay() throws -> (device: DeviceID, manifest: Checksum)? {
+        try read { connection in
+            guard let progress = try SnapshotProgress.read(StoreMeta(connection: connection)),
+                let device = DeviceID(progress.device), let manifest = Checksum(progress.manifest)
+            else { return nil }
+            return (device, manifest)
+        }
+    }
+
+    /// Gives up a snapshot that cannot be read further. What was merged of it stays: it is true, and comes again.
+    public func abandonSnapshot() throws {
+        try writeAsFerry { connection in
+            try StoreMeta(connection: connection).remove(.snapshot)
+            try connection.execute("DELETE FROM ferry_absent")
+            return ((), [])
+        }
+    }
+
+    /// The chunks that are still to be merged, in the order in which they are: policies first, then parents before
+    /// children, as far as this database knows the tables.
+    public func snapshotOrder(
+        _ manifest: SnapshotManifest
+    ) throws -> [(table: String, chunk: SnapshotManifest.Chunk)] {
+        try readAccess { access in
+            var places: [String: Int] = [PolicyList.table: -1]
+            for (place, table) in access.registry.parentsFirst.enumerated() where table.name != PolicyList.table {
+                places[foldedName(table.name)] = place
+            }
+            let done = try SnapshotProgress.read(access.meta)?.done ?? [:]
+            let tables = manifest.tables.sorted { places[$0.name] ?? .max < places[$1.name] ?? .max }
+            return tables.flatMap { table in
+                table.chunks.dropFirst(done[table.name] ?? 0).map { (table.name, $0) }
+            }
+        }
+    }
+
+    /// Packs what is pending, then merges chunks that follow those merged before.
+    /// - Parameter chunks: in the order of `snapshotOrder`; they must be the next ones.
+    /// - Throws: `incompatibleSchema`, `unknownPolicy`, `damagedFile`, `replayHookFailed`; nothing is merged then.
+    public func mergeSnapshot(
+        _ chunks: [SnapshotChunk], of manifest: SnapshotManifest, seal: SegmentSealer
+    ) throws -> PassOutcome {
+        // Policies come first and are taken up before the rest.
+        let groups = [chunks.filter { $0.table == PolicyList.table }, chunks.filter { $0.table != PolicyList.table }]
+        let operations = SnapshotOperations(manifest.vector)
+        let parts = try groups.filter { !$0.isEmpty }.map { try operations.changesets(of: $0) }
+        try enter(tablesOf: parts.flatMap { $0 })
+        return try access { access in
+            var access = access
+            var outcome = PassOutcome()
+            var clock = try access.hybridClock()
+            var touched: Set<Int> = []
+            try pack(access, &clock, &outcome, seal, &touched)
+            try takeUpPolicies(&access, &touched)
+            guard var progress = try SnapshotProgress.read(access.meta) else {
+                throw FerryError(.internalInconsistency, "A snapshot was merged that was not begun.")
+            }
+            if outcome.packed > 0 { progress.isFresh = false }
+            let standing = SnapshotStanding(
+                own: try access.versionVector(), snapshot: manifest.vector, isFresh: progress.isFresh)
+            let hook = willCommitReplay
+            access.changedRows = hook == nil ? nil : ChangedRows()
+            defer { access.changedRows = nil }
+            for changesets in parts {
+                if let objection = changesets.lazy.compactMap({ [registry = access.registry] in
+                    PolicyGate.objection(to: $0, registry, self.hooks)
+                }).first {
+                    throw objection
+                }
+                let merged = try AppTriggers(access).run {
+                    try ChangesetApplier(access).apply(changesets, &clock, from: standing)
+                }
+                outcome.replayed += merged.changes
+                outcome.conflicts += merged.conflicts
+                touched.formUnion(merged.tables)
+                try takeUpPolicies(&access, &touched)
+            }
+            for chunk in chunks {
+                if !progress.isFresh { try AbsentObjects(access, standing).note(besides: chunk, progress) }
+                progress.done[chunk.table, default: 0] += 1
+                progress.last[chunk.table] = chunk.objects.last?.id.hex
+            }
+            try progress.save(access.meta)
+            try access.save(clock)
+            try access.keyValueChanges.save(access.connection)
+            let changes = access.changedRows?.summary(access.registry)
+            if let hook, let changes, !changes.tables.isEmpty { try access.run(hook, changes) }
+            return (outcome, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import FerryCore
+import Foundation
+
+/// Which snapshot a store is reading in, and how far it has come: kept in `ferry_meta`, so that it goes on where it
+/// stopped.
+struct SnapshotProgress: Codable, Equatable {
+    /// Whose it is: the device's ID in hexadecimal.
+    var device: String
+    /// The checksum of its manifest, in hexadecimal.
+    var manifest: String
+    /// Whether the store had no object when it began, and has none but the snapshot's since.
+    var isFresh: Bool
+    /// By table: the number of chunks merged, and the ID of the last object in them, in hexadecimal.
+    var done: [String: Int] = [:]
+    var last: [String: String] = [:]
+
+    init(device: DeviceID, manifest: Checksum, isFresh: Bool) {
+        self.device = device.hex
+        self.manifest = manifest.hex
+        self.isFresh = isFresh
+    }
+
+    static func read(_ meta: StoreMeta) throws -> SnapshotProgress? {
+        guard let text = try meta.string(.snapshot) else { return nil }
+        do {
+            return try JSONDecoder().decode(SnapshotProgress.self, from: Data(text.utf8))
+        } catch {
+            throw FerryError(.internalInconsistency, "The store's note on a snapshot is unreadable.", cause: error)
+        }
+    }
+
+    func save(_ meta: StoreMeta) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        try meta.set(.snapshot, String(decoding: try encoder.encode(self), as: UTF8.self))
+    }
+}
+
+/// How a snapshot that is merged stands to the store.
+struct SnapshotStanding {
+    /// What the store has replayed, and what the snapshot covers.
+    let own: VersionVector
+    let snapshot: VersionVector
+    /// Whether the store has no object that the snapshot could tell anything of.
+    let isFresh: Bool
+
+    /// Whether the store has replayed a write that the snapshot tells of.
+    func isCovered(_ stamp: Stamp) -> Bool { Self.covers(own, stamp, knownThrough: snapshot) }
+
+    /// Whether the snapshot knows a write that the store tells of.
+    func isKnownToSnapshot(_ stamp: Stamp) -> Bool { Self.covers(snapshot, stamp, knownThrough: own) }
+
+    /// Rows that were there before a `join` have one time, whatever their place in the log: of those only a log that is
+    /// known as far as whoever tells of them knows it is known to hold them.
+    private static func covers(_ vector: VersionVector, _ stamp: Stamp, knownThrough other: VersionVector) -> Bool {
+        if stamp.time.isKnown { return vector.includes(stamp) }
+        return vector[stamp.device].sequence >= max(other[stamp.device].sequence, 1)
+    }
+}

@@ -1,0 +1,156 @@
+import FerryCore
+import FerryMerge
+
+/// Reads the whole state in the order that snapshots have: tables by name, objects by ID. One chunk is in memory at a time.
+struct SnapshotSource {
+    let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// Reads everything.
+    /// - Parameter body: is given each chunk, and returns how the manifest is to name it.
+    func read(
+        container: ContainerID, _ body: (SnapshotChunk) throws -> SnapshotManifest.Chunk
+    ) throws -> SnapshotManifest {
+        var manifest = SnapshotManifest(container: container)
+        manifest.positions = try positions()
+        manifest.contexts = try contexts()
+        manifest.schema = try NewestSchema(access.connection).read()
+        let tables = access.registry.tables.values.map { (name: foldedName($0.name), table: $0) }
+        for (name, table) in tables.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
+            var chunks: [SnapshotManifest.Chunk] = []
+            try TableSource(access, table).read { chunks.append(try body($0)) }
+            if chunks.isEmpty { continue }
+            manifest.tables.append(.init(name: name, identity: table.identity.folded, chunks: chunks))
+        }
+        return manifest
+    }
+
+    private func positions() throws -> [DeviceID: SnapshotManifest.Position] {
+        var positions: [DeviceID: SnapshotManifest.Position] = [:]
+        try access.connection.forEachRow("SELECT id, sequence, time, checksum FROM ferry_device WHERE sequence > 0") {
+            row in
+            guard let id: DeviceID = row.id(0) else { return }
+            let time = HybridTime(rawValue: UInt64(bitPattern: row.integer(2)))
+            positions[id] = .init(
+                log: LogPosition(sequence: UInt64(row.integer(1)), time: time), checksum: row.id(3))
+        }
+        return positions
+    }
+
+    /// What tells of logs beyond what is replayed of them; the rest answers nothing any more.
+    private func contexts() throws -> [SnapshotManifest.Context] {
+        var contexts: [SnapshotManifest.Context] = []
+        try access.connection.forEachRow(
+            """
+            SELECT author.id, other.id, c.time, c.seen FROM ferry_context c
+            JOIN ferry_device author ON author.number = c.author JOIN ferry_device other ON other.number = c.other
+            WHERE c.seen > other.time ORDER BY author.id, other.id, c.time
+            """
+        ) { row in
+            guard let author: DeviceID = row.id(0), let other: DeviceID = row.id(1) else { return }
+            contexts.append(
+                .init(
+                    author: author, other: other, time: HybridTime(rawValue: UInt64(bitPattern: row.integer(2))),
+                    seen: HybridTime(rawValue: UInt64(bitPattern: row.integer(3)))))
+        }
+        return contexts
+    }
+}
+
+/// Reads one table's objects, each with its row.
+private struct TableSource {
+    private let access: StoreAccess
+    private let table: TrackedTable
+    private let objects: ObjectTable
+    private let travelling: Travelling
+    /// The number of the table's columns in the order of a chunk's.
+    private let order: [Int]
+
+    init(_ access: StoreAccess, _ table: TrackedTable) {
+        self.access = access
+        self.table = table
+        objects = access.objects(of: table.id)
+        travelling = Travelling(access)
+        order = table.columns.indices.sorted { left, right in
+            foldedName(table.columns[left].name).utf8
+                .lexicographicallyPrecedes(foldedName(table.columns[right].name).utf8)
+        }
+    }
+
+    func read(_ body: (SnapshotChunk) throws -> Void) throws {
+        let columns = order.flatMap { number in
+            [false, true].map {
+                SnapshotChunk.Column(name: foldedName(table.columns[number].name), isRegister: $0)
+            }
+        }
+        var builder = SnapshotChunkBuilder(
+            table: foldedName(table.name), identity: table.identity.folded, columns: columns)
+        let statement = try access.connection.makeStatement(query)
+        let width = Int32(objects.stateColumns.count)
+        while try statement.step() {
+            guard let id: ObjectID = statement.id(0) else {
+                throw FerryError(.internalInconsistency, "The state of \(table.name) holds an unreadable object.")
+            }
+            var state = ObjectState(object: id)
+            try objects.read(statement, from: 1, into: &state)
+            // Only referred to so far: every device makes that up for itself.
+            if state.registers.newest == nil { continue }
+            var row: FieldValues = [:]
+            if table.isLocal, state.shown.hasRow {
+                for (place, column) in table.localColumns.enumerated() {
+                    row[column.id] = statement.value(1 + width + Int32(place))
+                }
+            }
+            builder.append(
+                id, inserted: state.registers.inserted, deleted: state.registers.deleted,
+                key: state.registers.inserted == nil ? nil : state.givenKey, fields: try fields(of: state, row))
+            if builder.isComplete { try body(builder.take()) }
+        }
+        if !builder.isEmpty { try body(builder.take()) }
+    }
+
+    /// The table's states by ID, each with its row.
+    private var query: String {
+        let states = objects.stateColumns.map { "o.\($0)" }.joined(separator: ", ")
+        guard table.isLocal else { return "SELECT o.object, \(states) FROM \(table.objectTable) o ORDER BY o.object" }
+        let values = table.localColumns.map { ", r.\(quoted($0.name))" }.joined()
+        let key = table.keyColumns.enumerated().map { place, name in
+            // A 16-byte key is not stored twice.
+            let own = table.keyColumns.count == 1 ? "coalesce(o.k0, o.object)" : "o.k\(place)"
+            return "r.\(quoted(name)) = \(own)"
+        }
+        let shown = "\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue)"
+        return """
+            SELECT o.object, \(states)\(values) FROM \(table.objectTable) o
+            LEFT JOIN \(quoted(table.name)) r ON o.shown IN (\(shown)) AND \(key.joined(separator: " AND "))
+            ORDER BY o.object
+            """
+    }
+
+    /// The fields that have a stamp, in the order of a chunk's columns.
+    private func fields(of state: ObjectState, _ row: FieldValues) throws -> [SnapshotChunkBuilder.Field] {
+        var fields: [SnapshotChunkBuilder.Field] = []
+        fields.reserveCapacity(order.count)
+        for (place, number) in order.enumerated() {
+            guard let stamp = state.registers.stamp(of: number) else { continue }
+            if let register = state.policies[number], register != Self.plain(register, stamp) {
+                guard let bytes = PolicyCodec.encode([0: register], own: { _ in stamp }) else { continue }
+                fields.append(.init(place: 2 * place + 1, cell: .init(stamp: stamp, content: .blob(bytes[...]))))
+                continue
+            }
+            // What is kept is the object's own, where its row shows another's.
+            if let value = try state.kept.fields[number] ?? state.policies[number]?.plain?.value
+                ?? row[number].map({ try travelling.value($0, table.columns[number]) })
+            {
+                fields.append(.init(place: 2 * place, cell: .init(stamp: stamp, content: value)))
+            }
+        }
+        return fields
+    }
+
+    /// A register that says no more than a stamp and a value do.
+    private static func plain(_ register: ColumnRegister, _ stamp: Stamp) -> ColumnRegister? {
+        register.plain.flatMap { $0.stamp == stamp ? ColumnRegister(plain: $0) : nil }
+    }
+}
