@@ -8,8 +8,10 @@ import Foundation
 protocol CompactionSnapshots: Sendable {
     /// The best snapshot in the container that is whole: the one that covers most of this device's log. Reads manifests and
     /// verifies the chunks of the best.
-    func best() throws -> KnownSnapshot?
+    /// - Parameter known: those that were found whole before; it is enough that their files are there.
+    func best(trusting known: [KnownSnapshot]) throws -> KnownSnapshot?
     /// Publishes the present state. Repeated after a crash it writes only what is missing.
+    /// - Throws: `busy` where changes wait to be packed or published.
     func write() throws -> KnownSnapshot
     /// This device's own snapshots, the newest last.
     func own() throws -> [KnownSnapshot]
@@ -81,7 +83,8 @@ struct Compactor {
         let plan = CompactionPlan(first, retention)
         if !isAsked, !plan.concernsSnapshots { return plan }
         // What the container has now counts, before anything is written or removed on account of it.
-        let found = try (best: snapshots.best(), own: snapshots.own())
+        let known = [notes.snapshot].compactMap { $0 } + notes.ownSnapshots.filter { $0.covered > 0 }
+        let found = try (best: snapshots.best(trusting: known), own: snapshots.own())
         notes.snapshot = found.best.map { since(notes, $0) }
         notes.ownSnapshots = found.own.map { since(notes, $0) }
         var facts = first
@@ -147,12 +150,7 @@ struct Compactor {
                 report.skipped.append(error.description)
                 notes.notBeforeMilliseconds = clock.milliseconds() + retention.retryMilliseconds
             }
-        case .writeSnapshot:
-            let written = try snapshots.write()
-            notes.snapshot = since(notes, written)
-            notes.ownSnapshots.removeAll { $0.name == written.name }
-            notes.ownSnapshots.append(since(notes, written))
-            report.snapshot = .init(name: written.name, bytes: written.bytes)
+        case .writeSnapshot: try writeSnapshot(&notes, &report)
         case .beginLog(let sequence):
             try store.beginLog(at: sequence)
             try publisher.writeHead(lastSegment: nil)
@@ -164,6 +162,19 @@ struct Compactor {
         case .collectTombstones(let stable):
             report.tombstones += try collectTombstones(VersionVector(stable))
             notes.tombstonesMilliseconds = clock.milliseconds()
+        }
+    }
+
+    private func writeSnapshot(_ notes: inout CompactionNotes, _ report: inout CompactionReport) throws {
+        do {
+            let written = since(notes, try snapshots.write())
+            notes.snapshot = written
+            notes.ownSnapshots.removeAll { $0.name == written.name }
+            notes.ownSnapshots.append(written)
+            report.snapshot = .init(name: written.name, bytes: written.bytes)
+        } catch let error as FerryError where error.code == .busy {
+            // Somebody writes just now: after the next sync.
+            report.skipped.append(error.description)
         }
     }
 

@@ -50,7 +50,8 @@ struct ContainerObjects {
                 }
                 return entry.manifest.vector
             } catch let error as FerryError
-            where SnapshotShelf.concernsOneFile(error) || error.code == .fileNotThereYet {
+                where SnapshotShelf.concernsOneFile(error) || error.code == .fileNotThereYet
+            {
                 tables = [:]
             }
         }

@@ -64,12 +64,12 @@ extension Replica {
     }
 
     private func compactor(_ container: Container, _ activity: DeviceActivity) throws -> Compactor {
-        let store = store
-        return Compactor(
-            container: container, store: store, publisher: try publisher(container), retention: retention,
-            clock: environment.clock, activity: activity, snapshots: snapshots(container),
-            countTombstones: { try store.tombstoneCount() },
-            collectTombstones: { try store.collectTombstones(stable: $0) })
+        try Compactor(
+            container: container, store: store, publisher: publisher(container), retention: retention,
+            clock: environment.clock, activity: activity,
+            snapshots: ContainerSnapshots(
+                container: container, store: store, identity: identity, clock: environment.clock),
+            countTombstones: { 0 }, collectTombstones: { _ in 0 })
     }
 
     // MARK: Which devices count

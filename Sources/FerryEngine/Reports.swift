@@ -31,7 +31,8 @@ public struct SyncReport: Codable, Equatable, Sendable {
 
         /// Whether somebody should look at it.
         public var isDamage: Bool {
-            ![FerryError.Code.fileNotThereYet, .logCollected, .clockAhead, .olderState].contains(FerryError.Code(rawValue: code))
+            ![FerryError.Code.fileNotThereYet, .logCollected, .clockAhead, .olderState].contains(
+                FerryError.Code(rawValue: code))
         }
     }
 

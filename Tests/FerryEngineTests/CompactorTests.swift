@@ -201,7 +201,7 @@ private struct PlainSnapshots: CompactionSnapshots {
         }
     }
 
-    func best() throws -> KnownSnapshot? { try own().max { $0.covered < $1.covered } }
+    func best(trusting known: [KnownSnapshot]) throws -> KnownSnapshot? { try own().max { $0.covered < $1.covered } }
 
     func write() throws -> KnownSnapshot {
         let covered = try replica.store.versionVector()[replica.identity.device].sequence

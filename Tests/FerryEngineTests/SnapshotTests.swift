@@ -38,7 +38,8 @@ final class SnapshotTests: XCTestCase {
         try fleet.settle()
         // The same integers on both sides, and the same UNIQUE value.
         try fleet.shell(0, "INSERT INTO artist VALUES (4, 'Zoe'); INSERT INTO album VALUES (4, 'Four', 4, NULL);")
-        try fleet.shell(1, "INSERT INTO artist VALUES (4, 'Ann'), (5, 'Zoe'); INSERT INTO album VALUES (4, 'Vier', 5, 2);")
+        try fleet.shell(
+            1, "INSERT INTO artist VALUES (4, 'Ann'), (5, 'Zoe'); INSERT INTO album VALUES (4, 'Vier', 5, 2);")
         try fleet.shell(0, "DELETE FROM artist WHERE id = 3; UPDATE tag SET weight = 2 WHERE name = 'soul'")
         try fleet.shell(1, "INSERT INTO album VALUES (5, 'Waits', 3, NULL); UPDATE tag SET note = x'01'")
         try fleet.settle()
