@@ -35,6 +35,7 @@ struct StatusPage {
                 let age = Wording.waiting(sinceMilliseconds: device.problemSinceMilliseconds, now: now)
                 news.append(style.yellow("\(device.name): ") + problem + age)
             }
+            if device.activity == "silent" { news.append(silence(device, style)) }
             if let tables = device.differing { news += difference(device.name, tables, style) }
         }
         if news.isEmpty {
@@ -55,6 +56,17 @@ struct StatusPage {
             news.append(Wording.count(report.conflicts, "conflict") + "; `ferry conflicts` shows what lost.")
         }
         return news
+    }
+
+    /// A device that holds nothing back any more is named, so that nobody is surprised when it returns.
+    private func silence(_ device: StatusReport.Peer, _ style: Style) -> String {
+        let since = device.lastSeenMilliseconds.map {
+            ": it wrote last " + Wording.age(sinceMilliseconds: $0, now: now)
+        }
+        let rest =
+            device.isLeftBehind
+            ? "it was left behind, and starts from a snapshot when it returns." : "nothing is kept for it any more."
+        return style.yellow("\(device.name) is silent") + (since ?? "") + "; " + rest
     }
 
     private func containerFailure(_ style: Style) -> [String] {
@@ -104,7 +116,12 @@ struct StatusPage {
     private static func standing(_ device: StatusReport.Peer, age: String) -> String {
         let behind = Wording.count(device.changesetsBehind ?? 0, "changeset")
         let ahead = Wording.count(device.changesetsAhead ?? 0, "changeset")
-        return switch device.standing {
+        let word = standing(device.standing, age: age, behind: behind, ahead: ahead)
+        return device.activity == "retired" ? [word, "retired"].filter { !$0.isEmpty }.joined(separator: ", ") : word
+    }
+
+    private static func standing(_ standing: String?, age: String, behind: String, ahead: String) -> String {
+        switch standing {
         case "inStep": "in step as of \(age)"
         case "behind": "behind by \(behind)"
         case "ahead": "ahead by \(ahead)"

@@ -223,7 +223,7 @@ struct Compactor {
     private func remove(_ names: [String], _ report: inout CompactionReport) throws {
         let known = try store.ownSegments()
         let gone = names.compactMap { SegmentName($0) }
-        for name in gone { try container.removeSegment(name, of: device) }
+        try container.removeSegments(gone, of: device)
         try store.forgetSegments(gone.map { ($0.first, $0.last) })
         report.removed.segments += gone.count
         report.removed.bytes += known.reduce(0) { $0 + (names.contains($1.fileName) ? $1.bytes : 0) }

@@ -46,6 +46,12 @@ extension Replica {
             return reasons[device].flatMap { $0.isSame(as: problem) ? $0.sinceMilliseconds : nil }
                 ?? environment.clock.milliseconds()
         }
+        var others = heads
+        others[identity.device] = nil
+        let look = ContainerLook(heads: others, devices: Array(others.keys))
+        let activity = try presentActivity(look).activity
+        let counted = Dictionary(activity.peers.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let logStart = try store.logStart()
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0
@@ -55,7 +61,10 @@ extension Replica {
                 id: device.description, name: head?.deviceName ?? known.0,
                 behind: announced > known.1 ? Int(announced - known.1) : 0,
                 unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
-                lastSeenMilliseconds: head?.writtenMilliseconds, problem: problems[device]?.message,
+                lastSeenMilliseconds: head?.writtenMilliseconds,
+                activity: (counted[device]?.state ?? .active).rawValue,
+                isLeftBehind: counted[device].map { activity.isLeftBehind($0, logStart: logStart) } ?? false,
+                problem: problems[device]?.message,
                 problemCode: problems[device]?.code.rawValue, problemSinceMilliseconds: since(device),
                 problemFile: problems[device]?.path,
                 standing: standing?.kind.rawValue, changesetsBehind: standing?.behind, changesetsAhead: standing?.ahead,

@@ -97,6 +97,11 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var unacknowledged: Int
         /// When its head was written, in milliseconds since the Unix epoch.
         public var lastSeenMilliseconds: Int64?
+        /// `active`, `silent` or `retired`: as `DevicesReport` tells it.
+        public var activity: String
+        /// Whether some log does not reach back any more to where it stopped, so that it starts from a snapshot when it
+        /// returns.
+        public var isLeftBehind: Bool
         /// Why its log cannot be replayed further.
         public var problem: String?
         /// What kind of reason that is, a `FerryError.Code`; since when it has kept the log from being replayed, in

@@ -129,7 +129,7 @@ final class CompactorTests: XCTestCase {
     func testAFileOfOnesOwnThatIsGoneIsToldAndStopsNothingElse() throws {
         let home = try twoDevices(flushes: 40)
         let lost = try XCTUnwrap(try home.segments(0).first { $0.first > 3 })
-        try home.container.removeSegment(lost, of: home.replicas[0].identity.device)
+        try home.container.removeSegments([lost], of: home.replicas[0].identity.device)
         let report = try compactor(home).run()
         XCTAssertEqual(report.skipped.count, 1)
         XCTAssertTrue(report.skipped[0].contains(lost.fileName))

@@ -107,7 +107,7 @@ final class RolledUpLogTests: XCTestCase {
                 let parts = try rollUp(home, 0, start + 2, start + 9)
                 if removes {
                     let device = home.replicas[0].identity.device
-                    for part in parts { try home.container.removeSegment(part, of: device) }
+                    for part in parts { try home.container.removeSegments([part], of: device) }
                 }
                 let context = "standing at \(position), small files \(removes ? "removed" : "there")"
                 XCTAssertEqual(try home.replicas[1].sync().waiting, [], context)
@@ -147,7 +147,7 @@ final class RolledUpLogTests: XCTestCase {
         backend.afterReads = 1
         backend.onRead = { [self] in
             _ = try rollUp(home, 0, 2, 9)
-            for part in parts where (2...9).contains(part.first) { try container.removeSegment(part, of: device) }
+            for part in parts where (2...9).contains(part.first) { try container.removeSegments([part], of: device) }
         }
         let watched = try Container.open(backend)
         let batch = try LogReader(container: watched, device: DeviceID(high: 0, low: 0))
@@ -162,7 +162,7 @@ final class RolledUpLogTests: XCTestCase {
         again.onRead = { [self] in
             _ = try rollUp(home, 0, 1, 10)
             for name in try container.segments(of: device) where name.last < 10 || name.first == 10 {
-                try container.removeSegment(name, of: device)
+                try container.removeSegments([name], of: device)
             }
         }
         var sequences: [UInt64] = []
@@ -223,6 +223,7 @@ private final class VanishingBackend: ContainerBackend, @unchecked Sendable {
         return try backend.read(name, maximumBytes: maximumBytes)
     }
 
+    func settle(_ directory: String) throws { try backend.settle(directory) }
     func writeOnce(_ name: String, _ bytes: [UInt8]) throws { try backend.writeOnce(name, bytes) }
     func replace(_ name: String, _ bytes: [UInt8]) throws { try backend.replace(name, bytes) }
     func remove(_ name: String) throws { try backend.remove(name) }
