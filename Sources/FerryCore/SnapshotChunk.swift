@@ -20,7 +20,10 @@ public struct SnapshotChunk: Sendable, Equatable {
     public struct Object: Sendable, Equatable {
         public var id: ObjectID
         public var inserted: Stamp?
+        /// The newest deletion.
         public var deleted: Stamp?
+        /// Further deletions that still matter, ascending. Mostly none.
+        public var earlierDeletions: [Stamp] = []
         /// The key that the newest insertion gave it, in a table with surrogate or declared identity.
         public var key: FieldValue?
         /// Index of its columns in `shapes`.
@@ -29,11 +32,13 @@ public struct SnapshotChunk: Sendable, Equatable {
         public var firstCell: Int
 
         public init(
-            id: ObjectID, inserted: Stamp?, deleted: Stamp?, key: FieldValue?, shape: Int, firstCell: Int
+            id: ObjectID, inserted: Stamp?, deleted: Stamp?, earlierDeletions: [Stamp] = [], key: FieldValue?,
+            shape: Int, firstCell: Int
         ) {
             self.id = id
             self.inserted = inserted
             self.deleted = deleted
+            self.earlierDeletions = earlierDeletions
             self.key = key
             self.shape = shape
             self.firstCell = firstCell

@@ -21,8 +21,9 @@ struct LogReader {
         var checksums: [DeviceID: Checksum] = [:]
         /// Devices whose logs cannot be read further, and why.
         var problems: [DeviceID: FerryError] = [:]
-        /// Devices whose logs do not have what is next any more, and where they begin. They are among `problems`.
-        var collected: [DeviceID: UInt64] = [:]
+        /// Devices whose logs do not have what is next any more, or have it damaged, and the number from which they could
+        /// be read on: a snapshot that covers what is before helps. They are among `problems`.
+        var gaps: [DeviceID: UInt64] = [:]
         /// Whether the bound was reached, so that there is more.
         var isFull = false
         var heads: [DeviceID: Head] = [:]
@@ -99,7 +100,10 @@ struct LogReader {
                     continue
                 }
             }
-            guard let (header, changesets) = found else { return }
+            guard let (header, changesets) = found else {
+                if batch.problems[peer]?.code == .damagedFile { batch.gaps[peer] = next + 1 }
+                return
+            }
             batch.problems[peer] = nil
             // A roll-up begins earlier than what is read here, and names another predecessor.
             if header.firstSequence == next, let previous, let told = header.previous, told != previous {
@@ -156,7 +160,7 @@ struct LogReader {
         _ peer: DeviceID, _ next: UInt64, _ head: Head?, _ files: ArraySlice<SegmentFile>, _ batch: inout Batch
     ) {
         if let head, head.logStart > next {
-            batch.collected[peer] = head.logStart
+            batch.gaps[peer] = head.logStart
             batch.problems[peer] = Self.collected(peer, next, from: head.logStart)
             return
         }

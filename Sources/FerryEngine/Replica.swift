@@ -106,8 +106,8 @@ public final class Replica: Sendable {
             while !isDone {
                 isDone = try !pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
             }
-            // Where a log begins later, a snapshot is the way on.
-        } while try !look.collected.isEmpty && snapshots.bridge(look.collected, &report, &problems)
+            // Where a log begins later, or is damaged, a snapshot is the way on.
+        } while try !look.gaps.isEmpty && snapshots.bridge(look.gaps, &report, &problems)
         if try store.willCommitReplay != nil && store.needsPass() {
             // What the hook wrote goes out at once.
             _ = try pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
@@ -150,7 +150,7 @@ public final class Replica: Sendable {
         let batch = try reader.read(
             after: store.versionVector(), known: store.knownChecksums(), isThorough: isThorough)
         problems = batch.problems
-        look = ContainerLook(heads: batch.heads, devices: batch.devices, collected: batch.collected)
+        look = ContainerLook(heads: batch.heads, devices: batch.devices, gaps: batch.gaps)
         try noteNames(batch.heads, &names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         var refused: [DeviceID: FerryError] = [:]

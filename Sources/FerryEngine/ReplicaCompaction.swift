@@ -8,8 +8,8 @@ struct ContainerLook {
     var heads: [DeviceID: Head] = [:]
     /// The devices that have a directory.
     var devices: [DeviceID] = []
-    /// Devices whose logs do not have what is next any more, and where they begin.
-    var collected: [DeviceID: UInt64] = [:]
+    /// Devices whose logs do not have what is next, or not whole, and from where on they can be read again.
+    var gaps: [DeviceID: UInt64] = [:]
 }
 
 extension ContainerLook {

@@ -3,7 +3,7 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// When a replica reads a snapshot, and which: at its beginning, and where a log begins later than what is next.
+/// When a replica reads a snapshot, and which: at its beginning, and where a log begins later than what is next, or is damaged.
 struct SnapshotReading {
     let replica: Replica
     let container: Container
@@ -43,17 +43,17 @@ struct SnapshotReading {
         }
     }
 
-    /// Reads a snapshot in that covers what devices' logs do not have any more.
+    /// Reads a snapshot in that covers what devices' logs do not have any more, or have damaged.
     /// - Parameters:
-    ///   - collected: for each device whose log begins later, the number of its first changeset there.
-    ///   - problems: told why a snapshot that would do cannot be read, in place of the devices' own reasons.
+    ///   - gaps: for each such device the number from which its log could be read on.
+    ///   - problems: told why a snapshot that would do cannot be read.
     /// - Returns: whether one was read, so that there is more to replay.
     func bridge(
-        _ collected: [DeviceID: UInt64], _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError]
+        _ gaps: [DeviceID: UInt64], _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError]
     ) throws -> Bool {
         let vector = try store.versionVector()
         func bridged(_ entry: SnapshotShelf.Entry) -> [DeviceID] {
-            collected.filter { device, start in
+            gaps.filter { device, start in
                 let end = entry.manifest.vector[device].sequence
                 return end + 1 >= start && end > vector[device].sequence
             }.keys.sorted()
@@ -66,7 +66,8 @@ struct SnapshotReading {
         }
         for (_, entry) in sorted {
             guard let problem = try load(entry, &report) else { return true }
-            for device in bridged(entry) { problems[device] = problem }
+            // What is wrong with a log itself is the better reason.
+            for device in bridged(entry) where problems[device]?.code == .logCollected { problems[device] = problem }
         }
         return false
     }

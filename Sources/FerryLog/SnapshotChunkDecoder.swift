@@ -68,6 +68,7 @@ public enum SnapshotChunkDecoder {
         let ids = try identifiers.read(count, from: &reader)
         let inserted = try StampColumn.read(count, devices: devices, from: &reader)
         let deleted = try StampColumn.read(count, devices: devices, from: &reader)
+        let earlier = try readEarlierDeletions(count, devices: devices, budget: &budget, from: &reader)
         let shapeRuns = try RunLength.read(count, below: chunk.shapes.count, from: &reader).runs
         var cellCount = 0
         for run in shapeRuns {
@@ -88,6 +89,7 @@ public enum SnapshotChunkDecoder {
             firstCell += chunk.shapes[object.shape].count
             chunk.objects.append(object)
         }
+        for (index, deletions) in earlier { chunk.objects[index].earlierDeletions = deletions }
         let keys = try ValueColumn(count, allowingAbsent: true, identifiers: &identifiers, from: &reader)
         keys.forEach {
             ids[$0]
@@ -98,6 +100,34 @@ public enum SnapshotChunkDecoder {
             shapes: chunk.shapes, shapeRuns: shapeRuns, columnCount: chunk.columns.count, operationCount: count,
             valueCount: cellCount)
         try readCells(cellCount, layout, devices: devices, &identifiers, into: &chunk, from: &reader)
+    }
+
+    /// - Returns: the deletions of those objects that have further ones.
+    private static func readEarlierDeletions(
+        _ count: Int, devices: [DeviceID], budget: inout SegmentBudget, from reader: inout ByteReader
+    ) throws(FerryError) -> [(object: Int, deletions: [Stamp])] {
+        let runs = try RunLength.read(count, below: SnapshotLimits.cells, from: &reader).runs
+        var total = 0
+        for run in runs {
+            let (deletions, overflow) = run.count.multipliedReportingOverflow(by: run.value)
+            total += overflow ? SnapshotLimits.cells : min(deletions, SnapshotLimits.cells)
+            try budget.check(total, atMost: SnapshotLimits.cells - 1, "deletions in a chunk")
+        }
+        let stamps = try StampColumn.read(total, devices: devices, from: &reader)
+        var result: [(object: Int, deletions: [Stamp])] = []
+        var (object, next) = (0, 0)
+        for run in runs {
+            if run.value > 0 {
+                for index in object..<object + run.count {
+                    let deletions = stamps[next..<next + run.value].compactMap { $0 }
+                    guard deletions.count == run.value else { throw ByteReader.malformed("a deletion has no stamp") }
+                    result.append((index, deletions))
+                    next += run.value
+                }
+            }
+            object += run.count
+        }
+        return result
     }
 
     private static func readCells(

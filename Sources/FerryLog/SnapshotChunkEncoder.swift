@@ -45,6 +45,12 @@ public enum SnapshotChunkEncoder {
         identifiers.write(chunk.objects.map(\.id), to: &writer)
         StampColumn.write(chunk.objects.map(\.inserted), devices: indices, to: &writer)
         StampColumn.write(chunk.objects.map(\.deleted), devices: indices, to: &writer)
+        var earlier = RunLength()
+        for object in chunk.objects { earlier.append(object.earlierDeletions.count) }
+        earlier.write(to: &writer)
+        let deletions = chunk.objects.flatMap(\.earlierDeletions)
+        try budget.check(deletions.count, atMost: SnapshotLimits.cells, "deletions in a chunk")
+        StampColumn.write(deletions, devices: indices, to: &writer)
         try writeCells(of: chunk, devices: indices, &identifiers, to: &writer)
         return writer.bytes
     }
@@ -83,6 +89,7 @@ public enum SnapshotChunkEncoder {
         for object in chunk.objects {
             if let stamp = object.inserted { devices.insert(stamp.device) }
             if let stamp = object.deleted { devices.insert(stamp.device) }
+            for stamp in object.earlierDeletions { devices.insert(stamp.device) }
         }
         for cell in chunk.cells { devices.insert(cell.stamp.device) }
         return devices.sorted()
@@ -131,6 +138,7 @@ public enum SnapshotChunkEncoder {
 
     private static func invalid(_ chunk: SnapshotChunk, _ what: String) -> FerryError {
         FerryError(
-            .invalidArgument, "A part of the table “\(chunk.table)” cannot be written into a snapshot: \(what) is wrong.")
+            .invalidArgument,
+            "A part of the table “\(chunk.table)” cannot be written into a snapshot: \(what) is wrong.")
     }
 }

@@ -80,6 +80,191 @@ final class SnapshotTests: XCTestCase {
         try fleet.settle()
         try fleet.assertEqual(Self.rows)
     }
+
+    // MARK: Writing
+
+    func testAWriterGoesOnWhereItWasInterruptedAndWritesWhatIsNewOnly() throws {
+        let fleet = try Fleet()
+        try fleet.start(
+            Self.schema + """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
+                INSERT INTO tag SELECT printf('tag %d', i), i, hex(i * 7919) FROM n;
+                """)
+        let first = try fleet.writeSnapshot(0)
+        XCTAssertGreaterThan(first.manifest.tables[0].chunks.count, 3)
+        XCTAssertEqual(first.bytesWritten, first.bytes)
+        // What an interruption leaves behind: some chunks and no manifest.
+        let folder = fleet.folder(0, "snapshots")
+        let gone = first.manifest.tables[0].chunks[1]
+        try FileManager.default.removeItem(at: folder.appendingPathComponent(first.name.fileName))
+        try FileManager.default.removeItem(at: folder.appendingPathComponent("\(gone.checksum.hex).chunk"))
+        XCTAssertNil(try SnapshotShelf(fleet.container()).best())
+        let again = try fleet.writeSnapshot(0)
+        XCTAssertEqual(again.name, first.name)
+        XCTAssertEqual(again.bytesWritten, gone.bytes + again.bytes - again.manifest.chunkBytes)
+        // One row changes one chunk.
+        try fleet.shell(0, "UPDATE tag SET weight = -1 WHERE name = 'tag 777'; DELETE FROM tag WHERE name = 'tag 99'")
+        try fleet.settle()
+        let next = try fleet.writeSnapshot(0)
+        let former = Set(first.manifest.tables[0].chunks)
+        let new = next.manifest.tables[0].chunks.filter { !former.contains($0) }
+        XCTAssertLessThanOrEqual(new.count, 2)
+        XCTAssertGreaterThanOrEqual(new.count, 1)
+        XCTAssertEqual(
+            next.bytesWritten, new.reduce(0) { $0 + $1.bytes } + next.bytes - next.manifest.chunkBytes)
+        let best = try XCTUnwrap(SnapshotShelf(fleet.container()).best())
+        XCTAssertEqual(best.name, next.name)
+        XCTAssertEqual(best.manifest, next.manifest)
+    }
+
+    func testASnapshotOfADatabaseThatIsBeingWrittenToIsConsistent() throws {
+        let fleet = try Fleet()
+        try fleet.start(
+            "PRAGMA journal_mode = WAL;" + Self.schema + "INSERT INTO tag VALUES ('a', 1, NULL), ('b', 1, NULL);")
+        let replica = fleet.replicas[0]
+        var values: [FieldValue] = []
+        _ = try replica.store.readSnapshot { chunk in
+            // While it is read the app goes on, and nobody waits.
+            try fleet.shell(
+                0,
+                "PRAGMA busy_timeout = 0; UPDATE tag SET weight = weight + 1; INSERT INTO artist VALUES (NULL, 'New')")
+            if chunk.table == "tag" { values = chunk.cells.filter { $0.content.tag == 2 }.map(\.content) }
+            XCTAssertNotEqual(chunk.table, "artist")
+            return .init(checksum: Checksum(high: 0, low: 0), bytes: 0, objects: chunk.objects.count)
+        }
+        XCTAssertEqual(values, [.real(1), .real(1)])
+        XCTAssertThrowsError(try fleet.writeSnapshot(0)) { XCTAssertEqual(($0 as? FerryError)?.code, .busy) }
+        _ = try replica.sync()
+        XCTAssertNoThrow(try fleet.writeSnapshot(0))
+    }
+
+    // MARK: Damage
+
+    func testADamagedSnapshotIsPassedOverForAnOlderOneAndTheLog() throws {
+        let fleet = try eventfulFleet()
+        let older = try fleet.writeSnapshot(0)
+        try fleet.shell(1, "INSERT INTO artist VALUES (20, 'Later'); UPDATE tag SET weight = 77 WHERE name = 'soul'")
+        try fleet.settle()
+        let newer = try fleet.writeSnapshot(1)
+        XCTAssertEqual(try SnapshotShelf(fleet.container()).best()?.name, newer.name)
+        let file = fleet.folder(1, "snapshots").appendingPathComponent(
+            try XCTUnwrap(newer.manifest.tables.first { $0.name == "tag" }).chunks[0].checksum.hex + ".chunk")
+        var bytes = try Data(contentsOf: file)
+        bytes[60] ^= 1
+        try bytes.write(to: file)
+        XCTAssertEqual(try SnapshotShelf(fleet.container()).best()?.name, older.name)
+        try fleet.join()
+        try fleet.settle()
+        try fleet.assertEqual(Self.rows)
+        XCTAssertNil(try fleet.replicas[2].store.snapshotUnderWay())
+    }
+
+    func testWhereNoSnapshotBridgesALogThatBeginsLaterTheDeviceWaitsAndSaysSo() throws {
+        let fleet = try eventfulFleet()
+        try fleet.join()
+        try fleet.settle()
+        try fleet.shell(0, "INSERT INTO tag VALUES ('unseen', 1, NULL)")
+        _ = try fleet.replicas[0].sync()
+        _ = try fleet.replicas[1].sync()
+        try fleet.removeSegments(of: [0, 1])
+        try fleet.shell(2, "INSERT INTO tag VALUES ('mine', 1, NULL)")
+        let report = try fleet.replicas[2].sync()
+        XCTAssertEqual(report.waiting.map(\.code), ["logCollected"])
+        XCTAssertEqual(report.waiting.map(\.device), ["device0"])
+        XCTAssertFalse(report.waiting[0].isDamage)
+        XCTAssertTrue(report.waiting[0].reason.contains("snapshot"), report.waiting[0].reason)
+        // What it has to say goes out all the same.
+        _ = try fleet.replicas[0].sync()
+        XCTAssertEqual(try fleet.shell(0, "SELECT count(*) FROM tag WHERE name = 'mine'"), "1\n")
+        // A damaged one does not help, and is named.
+        let written = try fleet.writeSnapshot(0)
+        try fleet.tellLogStart(of: 0, 4)
+        let chunk = try XCTUnwrap(written.manifest.tables.last).chunks[0]
+        let file = fleet.folder(0, "snapshots").appendingPathComponent("\(chunk.checksum.hex).chunk")
+        let whole = try Data(contentsOf: file)
+        try whole.prefix(70).write(to: file)
+        let second = try fleet.replicas[2].sync()
+        XCTAssertEqual(second.waiting.map(\.code), ["damagedFile"])
+        XCTAssertTrue(second.waiting[0].reason.contains(chunk.checksum.hex), second.waiting[0].reason)
+        // Once it is whole the device goes on.
+        try whole.write(to: file)
+        XCTAssertEqual(try fleet.replicas[2].sync().waiting, [])
+        try fleet.settle()
+        try fleet.assertEqual(Self.rows)
+    }
+
+    // MARK: Returning
+
+    func testADeviceThatWasAwayWhileItsPeersLogsWereCollectedReturns() throws {
+        let fleet = try eventfulFleet()
+        try fleet.join()
+        try fleet.settle()
+        try fleet.shell(
+            0,
+            "DELETE FROM album WHERE title = 'Vier'; UPDATE artist SET name = 'Tom W.' WHERE name = 'Tom';"
+                + "INSERT INTO tag VALUES ('new', 3, NULL); INSERT INTO album VALUES (50, 'Alice', 2, 1)")
+        _ = try fleet.replicas[0].sync()
+        _ = try fleet.replicas[1].sync()
+        try fleet.shell(1, "UPDATE tag SET weight = 4 WHERE name = 'new'")
+        _ = try fleet.replicas[1].sync()
+        _ = try fleet.replicas[0].sync()
+        try fleet.writeSnapshot(1)
+        try fleet.removeSegments(of: [0, 1])
+        try fleet.shell(
+            2,
+            "INSERT INTO artist VALUES (70, 'Away'); UPDATE tag SET weight = 12 WHERE name = 'night';"
+                + "DELETE FROM album_tag WHERE tag = 'night'; UPDATE album SET title = 'Rain' WHERE title = 'Rain Dogs'"
+        )
+        let report = try fleet.replicas[2].sync()
+        XCTAssertEqual(report.waiting, [])
+        try fleet.settle()
+        try fleet.assertEqual(Self.rows)
+        XCTAssertEqual(
+            try fleet.shell(0, "SELECT weight FROM tag WHERE name IN ('new', 'night') ORDER BY 1"), "4.0\n12.0\n")
+        XCTAssertEqual(try fleet.shell(2, "SELECT count(*) FROM album WHERE title IN ('Vier', 'Rain Dogs')"), "0\n")
+        for replica in fleet.replicas {
+            XCTAssertEqual(
+                try replica.store.statePosition().digests, try fleet.replicas[0].store.statePosition().digests)
+        }
+    }
+
+    func testADatabaseWithRowsJoinsFromASnapshotAsFromTheLog() throws {
+        let fleet = try eventfulFleet()
+        let own =
+            Self.schema + """
+                INSERT INTO artist VALUES (1, 'Nina'), (2, 'Only here'), (9, 'Zoe');
+                INSERT INTO album VALUES (1, 'Mine', 9, NULL), (4, 'Also mine', 1, 1);
+                INSERT INTO tag VALUES ('soul', 1.5, NULL), ('own', 8, NULL);
+                """
+        try fleet.shell(9, own)
+        func rehearsals() throws -> [JoinReport] {
+            try [
+                JoinOptions(), JoinOptions(rows: .theirs), JoinOptions(rows: .mine), JoinOptions(match: .keys),
+            ].map { options in
+                try Replica.join(
+                    databasePath: fleet.databasePath(9), containerPath: fleet.containerPath, name: "x",
+                    options: options, isDryRun: true
+                ).report
+            }
+        }
+        let fromLog = try rehearsals()
+        try fleet.writeSnapshot(0)
+        try fleet.removeSegments()
+        let fromSnapshot = try rehearsals()
+        for (log, snapshot) in zip(fromLog, fromSnapshot) {
+            XCTAssertEqual(log.rows, snapshot.rows)
+            XCTAssertEqual(log.matchingKeys, snapshot.matchingKeys)
+            XCTAssertEqual(log.removed, snapshot.removed)
+            XCTAssertEqual(log.hidden, snapshot.hidden)
+            XCTAssertEqual(log.tables, snapshot.tables)
+            // What the container's rows were before is not known any more: their values now count as written without
+            // knowledge of this database's.
+            XCTAssertLessThanOrEqual(log.conflicts, snapshot.conflicts)
+        }
+        try fleet.join(own)
+        try fleet.settle()
+        try fleet.assertEqual(Self.rows)
+    }
 }
 
 extension Fleet {
@@ -98,14 +283,20 @@ extension Fleet {
             .appendingPathComponent(replicas[index].identity.device.hex).appendingPathComponent(kind)
     }
 
+    /// Says in a device's head where its log begins, as collection does.
+    func tellLogStart(of index: Int, _ start: UInt64) throws {
+        let container = try container()
+        var head = try XCTUnwrap(container.readHead(of: replicas[index].identity.device))
+        head.logStart = start
+        try container.writeHead(head)
+    }
+
     /// Removes all segments of some devices, and says in their heads that their logs begin later, as collection does.
     func removeSegments(of indices: [Int]? = nil) throws {
         let container = try container()
         for index in indices ?? Array(replicas.indices) {
-            let device = replicas[index].identity.device
-            if var head = try container.readHead(of: device) {
-                head.logStart = head.position.sequence + 1
-                try container.writeHead(head)
+            if let head = try container.readHead(of: replicas[index].identity.device) {
+                try tellLogStart(of: index, head.position.sequence + 1)
             }
             try FileManager.default.removeItem(at: folder(index, "segments"))
         }

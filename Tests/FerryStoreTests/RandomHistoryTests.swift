@@ -38,7 +38,8 @@ final class RandomHistoryTests: XCTestCase {
     ) throws {
         let environment = ProcessInfo.processInfo.environment
         if let one = environment["FERRY_SEED"].flatMap(UInt64.init) {
-            var history = try RandomHistory(seed: one, oracles: makeOracles(), checkInterval: 1, restores: restores, snapshots: snapshots)
+            var history = try RandomHistory(
+                seed: one, oracles: makeOracles(), checkInterval: 1, restores: restores, snapshots: snapshots)
             return try history.play()
         }
         let first = environment["FERRY_FIRST_SEED"].flatMap(UInt64.init) ?? 1
@@ -85,7 +86,8 @@ final class RandomHistoryTests: XCTestCase {
         } catch {
             // The same history again, checked after every pass: what goes wrong first.
             do {
-                var history = try RandomHistory(seed: seed, oracles: oracles, checkInterval: 1, restores: restores, snapshots: snapshots)
+                var history = try RandomHistory(
+                    seed: seed, oracles: oracles, checkInterval: 1, restores: restores, snapshots: snapshots)
                 try history.play()
             } catch let earlier {
                 return "\(earlier)"

@@ -48,6 +48,7 @@ struct SnapshotOperations {
                 operations.append((stamp, .update, written))
             }
         }
+        for stamp in object.earlierDeletions { operations.append((stamp, .delete, [])) }
         if let stamp = object.deleted { operations.append((stamp, .delete, [])) }
         for operation in operations.sorted(by: { $0.stamp < $1.stamp }) {
             parts[operation.stamp.device, default: Part(chunk)].append(

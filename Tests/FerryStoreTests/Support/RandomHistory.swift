@@ -31,7 +31,9 @@ struct RandomHistory {
     /// - Parameters:
     ///   - oracles: one of them is chosen; empty: the schema is made of the seed too.
     ///   - restores: whether conflicts are restored now and then, and hooks write in replays.
-    init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4, restores: Bool = false, snapshots: Bool = false) throws {
+    init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4, restores: Bool = false, snapshots: Bool = false)
+        throws
+    {
         self.seed = seed
         self.snapshots = snapshots
         self.checkInterval = checkInterval

@@ -32,7 +32,9 @@ extension TestDevice {
             }
             return .init(checksum: Checksum(high: 0, low: 0), bytes: 0, objects: 0)
         }
-        for index in manifest.tables.indices { manifest.tables[index].chunks = lists[manifest.tables[index].name] ?? [] }
+        for index in manifest.tables.indices {
+            manifest.tables[index].chunks = lists[manifest.tables[index].name] ?? []
+        }
         let (bytes, _) = try SnapshotManifestEncoder.encode(manifest)
         let decoded = try SnapshotManifestDecoder.decode(bytes, container: Self.container)
         XCTAssertEqual(decoded.manifest, manifest)

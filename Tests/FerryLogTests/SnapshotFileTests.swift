@@ -1,0 +1,221 @@
+import FerryCore
+import Foundation
+import XCTest
+
+@testable import FerryLog
+
+/// Manifests and chunks of snapshots: round trips, bytes that nobody vouches for, and files of earlier versions.
+final class SnapshotFileTests: XCTestCase {
+    private let container = Samples.container
+
+    private func chunkFile() throws -> [UInt8] {
+        try SnapshotChunkEncoder.encode(Samples.chunk(), container: container).bytes
+    }
+
+    private func manifestFile() throws -> [UInt8] { try SnapshotManifestEncoder.encode(Samples.manifest()).bytes }
+
+    // MARK: Round trips
+
+    func testAChunkComesBackAsItWas() throws {
+        let (bytes, checksum) = try SnapshotChunkEncoder.encode(Samples.chunk(), container: container)
+        let (chunk, told) = try SnapshotChunkDecoder.decode(bytes, container: container)
+        XCTAssertEqual(chunk, Samples.chunk())
+        XCTAssertEqual(told, checksum)
+        XCTAssertEqual(try SnapshotChunkDecoder.verify(bytes, container: container), checksum)
+        XCTAssertEqual(Checksum(bytes: bytes.suffix(16)), checksum)
+    }
+
+    func testAManifestComesBackAsItWas() throws {
+        let (bytes, checksum) = try SnapshotManifestEncoder.encode(Samples.manifest())
+        let (manifest, told) = try SnapshotManifestDecoder.decode(bytes, container: container)
+        XCTAssertEqual(manifest, Samples.manifest())
+        XCTAssertEqual(told, checksum)
+        XCTAssertEqual(manifest.vector[Samples.device].sequence, 12)
+        XCTAssertEqual(manifest.chunkBytes, 70_081)
+        XCTAssertEqual(manifest.objects, 813)
+    }
+
+    func testEmptyOnesComeBackAsTheyWere() throws {
+        let chunk = SnapshotChunk(table: "t", identity: .key([]))
+        let bytes = try SnapshotChunkEncoder.encode(chunk, container: container).bytes
+        XCTAssertEqual(try SnapshotChunkDecoder.decode(bytes, container: container).chunk, chunk)
+        let manifest = SnapshotManifest(container: container)
+        let file = try SnapshotManifestEncoder.encode(manifest).bytes
+        XCTAssertEqual(try SnapshotManifestDecoder.decode(file, container: container).manifest, manifest)
+    }
+
+    func testALargeChunkIsCompressedAndComesBack() throws {
+        var chunk = SnapshotChunk(
+            table: "t", identity: .surrogate, columns: [.init(name: "a"), .init(name: "b")], shapes: [[0, 1]])
+        for index in 0..<5000 {
+            let stamp = Stamp(
+                time: HybridTime(milliseconds: 1_700_000_000_000 + Int64(index)),
+                device: index.isMultiple(of: 7) ? Samples.otherDevice : Samples.device)
+            chunk.objects.append(
+                .init(
+                    id: ObjectID(high: 1, low: UInt64(index)), inserted: stamp, deleted: nil,
+                    key: .integer(Int64(index)),
+                    shape: 0, firstCell: 2 * index))
+            chunk.cells.append(.init(stamp: stamp, content: .integer(Int64(index % 9))))
+            chunk.cells.append(.init(stamp: stamp, content: .text("text \(index % 100)")))
+        }
+        let bytes = try SnapshotChunkEncoder.encode(chunk, container: container).bytes
+        XCTAssertLessThan(bytes.count, 40_000)
+        XCTAssertEqual(try SnapshotChunkDecoder.decode(bytes, container: container).chunk, chunk)
+    }
+
+    func testAChunkThatBreaksTheRulesIsNotWritten() throws {
+        func refused(_ change: (inout SnapshotChunk) -> Void, line: UInt = #line) {
+            var chunk = Samples.chunk()
+            change(&chunk)
+            XCTAssertThrowsError(try SnapshotChunkEncoder.encode(chunk, container: container), line: line) {
+                XCTAssertEqual(($0 as? FerryError)?.code, .invalidArgument, line: line)
+            }
+        }
+        XCTAssertNoThrow(try SnapshotChunkEncoder.encode(Samples.chunk(), container: container))
+        refused { $0.objects.swapAt(0, 1) }
+        refused { $0.objects[1].id = $0.objects[0].id }
+        refused { $0.objects[1].shape = 9 }
+        refused { $0.objects[2].firstCell = 1 }
+        refused { $0.shapes[0] = [0, 9] }
+        refused { $0.shapes[0] = [1, 0, 3] }
+        refused { $0.cells.removeLast() }
+        refused { $0.cells.append($0.cells[0]) }
+        refused { $0.cells[5].content = .integer(1) }
+    }
+
+    // MARK: Bytes that nobody vouches for
+
+    func testEveryCutOffFileIsRefused() throws {
+        for (bytes, decode) in try files() {
+            for count in 0..<bytes.count { assertThrows(.damagedFile) { try decode(Array(bytes.prefix(count))) } }
+            assertThrows(.damagedFile) { try decode(bytes + [0]) }
+        }
+    }
+
+    func testEveryFlippedBitIsRefused() throws {
+        for (bytes, decode) in try files() {
+            for index in bytes.indices {
+                for bit in 0..<8 {
+                    var changed = bytes
+                    changed[index] ^= 1 << UInt8(bit)
+                    XCTAssertThrowsError(try decode(changed)) { XCTAssert($0 is FerryError) }
+                }
+            }
+        }
+    }
+
+    func testANewerVersionAsksForAnUpdateAndAnotherContainersFileIsForeign() throws {
+        for (bytes, decode) in try files() {
+            var newer = bytes
+            newer[4] = 2
+            assertThrows(.formatTooNew) { try decode(newer) }
+        }
+        let other = ContainerID(high: 1, low: 1)
+        let (chunk, manifest) = (try chunkFile(), try manifestFile())
+        assertThrows(.foreignFile) { _ = try SnapshotChunkDecoder.decode(chunk, container: other) }
+        assertThrows(.foreignFile) { _ = try SnapshotManifestDecoder.decode(manifest, container: other) }
+        assertThrows(.damagedFile) { _ = try SnapshotChunkDecoder.decode(manifest, container: self.container) }
+        assertThrows(.damagedFile) { _ = try SnapshotManifestDecoder.decode(chunk, container: self.container) }
+    }
+
+    func testEveryChangedByteOfABodyDecodesOrThrows() throws {
+        let chunk = try SnapshotChunkEncoder.body(of: Samples.chunk())
+        let manifest = try SnapshotManifestEncoder.body(of: Samples.manifest())
+        for value in UInt8.min...UInt8.max {
+            for index in chunk.indices {
+                var changed = chunk
+                changed[index] = value
+                mustNotCrash { _ = try SnapshotChunkDecoder.decode(body: changed[...]) }
+            }
+            for index in manifest.indices {
+                var changed = manifest
+                changed[index] = value
+                mustNotCrash { _ = try SnapshotManifestDecoder.decode(body: changed[...], container: self.container) }
+            }
+        }
+    }
+
+    func testRandomBodiesDecodeOrThrow() throws {
+        var random = SeededGenerator(seed: 4)
+        let chunk = try SnapshotChunkEncoder.body(of: Samples.chunk())
+        for _ in 0..<2000 {
+            var body = chunk
+            for _ in 0..<(1 + random.below(6)) { body[random.below(body.count)] = UInt8(random.below(256)) }
+            mustNotCrash { _ = try SnapshotChunkDecoder.decode(body: body[...]) }
+            let noise = random.bytes(random.below(200))
+            mustNotCrash { _ = try SnapshotChunkDecoder.decode(body: noise) }
+            mustNotCrash { _ = try SnapshotManifestDecoder.decode(body: noise, container: self.container) }
+        }
+    }
+
+    func testForgedCountsAreRefusedBeforeRoomIsMadeForThem() throws {
+        // No names, devices, prefixes; a table without columns; one empty shape; then a count of objects.
+        func body(objects: UInt64, rest: [UInt8]) -> [UInt8] {
+            var writer = ByteWriter()
+            for byte: UInt8 in [1, 1, 0x74, 0, 0, 0, 0, 0, 1, 0] { writer.write(byte) }
+            writer.writeVarint(objects)
+            writer.write(contentsOf: rest)
+            return writer.bytes
+        }
+        for count in [UInt64(SnapshotLimits.objects) + 1, 1 << 40, .max] {
+            assertThrows(.damagedFile) {
+                _ = try SnapshotChunkDecoder.decode(body: body(objects: count, rest: [])[...])
+            }
+        }
+        // Equal numbers take no bytes, so a million of them cost nothing to claim: the limit is what stops it.
+        assertThrows(.damagedFile) {
+            _ = try SnapshotChunkDecoder.decode(body: body(objects: 60_000, rest: [0, 0xff, 0xff, 0xff, 0x7f])[...])
+        }
+        for count: UInt64 in [1 << 20, 1 << 62, .max] {
+            var writer = ByteWriter()
+            writer.writeVarint(0)
+            writer.writeVarint(count)
+            let devices = writer.bytes
+            assertThrows(.damagedFile) {
+                _ = try SnapshotManifestDecoder.decode(body: devices[...], container: self.container)
+            }
+        }
+    }
+
+    // MARK: Files of earlier versions
+
+    func testVersion1OfAChunkIsReadAndWrittenByteByByte() throws {
+        let golden = try golden("chunk-v1.base64")
+        XCTAssertEqual(try SnapshotChunkDecoder.decode(golden, container: container).chunk, Samples.chunk())
+        XCTAssertEqual(
+            Array(try SnapshotFile.decode(golden, .chunk, container: container).body),
+            try SnapshotChunkEncoder.body(of: Samples.chunk()))
+    }
+
+    func testVersion1OfAManifestIsReadAndWrittenByteByByte() throws {
+        let golden = try golden("manifest-v1.base64")
+        XCTAssertEqual(try SnapshotManifestDecoder.decode(golden, container: container).manifest, Samples.manifest())
+        XCTAssertEqual(
+            Array(try SnapshotFile.decode(golden, .manifest, container: container).body),
+            try SnapshotManifestEncoder.body(of: Samples.manifest()))
+    }
+
+    private func golden(_ name: String) throws -> [UInt8] {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Golden")
+        let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
+        return Array(try XCTUnwrap(Data(base64Encoded: text, options: .ignoreUnknownCharacters)))
+    }
+
+    private typealias Decode = ([UInt8]) throws -> Void
+
+    private func files() throws -> [([UInt8], Decode)] {
+        [
+            (try chunkFile(), { _ = try SnapshotChunkDecoder.decode($0, container: self.container) }),
+            (try manifestFile(), { _ = try SnapshotManifestDecoder.decode($0, container: self.container) }),
+        ]
+    }
+
+    private func mustNotCrash(_ body: () throws -> Void, line: UInt = #line) {
+        do { try body() } catch { XCTAssert(error is FerryError, "\(error)", line: line) }
+    }
+
+    private func assertThrows(_ code: FerryError.Code, line: UInt = #line, _ body: () throws -> Void) {
+        XCTAssertThrowsError(try body(), line: line) { XCTAssertEqual(($0 as? FerryError)?.code, code, line: line) }
+    }
+}
