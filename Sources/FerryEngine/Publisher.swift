@@ -49,7 +49,7 @@ struct Publisher {
         let own = vector[identity.device]
         let last = lastSegment?.last ?? own.sequence
         let checksum = try lastSegment?.checksum ?? store.knownChecksums()[identity.device]
-        try container.writeHead(
+        var head =
             Head(
                 container: container.id, device: identity.device, deviceName: identity.deviceName,
                 position: LogPosition(sequence: last, time: own.time),
@@ -57,7 +57,9 @@ struct Publisher {
                 acknowledgements: acknowledgements(vector), writtenMilliseconds: clock.milliseconds(),
                 softwareVersion: FerryVersion.current,
                 // They tell of all that is packed: while segments still wait, nobody could compare them.
-                digests: last == own.sequence ? digests : [:]))
+                digests: last == own.sequence ? digests : [:])
+        head.predecessor = try store.formerDevices().first.map { .init(device: $0.device, sequence: $0.sequence) }
+        try container.writeHead(head)
     }
 }
 

@@ -6,7 +6,10 @@ import FerryStore
 extension Replica {
     /// What the store and the container's heads tell. Nothing is changed.
     public func status() throws -> StatusReport {
+        try refreshIdentity()
+        let identity = identity
         let status = try store.status()
+        let former = try store.formerDevices()
         var heads: [DeviceID: Head] = [:]
         var problems: [DeviceID: FerryError] = [:]
         var problem: String?
@@ -19,7 +22,9 @@ extension Replica {
                     problems[device] = error
                 }
             }
-            let batch = try LogReader(container: container, device: identity.device).read(
+            let reader = LogReader(
+                container: container, device: identity.device, formerDevices: former.map(\.device))
+            let batch = try reader.read(
                 after: store.versionVector(), known: store.knownChecksums(), isThorough: true)
             problems.merge(batch.problems) { $1 }
             problems.merge(try store.refusedByPolicies(batch.changesets)) { $1 }
@@ -42,10 +47,14 @@ extension Replica {
             return reasons[device].flatMap { $0.isSame(as: problem) ? $0.sinceMilliseconds : nil }
                 ?? environment.clock.milliseconds()
         }
+        let superseded = LogReader.superseded(heads).union(former.map(\.device))
+        let successors = Self.successors(heads, self: identity.device, former)
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0
-            let standing = head.map { PeerStanding(vector, digests, hasNotes: status.pendingNotes > 0, $0) }
+            let standing = head.map {
+                PeerStanding(vector, digests, hasNotes: status.pendingNotes > 0, superseded: superseded, $0)
+            }
             let acknowledged = head?.acknowledgements[identity.device]?.sequence ?? 0
             return StatusReport.Peer(
                 id: device.description, name: head?.deviceName ?? known.0,
@@ -57,7 +66,7 @@ extension Replica {
                 standing: standing?.kind.rawValue, changesetsBehind: standing?.behind, changesetsAhead: standing?.ahead,
                 differing: standing.flatMap { standing in
                     standing.differing.isEmpty ? nil : standing.differing.compactMap { covered[$0] }.sorted()
-                })
+                }, successors: successors[device]?.map(\.description))
         }
         let failure = try store.failure()
         return StatusReport(
@@ -73,6 +82,21 @@ extension Replica {
                 .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)
             }, conflicts: status.conflicts,
             policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) })
+    }
+
+    /// For each device that goes on under other IDs, which these are: more than one where copies of it were made.
+    private static func successors(
+        _ heads: [DeviceID: Head], self device: DeviceID, _ former: [FormerDevice]
+    ) -> [DeviceID: [DeviceID]] {
+        var successors: [DeviceID: Set<DeviceID>] = [:]
+        for (successor, head) in heads where successor != device {
+            if let predecessor = head.predecessor { successors[predecessor.device, default: []].insert(successor) }
+        }
+        // The last one's successor is this device, each other one's is the one before it in the list.
+        for (successor, predecessor) in zip([device] + former.map(\.device), former.map(\.device)) {
+            successors[predecessor, default: []].insert(successor)
+        }
+        return successors.mapValues { $0.sorted() }
     }
 
     /// The newest changes of all devices, newest first, as far as the container holds them.

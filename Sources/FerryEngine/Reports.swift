@@ -42,6 +42,8 @@ public struct SyncReport: Codable, Equatable, Sendable {
     /// Conflicts that this sync brought.
     public var conflicts = 0
     public var waiting: [Waiting] = []
+    /// Tells that the database got a new device ID; `nil` where it kept the one that it had.
+    public var renewed: Renewal?
     /// How long it took.
     public var seconds: Double = 0
 
@@ -111,6 +113,9 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var changesetsAhead: Int?
         /// Tables in which the two differ; `nil` unless `differs`.
         public var differing: [String]?
+        /// The IDs under which databases go on that had this one before they were restored or copied; `nil` where there
+        /// are none. It is in use itself only where it was copied.
+        public var successors: [String]?
     }
 
     /// Objects whose rows are not shown as they were written, by reason.

@@ -162,7 +162,7 @@ extension Store {
         try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds, formerKeys: formerKeys) }
     }
 
-    private func stage(
+    func stage(
         _ tables: [TableChanges], schema: SchemaRecord?, time: HybridTime, _ access: StoreAccess,
         _ seal: SegmentSealer, _ outcome: inout PassOutcome
     ) throws {

@@ -12,10 +12,11 @@ struct TableChangesBuilder {
     /// The same for columns that carry payloads.
     private var payloadPlaces: [EncodedPart.Column: Int] = [:]
 
-    init(_ table: TrackedTable) {
+    /// - Parameter columns: those whose values can travel; `nil`: the local table's.
+    init(_ table: TrackedTable, columns: [TrackedColumn]? = nil) {
         self.table = table
         changes = TableChanges(name: table.name, identity: table.identity)
-        for column in table.localColumns {
+        for column in columns ?? table.localColumns {
             places[column.id] = changes.columns.count
             changes.columns.append(column.name)
         }

@@ -1,0 +1,119 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+
+/// What of a device's own log is in the container, held against what its database remembers: a pure comparison.
+///
+/// Two changesets with one number are told apart by their times, which no two copies of a database share.
+struct OwnLog {
+    /// The changesets found in the container: the times under each number. More than one: two copies have published.
+    var found: [UInt64: Set<HybridTime>] = [:]
+    /// What the database remembers of its own segments, published or waiting, in the order of their numbers.
+    var remembered: [Remembered] = []
+    /// The last changeset that the database has packed, and the last one that it has published.
+    var packed: UInt64 = 0
+    var published: UInt64 = 0
+
+    struct Remembered: Equatable {
+        var first: UInt64
+        var last: UInt64
+        /// The time of its last changeset.
+        var time: HybridTime
+        var checksum: Checksum?
+    }
+
+    /// The first number under which the container holds something else than the database packed.
+    private var fork: UInt64? {
+        let double = found.filter { $0.key <= packed && $0.value.count > 1 }.map(\.key).min()
+        let other = remembered.first { segment in found[segment.last].map { !$0.contains(segment.time) } ?? false }?.first
+        return [double, other].compactMap { $0 }.min()
+    }
+
+    /// Whether somebody else has published under this device's ID.
+    var isForeign: Bool { fork != nil || found.keys.contains { $0 > packed } }
+
+    /// How far the log is in the container and is this database's own, and whether another goes on from there under the
+    /// same numbers.
+    /// - Returns: the time is `nil` where neither the database nor what was read of the container tells it.
+    var common: (sequence: UInt64, time: HybridTime?, checksum: Checksum?, isForked: Bool) {
+        let fork = fork
+        var sequence = published
+        if let fork {
+            sequence = min(published, fork - 1)
+        } else {
+            // What still waits here and is there all the same was published by another copy, or before a crash.
+            while sequence < packed, found[sequence + 1] != nil { sequence += 1 }
+        }
+        let own = remembered.last { $0.last == sequence }
+        return (sequence, own?.time ?? found[sequence]?.first, own?.checksum, fork != nil)
+    }
+}
+
+extension OwnLog {
+    /// Looks into the device's own directory.
+    ///
+    /// Files whose names are the database's own are believed; others are read where they could contradict it: behind its
+    /// end, under numbers that it remembers, or under those of another file.
+    /// - Parameter isComplete: read every file, so that it is known where two logs part.
+    init(_ store: Store, _ container: Container, _ identity: StoreIdentity, isComplete: Bool) throws {
+        let device = identity.device
+        packed = try store.versionVector()[device].sequence
+        let log = try store.publishedLog()
+        published = log.sequence
+        remembered = try store.publishedSegments().map {
+            Remembered(first: $0.first, last: $0.last, time: $0.time, checksum: $0.checksum)
+        }
+        if let last = log.last, last.sequence > 0, remembered.last?.last != last.sequence {
+            remembered.append(
+                Remembered(first: last.sequence, last: last.sequence, time: last.time, checksum: log.checksum))
+        }
+        var files: [SegmentFile] = []
+        for file in try container.segmentFiles(of: device) where files.last?.name != file.name { files.append(file) }
+        let isOwn = Set(remembered.compactMap { own in own.checksum.map { Key(own.first, own.last, $0.high) } })
+        var suspects = files.filter { !isOwn.contains(Key($0.name.first, $0.name.last, $0.name.hash)) }
+        if !isComplete {
+            suspects = suspects.filter { file in
+                file.name.last > published || remembered.contains { file.name.first <= $0.last && $0.last <= file.name.last }
+                    || files.contains { $0.name != file.name && $0.name.overlaps(file.name) }
+            }
+        }
+        if suspects.isEmpty && !isComplete { return }
+        var position: UInt64 = 0
+        while let entry = try store.outboxEntry(after: position) {
+            position = entry.first
+            let header = try SegmentDecoder.header(entry.bytes)
+            remembered.append(
+                Remembered(first: entry.first, last: entry.last, time: header.lastTime, checksum: entry.checksum))
+        }
+        for file in isComplete ? files : suspects { try read(file, container, device) }
+    }
+
+    private struct Key: Hashable {
+        var first: UInt64
+        var last: UInt64
+        var hash: UInt64
+
+        init(_ first: UInt64, _ last: UInt64, _ hash: UInt64) {
+            self.first = first
+            self.last = last
+            self.hash = hash
+        }
+    }
+
+    private mutating func read(_ file: SegmentFile, _ container: Container, _ device: DeviceID) throws {
+        guard let bytes = try container.readSegment(file, of: device) else { return }
+        let changesets: [Changeset]
+        do {
+            changesets = try SegmentDecoder.decode(bytes, container: container.id, device: device).1
+        } catch {
+            // Cut off, garbled, from elsewhere or of a newer format: no evidence. Others that read this log name it.
+            return
+        }
+        for changeset in changesets { found[changeset.sequence, default: []].insert(changeset.time) }
+    }
+}
+
+extension SegmentName {
+    fileprivate func overlaps(_ other: SegmentName) -> Bool { first <= other.last && other.first <= last }
+}
