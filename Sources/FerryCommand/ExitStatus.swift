@@ -51,6 +51,7 @@ enum ExitStatus: Int32 {
         .inputOutput: .inputOutput,
         .busy: .tryAgain,
         .fileNotThereYet: .tryAgain,
+        .olderState: .tryAgain,
         .internalInconsistency: .bug,
 
         .nothingFound: .nothingFound,

@@ -43,3 +43,18 @@ enum RefusedArguments {
         RootCommand.exit(withError: ExitCode(ExitStatus.usage.rawValue))
     }
 }
+
+/// A report and, where something is wrong, the failure that the exit status tells of.
+struct ReportWithError<Report: Encodable>: Encodable {
+    let report: Report
+    let error: FerryError?
+
+    private enum CodingKeys: String, CodingKey { case error }
+
+    func encode(to encoder: any Encoder) throws {
+        try report.encode(to: encoder)
+        guard let error else { return }
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(FailureReport(error).error, forKey: .error)
+    }
+}

@@ -32,7 +32,7 @@ struct RootCommand: ParsableCommand {
             CommandGroup(name: "Keep in step", subcommands: [SyncCommand.self, WatchCommand.self]),
             CommandGroup(
                 name: "Look around",
-                subcommands: [StatusCommand.self, LogCommand.self, HistoryCommand.self, VerifyCommand.self]),
+                subcommands: [StatusCommand.self, LogCommand.self, HistoryCommand.self, VerifyCommand.self, DoctorCommand.self]),
             CommandGroup(name: "Bring back", subcommands: [ConflictsCommand.self, RestoreCommand.self]),
             CommandGroup(name: "Decide how to merge", subcommands: [PolicyCommand.self]),
             CommandGroup(name: "Change the schema", subcommands: [AlterCommand.self]),

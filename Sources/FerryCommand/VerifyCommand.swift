@@ -38,20 +38,6 @@ struct VerifyCommand: DatabaseCommand {
         if !report.isSound { throw ExitCode(ExitStatus.badData.rawValue) }
         try console.say(VerificationPage(report).success(console.style))
     }
-
-    private struct ReportWithError: Encodable {
-        let report: VerificationReport
-        let error: FerryError?
-
-        private enum CodingKeys: String, CodingKey { case error }
-
-        func encode(to encoder: any Encoder) throws {
-            try report.encode(to: encoder)
-            guard let error else { return }
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(FailureReport(error).error, forKey: .error)
-        }
-    }
 }
 
 /// What a verification found, as text. A pure function of the report.

@@ -53,6 +53,8 @@ public struct FerryError: Error, Sendable {
         public static let formatTooNew = Code(rawValue: "formatTooNew")
         /// A file belongs to another container or another device.
         public static let foreignFile = Code(rawValue: "foreignFile")
+        /// The folder shows less of a device than was seen of it before.
+        public static let olderState = Code(rawValue: "olderState")
         /// The operating system refused to read or write.
         public static let inputOutput = Code(rawValue: "inputOutput")
         /// Something is larger than a stated limit.

@@ -23,6 +23,9 @@ struct LogReader {
         var checksums: [DeviceID: Checksum] = [:]
         /// Devices whose logs cannot be read further, and why.
         var problems: [DeviceID: FerryError] = [:]
+        /// Devices whose logs go on in a way that cannot be followed here, and need not be: their successors have sent
+        /// all of it.
+        var abandoned: Set<DeviceID> = []
         /// Whether the bound was reached, so that there is more.
         var isFull = false
         var heads: [DeviceID: Head] = [:]
@@ -56,7 +59,8 @@ struct LogReader {
         }
         // Whose branch it was goes on under another ID, and sends what nobody could read here once more.
         let superseded = Self.superseded(batch.heads).union(formerDevices)
-        batch.problems = batch.problems.filter { !superseded.contains($0.key) || $0.value.code != .deviceForked }
+        batch.abandoned = superseded.filter { batch.problems[$0]?.code == .deviceForked }
+        for device in batch.abandoned { batch.problems[device] = nil }
         return batch
     }
 
@@ -65,7 +69,7 @@ struct LogReader {
         Set(heads.values.compactMap(\.predecessor?.device))
     }
 
-    private static func concernsOneDevice(_ error: FerryError) -> Bool {
+    static func concernsOneDevice(_ error: FerryError) -> Bool {
         [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(error.code)
     }
 

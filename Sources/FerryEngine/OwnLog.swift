@@ -61,7 +61,7 @@ extension OwnLog {
         packed = try store.versionVector()[device].sequence
         let log = try store.publishedLog()
         published = log.sequence
-        remembered = try store.publishedSegments().map {
+        remembered = try store.notedSegments().map {
             Remembered(first: $0.first, last: $0.last, time: $0.time, checksum: $0.checksum)
         }
         if let last = log.last, last.sequence > 0, remembered.last?.last != last.sequence {
@@ -73,9 +73,10 @@ extension OwnLog {
         let isOwn = Set(remembered.compactMap { own in own.checksum.map { Key(own.first, own.last, $0.high) } })
         var suspects = files.filter { !isOwn.contains(Key($0.name.first, $0.name.last, $0.name.hash)) }
         if !isComplete {
+            let overlapping = Self.overlapping(files)
             suspects = suspects.filter { file in
                 file.name.last > published || remembered.contains { file.name.first <= $0.last && $0.last <= file.name.last }
-                    || files.contains { $0.name != file.name && $0.name.overlaps(file.name) }
+                    || overlapping.contains(file.name)
             }
         }
         if suspects.isEmpty && !isComplete { return }
@@ -101,6 +102,18 @@ extension OwnLog {
         }
     }
 
+    /// The names that share numbers with others.
+    /// - Parameter files: in the order of their first numbers.
+    private static func overlapping(_ files: [SegmentFile]) -> Set<SegmentName> {
+        var names: Set<SegmentName> = []
+        var furthest: SegmentName?
+        for name in files.map(\.name) {
+            if let former = furthest, name.first <= former.last { names.formUnion([former, name]) }
+            if furthest.map({ $0.last < name.last }) ?? true { furthest = name }
+        }
+        return names
+    }
+
     private mutating func read(_ file: SegmentFile, _ container: Container, _ device: DeviceID) throws {
         guard let bytes = try container.readSegment(file, of: device) else { return }
         let changesets: [Changeset]
@@ -114,6 +127,3 @@ extension OwnLog {
     }
 }
 
-extension SegmentName {
-    fileprivate func overlaps(_ other: SegmentName) -> Bool { first <= other.last && other.first <= last }
-}

@@ -80,7 +80,7 @@ public final class Replica: Sendable {
         }
     }
 
-    private static func isOfTheContainer(_ code: FerryError.Code) -> Bool {
+    static func isOfTheContainer(_ code: FerryError.Code) -> Bool {
         let codes: [FerryError.Code] = [
             .containerMissing, .containerEmpty, .containerMismatch, .containerTooNew, .damagedFile, .foreignFile,
             .inputOutput, .limitExceeded,
@@ -100,8 +100,7 @@ public final class Replica: Sendable {
             throw error
         }
         var report = SyncReport()
-        report.renewed = try recognise(container, isThorough: isThorough) ?? unreported
-        unreported = nil
+        if let renewal = try recognise(container, isThorough: isThorough) { unreported = renewal }
         var problems: [DeviceID: FerryError] = [:]
         var names: [DeviceID: String] = [:]
         var isDone = false
@@ -113,6 +112,7 @@ public final class Replica: Sendable {
             _ = try pass(container, &report, &problems, &names, isThorough: isThorough, progress)
         }
         try publisher(container).refreshHead()
+        problems.merge(clocksAhead(try store.versionVector())) { reason, _ in reason }
         let since = try store.noteWaiting(problems)
         report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
             SyncReport.Waiting(
@@ -120,6 +120,8 @@ public final class Replica: Sendable {
                 sinceMilliseconds: since[device], file: problem.path)
         }
         report.hidden = try store.hiddenCount()
+        report.renewed = unreported
+        unreported = nil
         report.seconds = Double(environment.clock.milliseconds() - start) / 1000
         return report
     }
@@ -150,11 +152,6 @@ public final class Replica: Sendable {
             report.replayed.changes += outcome.replayed
             report.conflicts += outcome.conflicts
             refused.merge(outcome.refused) { $1 }
-            for device in outcome.devicesAhead where problems[device] == nil {
-                problems[device] = FerryError(
-                    .clockAhead,
-                    "Its clock is more than a day ahead of this device's. Its changes win until it is set right.")
-            }
         }
         problems.merge(refused) { $1 }
         // Of a log that is refused nothing is news, or those who wait for news would never come to rest.
@@ -163,6 +160,18 @@ public final class Replica: Sendable {
         let total = try progress == nil ? nil : store.status(counting: false).outboxChanges + report.published.changes
         try publisher(container).publish(&report, progress, total: total)
         return batch.isFull && refused.isEmpty
+    }
+
+    /// Devices whose last change is further ahead of this device's clock than that follows.
+    func clocksAhead(_ vector: VersionVector) -> [DeviceID: FerryError] {
+        let latest = environment.clock.milliseconds() + HybridClock.maximumLeadMilliseconds
+        return vector.positions.filter { $0.key != identity.device && $0.value.time.milliseconds > latest }.mapValues {
+            let days = ($0.time.milliseconds - latest) / HybridClock.maximumLeadMilliseconds + 1
+            return FerryError(
+                .clockAhead,
+                "Its clock is more than \(days == 1 ? "a day" : "\(days) days") ahead of this device's. Its changes win over "
+                    + "later ones until it is set right: set the date on that device.")
+        }
     }
 
     private func publisher(_ container: Container) -> Publisher {

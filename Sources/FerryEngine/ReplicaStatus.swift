@@ -13,6 +13,7 @@ extension Replica {
         var heads: [DeviceID: Head] = [:]
         var problems: [DeviceID: FerryError] = [:]
         var problem: String?
+        var abandoned: Set<DeviceID> = []
         do {
             let container = try openContainer()
             for device in try container.devices() {
@@ -27,6 +28,7 @@ extension Replica {
             let batch = try reader.read(
                 after: store.versionVector(), known: store.knownChecksums(), isThorough: true)
             problems.merge(batch.problems) { $1 }
+            abandoned = batch.abandoned
             problems.merge(try store.refusedByPolicies(batch.changesets)) { $1 }
         } catch let error as FerryError {
             problem = error.message
@@ -40,6 +42,13 @@ extension Replica {
         }
         let (vector, digests) = try store.statePosition()
         let covered = try store.digestNames()
+        problems.merge(clocksAhead(vector)) { reason, _ in reason }
+        let superseded = LogReader.superseded(heads).union(former.map(\.device))
+        // Of one that goes on under another ID, more may be known here than its last head tells.
+        for (device, head) in heads
+        where device != identity.device && problems[device] == nil && !superseded.contains(device) {
+            problems[device] = Self.older(head, than: vector[device].sequence)
+        }
         let reasons = try store.waitingReasons()
         // One that no sync has met yet is as old as this look.
         func since(_ device: DeviceID) -> Int64? {
@@ -47,7 +56,6 @@ extension Replica {
             return reasons[device].flatMap { $0.isSame(as: problem) ? $0.sinceMilliseconds : nil }
                 ?? environment.clock.milliseconds()
         }
-        let superseded = LogReader.superseded(heads).union(former.map(\.device))
         let successors = Self.successors(heads, self: identity.device, former)
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
@@ -58,7 +66,7 @@ extension Replica {
             let acknowledged = head?.acknowledgements[identity.device]?.sequence ?? 0
             return StatusReport.Peer(
                 id: device.description, name: head?.deviceName ?? known.0,
-                behind: announced > known.1 ? Int(announced - known.1) : 0,
+                behind: announced > known.1 && !abandoned.contains(device) ? Int(announced - known.1) : 0,
                 unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
                 lastSeenMilliseconds: head?.writtenMilliseconds, problem: problems[device]?.message,
                 problemCode: problems[device]?.code.rawValue, problemSinceMilliseconds: since(device),
@@ -97,6 +105,16 @@ extension Replica {
             successors[predecessor, default: []].insert(successor)
         }
         return successors.mapValues { $0.sorted() }
+    }
+
+    /// Why a head says less than is known of its device: a syncer is still bringing the new one, or the folder went back.
+    static func older(_ head: Head, than known: UInt64) -> FerryError? {
+        guard head.position.sequence < known else { return nil }
+        return FerryError(
+            .olderState,
+            "The folder shows an older state of it: its head tells of \(head.position.sequence) changesets, and \(known) are "
+                + "known here. Nothing is lost. If this lasts, the folder was set back: sync on that device.",
+            device: head.device)
     }
 
     /// The newest changes of all devices, newest first, as far as the container holds them.

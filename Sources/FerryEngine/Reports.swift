@@ -21,7 +21,7 @@ public struct SyncReport: Codable, Equatable, Sendable {
         public var device: String
         /// What is waited for, or what is wrong, in a sentence.
         public var reason: String
-        /// What kind of reason it is: a `FerryError.Code`. `fileNotThereYet` and `clockAhead` mend themselves or do no
+        /// What kind of reason it is: a `FerryError.Code`. `fileNotThereYet`, `olderState` and `clockAhead` mend themselves or do no
         /// harm; anything else is damage that somebody should look at.
         public var code: String
         /// Since when it is waited for, by this device's clock, in milliseconds since the Unix epoch.
@@ -31,7 +31,7 @@ public struct SyncReport: Codable, Equatable, Sendable {
 
         /// Whether somebody should look at it.
         public var isDamage: Bool {
-            ![FerryError.Code.fileNotThereYet, .clockAhead].contains(FerryError.Code(rawValue: code))
+            ![FerryError.Code.fileNotThereYet, .clockAhead, .olderState].contains(FerryError.Code(rawValue: code))
         }
     }
 

@@ -66,7 +66,7 @@ extension Store {
 
     /// The segments that this device has published, as far as they are noted: what they hold, and the time of the last
     /// changeset of each.
-    public func publishedSegments() throws -> [(first: UInt64, last: UInt64, time: HybridTime, checksum: Checksum)] {
+    public func notedSegments() throws -> [(first: UInt64, last: UInt64, time: HybridTime, checksum: Checksum)] {
         try read { connection in
             var segments: [(first: UInt64, last: UInt64, time: HybridTime, checksum: Checksum)] = []
             try connection.forEachRow("SELECT first, last, time, checksum FROM ferry_segment ORDER BY first, last") {

@@ -28,6 +28,8 @@ final class RuleRegion {
     private var claimed: [RowToken: (object: Int, claim: RuleClaim, values: FieldValues)] = [:]
     private var searched: Set<RowToken> = []
     private var lookedUp: Set<RowToken> = []
+    /// The objects whose rows offer tokens, as far as they were asked for: rows do not change while the rules are solved.
+    private var providers: [RowToken: RowToken?] = [:]
     private var displayed: DisplayedRows?
 
     init(_ access: StoreAccess, formerKeys: [RowToken: [FieldValue]] = [:]) {
@@ -208,13 +210,21 @@ final class RuleRegion {
 
     func isShownOutside(_ token: RowToken) throws -> Bool {
         if places[token] != nil { return false }
-        if let search = searches[token] {
-            guard let key = try findRow(search.parent, search.columns, search.values),
-                let object = try self.object(search.parent, key)
-            else { return false }
-            return places[RowToken(table: search.parent.id, id: object)] == nil
+        if let known = providers[token] { return known.map { places[$0] == nil } ?? false }
+        let provider = try provider(of: token)
+        providers[token] = .some(provider)
+        return provider.map { places[$0] == nil } ?? false
+    }
+
+    /// The object whose row offers a token.
+    private func provider(of token: RowToken) throws -> RowToken? {
+        guard let search = searches[token] else {
+            return try access.objects(of: token.table).place(of: token.id)?.shown.hasRow ?? false ? token : nil
         }
-        return try access.objects(of: token.table).place(of: token.id)?.shown.hasRow ?? false
+        guard let key = try findRow(search.parent, search.columns, search.values),
+            let object = try self.object(search.parent, key)
+        else { return nil }
+        return RowToken(table: search.parent.id, id: object)
     }
 
     /// Adds what an object's outcome concerns.

@@ -92,11 +92,13 @@ extension SQLConnection {
             return (code, tail.map { $0.pointee == 0 } ?? true)
         }
         defer { sqlite3_finalize(statement) }
-        guard code == SQLITE_OK, isOne else {
+        // SQLite keeps every statement as one that begins so; others could write rows where a creation must be able to.
+        guard code == SQLITE_OK, isOne, sql.prefix(7).uppercased() == "CREATE " else {
             throw FerryError(
                 .damagedFile,
                 "The container's schema holds a statement that cannot be run: "
-                    + String(cString: sqlite3_errmsg(handle))
+                    + (code == SQLITE_OK
+                        ? "it is not one that creates something" : String(cString: sqlite3_errmsg(handle)))
                     + ". Update Ferry on this device, or create the tables yourself.")
         }
         let result = sqlite3_step(statement)

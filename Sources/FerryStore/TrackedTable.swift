@@ -83,13 +83,12 @@ final class TrackedTable: @unchecked Sendable {
         keyColumnIDs = isMapped ? [] : keyColumns.compactMap { name in columnID(name) }
         localColumns = columns.filter(\.isLocal)
         columnGroups = groups()
+        let key = Set(keyColumnIDs)
+        hasReferencesInKey = !key.isEmpty && foreignKeys.contains { !key.isDisjoint(with: $0.columns) }
     }
 
     /// Whether columns of a derived key refer to other tables, so that what rows show there may change.
-    var hasReferencesInKey: Bool {
-        let key = Set(keyColumnIDs)
-        return !key.isEmpty && foreignKeys.contains { !key.isDisjoint(with: $0.columns) }
-    }
+    private(set) var hasReferencesInKey = false
 
     /// Columns that a joined row takes from one of its objects together: those of one foreign key, of several that
     /// share columns, and of the key.

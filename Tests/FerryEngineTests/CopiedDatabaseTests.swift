@@ -254,6 +254,10 @@ final class CopiedDatabaseTests: XCTestCase {
             }
             let standings = try fleet.replicas[1].status().devices.filter { $0.successors == nil }.map(\.standing)
             XCTAssertEqual(standings, ["inStep", "inStep"])
+            XCTAssertTrue(try fleet.replicas[1].status().devices.allSatisfy { $0.behind == 0 && $0.problem == nil })
+            // One that comes later reads one of the two branches, and all of what both said.
+            try fleet.join()
+            try assertAgreement(fleet, settling: false)
         }
     }
 

@@ -8,6 +8,7 @@ struct SyncBenchmark {
     func run(_ results: inout Measurements) throws {
         try idle(after: max(history / 100, 1), &results)
         try idle(after: history, &results)
+        try idle(after: history * 10, &results)
         try smallChangesets(&results)
     }
 

@@ -1,0 +1,79 @@
+import FerryCore
+import FerryStore
+
+/// Looks at the database: whether the file is sound, whether its rows are what the state says, and what waits in it.
+struct StoreExamination {
+    let replica: Replica
+
+    /// After this many milliseconds what waits is worth a word.
+    private static let patienceMilliseconds: Int64 = 3_600_000
+
+    func run(_ report: inout DoctorReport) throws {
+        let verification = try replica.verify(deep: true)
+        note(verification, &report)
+        // What SQLite cannot read tells nothing more.
+        guard verification.integrity.isEmpty else { return }
+        try noteBacklog(&report)
+        try noteRows(&report)
+    }
+
+    private func note(_ verification: VerificationReport, _ report: inout DoctorReport) {
+        let tables = verification.tables.filter { !$0.name.hasPrefix("ferry_") }
+        let objects = tables.reduce(0) { $0 + $1.objects }
+        report.examined.append("\(objects) objects in \(tables.count) tables")
+        if let first = verification.integrity.first {
+            report.add(
+                .fault, "database", "SQLite finds the file damaged: \(first)",
+                advice:
+                    "Move the file aside, and run `ferry join` with a new one. Try `sqlite3 old.sqlite .recover` for what "
+                    + "was never published.")
+        }
+        if let first = verification.foreignKeys.first {
+            report.add(
+                .fault, "database",
+                "\(verification.foreignKeys.count) rows refer to rows that are not there, the first of them in "
+                    + "\(first.table).",
+                advice: "A program wrote with foreign keys off. Mend the rows by SQL; `ferry verify` lists them.")
+        }
+        if let first = verification.differences.first {
+            report.add(
+                .fault, "database",
+                "\(verification.differenceCount) rows are not what the changes say, the first of them in \(first.table).",
+                advice:
+                    "Somebody changed rows or Ferry's tables unnoticed. `ferry verify --deep` lists them. If the other "
+                    + "devices are sound, move this file aside and run `ferry join` with a new one.")
+        }
+    }
+
+    private func noteBacklog(_ report: inout DoctorReport) throws {
+        let status = try replica.store.status(counting: false)
+        let now = replica.environment.clock.milliseconds()
+        let unpublished = status.pendingNotes + status.outboxChanges
+        if unpublished > 0 {
+            report.examined.append("\(unpublished) changes that wait to be published")
+        }
+        if let failure = try replica.store.failure() {
+            let isOld = now - failure.sinceMilliseconds > Self.patienceMilliseconds
+            report.add(
+                isOld ? .fault : .warning, "folder",
+                "Syncs have failed" + (unpublished > 0 ? ", and \(unpublished) changes wait" : "") + ": "
+                    + failure.message,
+                advice: "What is written here is safe meanwhile. Run `ferry sync` once the reason is gone.",
+                since: failure.sinceMilliseconds)
+        }
+    }
+
+    private func noteRows(_ report: inout DoctorReport) throws {
+        let status = try replica.store.status(counting: false)
+        if status.hidden > 0 {
+            report.add(
+                .note, "database", "\(status.hidden) rows are hidden, because the schema would refuse them.",
+                advice: "They come back when what they wait for does. `ferry conflicts` shows them.")
+        }
+        if status.conflicts > 0 {
+            report.add(
+                .note, "database", "\(status.conflicts) conflicts are not resolved.",
+                advice: "`ferry conflicts` shows what lost, and brings it back.")
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import XCTest
+
+/// The doctor says what is wrong and what to do, and mends what is safe.
+final class DoctorCommandTests: XCTestCase {
+    /// The findings of `ferry doctor --json` as "severity subject".
+    private func findings(_ workshop: Workshop, _ database: String, status: Int32 = 0) throws -> [[String: Any]] {
+        let outcome = try workshop.ferry("doctor", database, "--json")
+        XCTAssertEqual(outcome.status, status, outcome.output)
+        return try XCTUnwrap(try outcome.json()["findings"] as? [[String: Any]])
+    }
+
+    private func summary(_ findings: [[String: Any]]) -> [String] {
+        findings.map { "\($0["severity"] as? String ?? "") \($0["subject"] as? String ?? "")" }
+    }
+
+    private func newSegment(_ workshop: Workshop) throws -> URL {
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = name || '!'")
+        let before = Set(try workshop.files(suffix: ".segment"))
+        try workshop.succeed("sync", "a.sqlite")
+        return try XCTUnwrap(workshop.files(suffix: ".segment").first { !before.contains($0) })
+    }
+
+    func testAHealthyDatabaseIsWell() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        let outcome = try workshop.succeed("doctor", "a.sqlite")
+        XCTAssertTrue(outcome.output.contains("Everything is well."), outcome.output)
+        XCTAssertTrue(outcome.output.contains("9 objects in 4 tables"), outcome.output)
+        XCTAssertEqual(summary(try findings(workshop, "b.sqlite")), [])
+    }
+
+    func testADamagedSegmentOfAnotherDeviceIsNamedWithItsFile() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        let segment = try newSegment(workshop)
+        try workshop.change(segment) { $0[$0.startIndex + 120] ^= 0x10 }
+        let findings = try findings(workshop, "b.sqlite", status: 65)
+        XCTAssertEqual(summary(findings), ["fault laptop"])
+        XCTAssertEqual(findings.first?["file"] as? String, segment.path)
+    }
+
+    func testASegmentThatIsStillArrivingIsAWarning() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.change(try newSegment(workshop)) { $0.removeLast(30) }
+        XCTAssertEqual(summary(try findings(workshop, "b.sqlite")), ["warning laptop"])
+    }
+
+    func testAMissingHeadIsWrittenAgain() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        for head in try workshop.files(suffix: "head") { try FileManager.default.removeItem(at: head) }
+        XCTAssertEqual(summary(try findings(workshop, "a.sqlite")).sorted(), ["note this device", "warning phone"])
+        let repaired = try workshop.succeed("doctor", "a.sqlite", "--repair")
+        XCTAssertTrue(repaired.output.contains("repaired"), repaired.output)
+        XCTAssertEqual(try workshop.files(suffix: "head").count, 1)
+        XCTAssertEqual(summary(try findings(workshop, "a.sqlite")), ["warning phone"])
+    }
+
+    func testAFolderThatIsAwayIsAFaultAndTheDatabaseIsExaminedAllTheSame() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        try FileManager.default.moveItem(atPath: workshop.path("shared"), toPath: workshop.path("away"))
+        let outcome = try workshop.ferry("doctor", "a.sqlite")
+        XCTAssertEqual(outcome.status, 65)
+        XCTAssertTrue(outcome.output.contains("is it mounted?"), outcome.output)
+        XCTAssertTrue(outcome.output.contains("9 objects in 4 tables"), outcome.output)
+    }
+
+    func testRowsThatWereChangedUnnoticedAreAFault() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql(
+            "a.sqlite",
+            """
+            CREATE TEMP TABLE kept AS SELECT * FROM ferry_pending; UPDATE artist SET name = 'unnoticed';
+            DELETE FROM ferry_pending;
+            """)
+        XCTAssertEqual(summary(try findings(workshop, "a.sqlite", status: 65)), ["fault database"])
+    }
+
+    func testConflictedCopiesAreWorthKnowing() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        let segment = try newSegment(workshop)
+        let copy = segment.path.replacingOccurrences(of: ".segment", with: " (conflicted copy 2026-01-01).segment")
+        try FileManager.default.copyItem(atPath: segment.path, toPath: copy)
+        XCTAssertEqual(summary(try findings(workshop, "b.sqlite")), ["note laptop"])
+    }
+}
