@@ -26,7 +26,8 @@ struct OwnLog {
     /// The first number under which the container holds something else than the database packed.
     private var fork: UInt64? {
         let double = found.filter { $0.key <= packed && $0.value.count > 1 }.map(\.key).min()
-        let other = remembered.first { segment in found[segment.last].map { !$0.contains(segment.time) } ?? false }?.first
+        let other = remembered.first { segment in found[segment.last].map { !$0.contains(segment.time) } ?? false }?
+            .first
         return [double, other].compactMap { $0 }.min()
     }
 
@@ -75,7 +76,8 @@ extension OwnLog {
         if !isComplete {
             let overlapping = Self.overlapping(files)
             suspects = suspects.filter { file in
-                file.name.last > published || remembered.contains { file.name.first <= $0.last && $0.last <= file.name.last }
+                file.name.last > published
+                    || remembered.contains { file.name.first <= $0.last && $0.last <= file.name.last }
                     || overlapping.contains(file.name)
             }
         }
@@ -126,4 +128,3 @@ extension OwnLog {
         for changeset in changesets { found[changeset.sequence, default: []].insert(changeset.time) }
     }
 }
-

@@ -92,7 +92,8 @@ struct UnsentRewriting {
         let states = access.objects(of: table.id)
         return try found.filter { object in
             let registers = try states.load(object).registers
-            return isUnsent(registers.inserted) || isUnsent(registers.deleted) || registers.fields.contains(where: isUnsent)
+            return isUnsent(registers.inserted) || isUnsent(registers.deleted)
+                || registers.fields.contains(where: isUnsent)
         }.sorted()
     }
 
@@ -125,7 +126,8 @@ struct UnsentRewriting {
                     if let register = state.policies[column], !mustBePlain(register) {
                         parts += register.parts.map { part in
                             EncodedPart(
-                                column: .init(number: column, kind: part.kind), bytes: PolicyCodec.encode(part, own: stamp))
+                                column: .init(number: column, kind: part.kind),
+                                bytes: PolicyCodec.encode(part, own: stamp))
                         }
                         if !register.isPlain { continue }
                     }

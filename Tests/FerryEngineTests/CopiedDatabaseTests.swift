@@ -95,7 +95,8 @@ final class CopiedDatabaseTests: XCTestCase {
         XCTAssertEqual(try fleet.shell(1, "SELECT amount FROM item WHERE id = 1; SELECT note FROM place;"), "5\nnew\n")
         // Others are told who went on for whom, and what is left of the former device is in step.
         let peers = try fleet.replicas[1].status().devices
-        XCTAssertEqual(peers.first { $0.id == former.description }?.successors, [fleet.replicas[0].identity.device.description])
+        XCTAssertEqual(
+            peers.first { $0.id == former.description }?.successors, [fleet.replicas[0].identity.device.description])
         XCTAssertEqual(peers.first { $0.id != former.description }?.standing, "inStep")
     }
 
@@ -104,7 +105,8 @@ final class CopiedDatabaseTests: XCTestCase {
         try fleet.replicas[0].setPolicies([PolicySetting(table: "item", column: "amount", .counter)])
         try fleet.settle()
         let backup = try copy(fleet, 0, to: "backup")
-        try fleet.shell(0, "UPDATE item SET name = 'uno' WHERE id = 1; UPDATE item SET amount = amount + 5 WHERE id = 3;")
+        try fleet.shell(
+            0, "UPDATE item SET name = 'uno' WHERE id = 1; UPDATE item SET amount = amount + 5 WHERE id = 3;")
         _ = try fleet.replicas[0].sync()
         try putBack(backup, fleet, 0)
         let away = fleet.folder.appendingPathComponent("away").path
@@ -123,7 +125,8 @@ final class CopiedDatabaseTests: XCTestCase {
         XCTAssertEqual(report.renewed?.sentAgain, 4)
         try assertAgreement(fleet)
         XCTAssertEqual(try names(fleet, 1), ["deux", "mine", "three", "uno"])
-        XCTAssertEqual(try fleet.shell(1, "SELECT name FROM place; SELECT amount FROM item WHERE id = 3;"), "there\n5\n")
+        XCTAssertEqual(
+            try fleet.shell(1, "SELECT name FROM place; SELECT amount FROM item WHERE id = 3;"), "there\n5\n")
     }
 
     // MARK: Copied
@@ -132,7 +135,8 @@ final class CopiedDatabaseTests: XCTestCase {
         for originalIsFirst in [true, false] {
             let fleet = try twoDevices()
             try fleet.replicas[0].setPolicies([
-                PolicySetting(table: "item", column: "amount", .counter), PolicySetting(table: "item", column: "tags", .set),
+                PolicySetting(table: "item", column: "amount", .counter),
+                PolicySetting(table: "item", column: "tags", .set),
             ])
             try fleet.settle()
             let away = fleet.folder.appendingPathComponent("away").path
@@ -147,8 +151,10 @@ final class CopiedDatabaseTests: XCTestCase {
             let path = try copy(fleet, 0, to: "copy")
             try FileManager.default.moveItem(atPath: away, toPath: fleet.containerPath)
             try openCopy(fleet, path)
-            try fleet.shell(0, "UPDATE item SET amount = amount + 1 WHERE id = 1; UPDATE item SET name = 'original' WHERE id = 2;")
-            try fleet.shell(2, "UPDATE item SET amount = amount + 2 WHERE id = 1; INSERT INTO item(name) VALUES ('copy');")
+            try fleet.shell(
+                0, "UPDATE item SET amount = amount + 1 WHERE id = 1; UPDATE item SET name = 'original' WHERE id = 2;")
+            try fleet.shell(
+                2, "UPDATE item SET amount = amount + 2 WHERE id = 1; INSERT INTO item(name) VALUES ('copy');")
             let order = originalIsFirst ? [0, 2] : [2, 0]
             var reports: [Int: SyncReport] = [:]
             for index in order { reports[index] = try fleet.replicas[index].sync() }
@@ -229,7 +235,9 @@ final class CopiedDatabaseTests: XCTestCase {
             fleet.replicas[2] = try Replica(path: fleet.databasePath(2))
             for number in 1...first {
                 try fleet.shell(
-                    0, "INSERT INTO item(name) VALUES ('original \(number)'); UPDATE item SET amount = amount + 1 WHERE id = 2;")
+                    0,
+                    "INSERT INTO item(name) VALUES ('original \(number)'); UPDATE item SET amount = amount + 1 WHERE id = 2;"
+                )
                 XCTAssertNil(try fleet.replicas[0].sync().renewed)
             }
             // One device reads the original's branch before the folders meet.

@@ -58,7 +58,9 @@ final class LeadingTests: XCTestCase {
         }
         follower.finish()
         other.finish()
-        XCTAssertEqual(Array(kinds(follower).filter { $0 != "databaseChanged" }.prefix(4)), ["started", "following", "leading", "synced"])
+        XCTAssertEqual(
+            Array(kinds(follower).filter { $0 != "databaseChanged" }.prefix(4)),
+            ["started", "following", "leading", "synced"])
         for loop in [leader, follower, other] { XCTAssertEqual(loop.failures.map(\.message), []) }
         XCTAssertFalse(kinds(leader).contains("following"))
     }
@@ -105,6 +107,17 @@ final class LeadingTests: XCTestCase {
         }
         guard case .running = engine.state else { return XCTFail("\(engine.state)") }
         await engine.stop()
+    }
+
+    func testWhoWaitsTooLongForTheDevicesLockIsTold() throws {
+        let fleet = try fleet()
+        let path = fleet.databasePath(0)
+        try DeviceLock(databasePath: path).withLock {
+            XCTAssertThrowsError(try DeviceLock(databasePath: path).withLock(waitMilliseconds: 20) {}) {
+                XCTAssertEqual(($0 as? FerryError)?.code, .busy)
+            }
+        }
+        try DeviceLock(databasePath: path).withLock(waitMilliseconds: 20) {}
     }
 
     func testALockThatIsHeldIsHadByNobodyElseAndARemovedFileIsNotMistakenForIt() throws {

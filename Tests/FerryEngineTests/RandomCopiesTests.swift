@@ -58,7 +58,8 @@ private final class History {
         let replica = try Replica.create(store, containerPath: path("folder0"), name: "device").replica
         machines = [Machine(replica: replica, database: path("db0"), folder: path("folder0"))]
         try replica.setPolicies([
-            PolicySetting(table: "item", column: "amount", .counter), PolicySetting(table: "item", column: "best", .max),
+            PolicySetting(table: "item", column: "amount", .counter),
+            PolicySetting(table: "item", column: "best", .max),
             PolicySetting(table: "item", column: "tags", .set),
         ])
         try replica.store.write { connection in
@@ -256,7 +257,9 @@ private final class History {
             if !waiting.isEmpty { problems.append("\(index) waits: \(waiting)") }
             let report = try replica.verify(deep: true)
             if !report.isSound { problems.append("\(index) is not sound: \(report.differences)") }
-            let standings = try replica.status().devices.filter { $0.successors == nil && devices.map(\.description).contains($0.id) }
+            let standings = try replica.status().devices.filter {
+                $0.successors == nil && devices.map(\.description).contains($0.id)
+            }
             for standing in standings where standing.standing != "inStep" {
                 problems.append("\(index) says of \(standing.id): \(standing.standing ?? "nothing")")
             }
