@@ -5,15 +5,24 @@ import FerryStore
 
 /// What of a device's own log is in the container, held against what its database remembers: a pure comparison.
 ///
-/// Two changesets with one number are told apart by their times, which no two copies of a database share.
+/// Two changesets with one number are told apart by what is in them. Their times alone do not tell: copies that pack the
+/// same notes give them the same times, and new rows other IDs.
 struct OwnLog {
-    /// The changesets found in the container: the times under each number. More than one: two copies have published.
-    var found: [UInt64: Set<HybridTime>] = [:]
+    /// The changesets found in the container under each number. More than one: two copies have published.
+    var found: [UInt64: Set<Mark>] = [:]
+    /// Numbers under which files were found that are no roll-ups and are not those which the database remembers.
+    var replaced: Set<UInt64> = []
     /// What the database remembers of its own segments, published or waiting, in the order of their numbers.
     var remembered: [Remembered] = []
     /// The last changeset that the database has packed, and the last one that it has published.
     var packed: UInt64 = 0
     var published: UInt64 = 0
+
+    /// What tells one changeset from another.
+    struct Mark: Hashable {
+        var time: HybridTime
+        var content: Checksum
+    }
 
     struct Remembered: Equatable {
         var first: UInt64
@@ -21,14 +30,21 @@ struct OwnLog {
         /// The time of its last changeset.
         var time: HybridTime
         var checksum: Checksum?
+        /// Its changesets, where they are still at hand.
+        var marks: [UInt64: Mark] = [:]
+
+        /// Whether what was found of it is something else.
+        func isContradicted(by found: [UInt64: Set<Mark>]) -> Bool {
+            if let last = found[last], !last.contains(where: { $0.time == time }) { return true }
+            return marks.contains { number, mark in found[number].map { !$0.contains(mark) } ?? false }
+        }
     }
 
     /// The first number under which the container holds something else than the database packed.
     private var fork: UInt64? {
         let double = found.filter { $0.key <= packed && $0.value.count > 1 }.map(\.key).min()
-        let other = remembered.first { segment in found[segment.last].map { !$0.contains(segment.time) } ?? false }?
-            .first
-        return [double, other].compactMap { $0 }.min()
+        let other = remembered.first { $0.isContradicted(by: found) }?.first
+        return [double, other, replaced.min()].compactMap { $0 }.min()
     }
 
     /// Whether somebody else has published under this device's ID.
@@ -47,7 +63,7 @@ struct OwnLog {
             while sequence < packed, found[sequence + 1] != nil { sequence += 1 }
         }
         let own = remembered.last { $0.last == sequence }
-        return (sequence, own?.time ?? found[sequence]?.first, own?.checksum, fork != nil)
+        return (sequence, own?.time ?? found[sequence]?.first?.time, own?.checksum, fork != nil)
     }
 }
 
@@ -85,11 +101,24 @@ extension OwnLog {
         var position: UInt64 = 0
         while let entry = try store.outboxEntry(after: position) {
             position = entry.first
-            let header = try SegmentDecoder.header(entry.bytes)
-            remembered.append(
-                Remembered(first: entry.first, last: entry.last, time: header.lastTime, checksum: entry.checksum))
+            let (header, changesets) = try SegmentDecoder.decode(entry.bytes, container: container.id, device: device)
+            var waiting = Remembered(
+                first: entry.first, last: entry.last, time: header.lastTime, checksum: entry.checksum)
+            for changeset in changesets { waiting.marks[changeset.sequence] = try Self.mark(changeset, container) }
+            remembered.append(waiting)
         }
-        for file in isComplete ? files : suspects { try read(file, container, device) }
+        // What suspects stand beside has to be read too.
+        let numbers = suspects.map { $0.name.first...$0.name.last }
+        for file in files where isComplete || numbers.contains(where: { $0.overlaps(file.name.first...file.name.last) })
+        {
+            try read(file, container, device)
+        }
+    }
+
+    private static func mark(_ changeset: Changeset, _ container: Container) throws -> Mark {
+        // The same whatever segment it came in.
+        let alone = try SegmentEncoder.encode([changeset], container: container.id, previous: nil)
+        return Mark(time: changeset.time, content: alone.checksum)
     }
 
     private struct Key: Hashable {
@@ -118,13 +147,20 @@ extension OwnLog {
 
     private mutating func read(_ file: SegmentFile, _ container: Container, _ device: DeviceID) throws {
         guard let bytes = try container.readSegment(file, of: device) else { return }
-        let changesets: [Changeset]
+        let (header, changesets): (SegmentHeader, [Changeset])
         do {
-            changesets = try SegmentDecoder.decode(bytes, container: container.id, device: device).1
+            (header, changesets) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
         } catch {
             // Cut off, garbled, from elsewhere or of a newer format: no evidence. Others that read this log name it.
             return
         }
-        for changeset in changesets { found[changeset.sequence, default: []].insert(changeset.time) }
+        for changeset in changesets {
+            found[changeset.sequence, default: []].insert(try Self.mark(changeset, container))
+        }
+        // With the same numbers a roll-up replaces nothing: it holds several segments.
+        let same = remembered.filter { $0.first == header.firstSequence && $0.last == header.lastSequence }
+        if !same.isEmpty, same.allSatisfy({ $0.checksum != nil && $0.checksum != header.checksum }) {
+            replaced.insert(header.firstSequence)
+        }
     }
 }
