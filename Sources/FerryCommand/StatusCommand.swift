@@ -16,7 +16,7 @@ struct StatusCommand: DatabaseCommand {
             "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name", \
             "behind", "unacknowledged", "lastSeenMilliseconds", "activity", "isLeftBehind", "problem", "problemCode", \
             "problemSinceMilliseconds", "problemFile", "standing", "changesetsBehind", \
-            "changesetsAhead", "differing"}], "unpublished", "hidden", \
+            "changesetsAhead", "differing", "successors"}], "unpublished", "hidden", \
             "exceptions": [{"table", "kind", "reason", "count"}], "conflicts", \
             "policies": [{"target", "policy", "applied"}]}. Problems, failures, "lastSeenMilliseconds" and \
             "differing" are left out where there is nothing to say.

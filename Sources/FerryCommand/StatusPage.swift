@@ -5,11 +5,15 @@ struct StatusPage {
     let report: StatusReport
     let database: String
     let now: Int64
+    /// What devices are called on the page.
+    private let labels: DeviceLabels
 
     init(_ report: StatusReport, database: String, now: Int64) {
         self.report = report
         self.database = database
         self.now = now
+        labels = DeviceLabels(
+            [(report.device.id, report.device.name)] + report.devices.map { ($0.id, $0.name) })
     }
 
     func lines(_ console: Console) -> [String] {
@@ -33,7 +37,7 @@ struct StatusPage {
         for device in report.devices {
             if let problem = device.problem {
                 let age = Wording.waiting(sinceMilliseconds: device.problemSinceMilliseconds, now: now)
-                news.append(style.yellow("\(device.name): ") + problem + age)
+                news.append(style.yellow("\(labels[device.id]): ") + problem + age)
             }
             if device.activity == "silent" { news.append(silence(device, style)) }
             if let tables = device.differing { news += difference(device.name, tables, style) }
@@ -89,7 +93,7 @@ struct StatusPage {
     private func place(_ console: Console) -> [String] {
         let style = console.style
         var rows = [
-            ("database", database), ("device", report.device.name),
+            ("database", database), ("device", labels[report.device.id]),
             ("container", "\(report.container.name), in \(report.container.path)"),
         ]
         if console.isVerbose {
@@ -107,10 +111,16 @@ struct StatusPage {
         for device in report.devices {
             let age = device.lastSeenMilliseconds.map { Wording.age(sinceMilliseconds: $0, now: now) } ?? "never"
             table.add(
-                device.name, Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), age,
-                Self.standing(device, age: age))
+                labels[device.id], Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), age,
+                Self.standing(device, age: age) + successors(device))
         }
         return [""] + table.lines(style)
+    }
+
+    private func successors(_ device: StatusReport.Peer) -> String {
+        guard let successors = device.successors else { return "" }
+        let separator = device.standing == nil ? "" : "; "
+        return separator + "copied or restored as " + Wording.list(successors.map { labels[$0] })
     }
 
     private static func standing(_ device: StatusReport.Peer, age: String) -> String {

@@ -12,6 +12,8 @@ struct LogReader {
 
     let container: Container
     let device: DeviceID
+    /// The IDs that this device had before.
+    var formerDevices: [DeviceID] = []
 
     struct Batch {
         var changesets: [Changeset] = []
@@ -24,6 +26,9 @@ struct LogReader {
         /// Devices whose logs do not have what is next any more, or have it damaged, and the number from which they could
         /// be read on: a snapshot that covers what is before helps. They are among `problems`.
         var gaps: [DeviceID: UInt64] = [:]
+        /// Devices whose logs go on in a way that cannot be followed here, and need not be: their successors have sent
+        /// all of it.
+        var abandoned: Set<DeviceID> = []
         /// Whether the bound was reached, so that there is more.
         var isFull = false
         var heads: [DeviceID: Head] = [:]
@@ -62,7 +67,16 @@ struct LogReader {
                 break
             }
         }
+        // Whose branch it was goes on under another ID, and sends what nobody could read here once more.
+        let superseded = Self.superseded(batch.heads).union(formerDevices)
+        batch.abandoned = superseded.filter { batch.problems[$0]?.code == .deviceForked }
+        for device in batch.abandoned { batch.problems[device] = nil }
         return batch
+    }
+
+    /// The devices of which a successor's head speaks.
+    static func superseded(_ heads: [DeviceID: Head]) -> Set<DeviceID> {
+        Set(heads.values.compactMap(\.predecessor?.device))
     }
 
     static func concernsOneDevice(_ error: FerryError) -> Bool {
@@ -83,7 +97,7 @@ struct LogReader {
             var found: (SegmentHeader, [Changeset])?
             // The head of a device that published one segment since names it: no listing then.
             if files == nil, let named = head?.lastSegment, named.first <= next, next <= named.last {
-                found = try readFirst([SegmentFile(named)], peer, next, &batch, &hasVanished)
+                found = try readFirst([SegmentFile(named)], peer, next, previous, &batch, &hasVanished)
             }
             if found == nil {
                 // Those behind are dropped, so that reading a long log looks at each file once.
@@ -94,7 +108,7 @@ struct LogReader {
                 let candidates = listed.prefix { $0.name.first <= next }.filter { next <= $0.name.last }
                     .sorted { !$0.isCopy && $1.isCopy || ($0.isCopy == $1.isCopy && $0.name.last > $1.name.last) }
                 if candidates.isEmpty { return noteGap(peer, next, head, listed, &batch) }
-                found = try readFirst(candidates, peer, next, &batch, &hasVanished)
+                found = try readFirst(candidates, peer, next, previous, &batch, &hasVanished)
                 if found == nil, hasVanished, listings < Self.maximumListings {
                     files = nil
                     continue
@@ -105,14 +119,6 @@ struct LogReader {
                 return
             }
             batch.problems[peer] = nil
-            // A roll-up begins earlier than what is read here, and names another predecessor.
-            if header.firstSequence == next, let previous, let told = header.previous, told != previous {
-                batch.problems[peer] = FerryError(
-                    .deviceForked,
-                    "Its log was written anew from segment \(next) on. Two copies of its database may be in use.",
-                    device: peer, sequence: next)
-                return
-            }
             for changeset in changesets where changeset.sequence >= next {
                 batch.changesets.append(changeset)
                 operations += changeset.operationCount
@@ -125,9 +131,11 @@ struct LogReader {
         batch.isFull = true
     }
 
-    /// The first candidate that is whole. Where none is, the reason is noted, and whether a file was not there any more.
+    /// The first candidate that is whole and follows what was read before. Where none is, the reason is noted, and whether a
+    /// file was not there any more.
     private func readFirst(
-        _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ batch: inout Batch, _ hasVanished: inout Bool
+        _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ previous: Checksum?, _ batch: inout Batch,
+        _ hasVanished: inout Bool
     ) throws -> (SegmentHeader, [Changeset])? {
         var problem = Self.notThereYet(peer, next)
         hasVanished = false
@@ -144,6 +152,12 @@ struct LogReader {
                 }
                 let (header, changesets) = try SegmentDecoder.decode(bytes, container: container.id, device: peer)
                 guard header.firstSequence <= next, header.lastSequence >= next else { continue }
+                // A roll-up begins earlier than what is read here, and names another predecessor.
+                if header.firstSequence == next, let previous, let told = header.previous, told != previous {
+                    // Of two copies of the device's database, the one whose log is not read here; the other's may come.
+                    problem = Self.forked(peer, next)
+                    continue
+                }
                 return (header, changesets)
             } catch let error as FerryError where Self.concernsOneDevice(error) {
                 // Cut off or garbled: perhaps still on its way, so it is looked at again. The others may be whole.
@@ -154,6 +168,14 @@ struct LogReader {
         }
         batch.problems[peer] = problem
         return nil
+    }
+
+    private static func forked(_ peer: DeviceID, _ sequence: UInt64) -> FerryError {
+        FerryError(
+            .deviceForked,
+            "Its log was written anew from segment \(sequence) on: its database was restored or copied. What is missing "
+                + "comes by itself when it has synced again.",
+            device: peer, sequence: sequence)
     }
 
     private func noteGap(

@@ -129,6 +129,7 @@ struct Publisher {
             digests: position.sequence == own.sequence ? digests : [:])
         head.logStart = try store.logStart()
         head.retired = try retired()
+        head.predecessor = try store.formerDevices().first.map { .init(device: $0.device, sequence: $0.sequence) }
         try container.writeHead(head)
     }
 }

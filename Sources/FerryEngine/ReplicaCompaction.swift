@@ -38,7 +38,8 @@ extension Replica {
         try lock.withLock {
             let start = environment.clock.milliseconds()
             let container = try openContainer()
-            try refuseIfForked(container)
+            try refreshIdentity()
+            if !isDryRun, let renewal = try recognise(container, isThorough: true) { unreported = renewal }
             let look = try ContainerLook(container, except: identity.device)
             let activity = try isDryRun ? presentActivity(look).activity : noteActivity(look)
             let compactor = try compactor(container, activity)

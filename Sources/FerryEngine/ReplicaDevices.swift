@@ -71,7 +71,11 @@ extension Replica {
     /// - Throws: `invalidArgument` where the name is empty or too long; `busy`.
     public func rename(_ name: String) throws {
         let name = try Self.checkedName(name)
-        try lock.withLock { try store.rename(name) }
+        try lock.withLock {
+            try refreshIdentity()
+            try store.rename(name)
+            try refreshIdentity()
+        }
     }
 
     /// Says that a device will not come back, or not soon: nothing is kept for it any more. The others hear of it with the
@@ -82,6 +86,7 @@ extension Replica {
     @discardableResult
     public func retire(_ word: String) throws -> String {
         try lock.withLock {
+            try refreshIdentity()
             let report = try devices()
             let meant = try Self.device(word, in: report.devices)
             guard !meant.isThisDevice, let device = DeviceID(meant.id) else {

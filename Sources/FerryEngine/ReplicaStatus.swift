@@ -6,10 +6,14 @@ import FerryStore
 extension Replica {
     /// What the store and the container's heads tell. Nothing is changed.
     public func status() throws -> StatusReport {
+        try refreshIdentity()
+        let identity = identity
         let status = try store.status()
+        let former = try store.formerDevices()
         var heads: [DeviceID: Head] = [:]
         var problems: [DeviceID: FerryError] = [:]
         var problem: String?
+        var abandoned: Set<DeviceID> = []
         do {
             let container = try openContainer()
             for device in try container.devices() {
@@ -19,9 +23,12 @@ extension Replica {
                     problems[device] = error
                 }
             }
-            let batch = try LogReader(container: container, device: identity.device).read(
+            let reader = LogReader(
+                container: container, device: identity.device, formerDevices: former.map(\.device))
+            let batch = try reader.read(
                 after: store.versionVector(), known: store.knownChecksums(), isThorough: true)
             problems.merge(batch.problems) { $1 }
+            abandoned = batch.abandoned
             problems.merge(try store.refusedByPolicies(batch.changesets)) { $1 }
         } catch let error as FerryError {
             problem = error.message
@@ -36,7 +43,10 @@ extension Replica {
         let (vector, digests) = try store.statePosition()
         let covered = try store.digestNames()
         problems.merge(clocksAhead(vector)) { reason, _ in reason }
-        for (device, head) in heads where device != identity.device && problems[device] == nil {
+        let superseded = LogReader.superseded(heads).union(former.map(\.device))
+        // Of one that goes on under another ID, more may be known here than its last head tells.
+        for (device, head) in heads
+        where device != identity.device && problems[device] == nil && !superseded.contains(device) {
             problems[device] = Self.older(head, than: vector[device].sequence)
         }
         let reasons = try store.waitingReasons()
@@ -52,14 +62,17 @@ extension Replica {
         let activity = try presentActivity(look).activity
         let counted = Dictionary(activity.peers.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
         let logStart = try store.logStart()
+        let successors = Self.successors(heads, self: identity.device, former)
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0
-            let standing = head.map { PeerStanding(vector, digests, hasNotes: status.pendingNotes > 0, $0) }
+            let standing = head.map {
+                PeerStanding(vector, digests, hasNotes: status.pendingNotes > 0, superseded: superseded, $0)
+            }
             let acknowledged = head?.acknowledgements[identity.device]?.sequence ?? 0
             return StatusReport.Peer(
                 id: device.description, name: head?.deviceName ?? known.0,
-                behind: announced > known.1 ? Int(announced - known.1) : 0,
+                behind: announced > known.1 && !abandoned.contains(device) ? Int(announced - known.1) : 0,
                 unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
                 lastSeenMilliseconds: head?.writtenMilliseconds,
                 activity: (counted[device]?.state ?? .active).rawValue,
@@ -70,7 +83,7 @@ extension Replica {
                 standing: standing?.kind.rawValue, changesetsBehind: standing?.behind, changesetsAhead: standing?.ahead,
                 differing: standing.flatMap { standing in
                     standing.differing.isEmpty ? nil : standing.differing.compactMap { covered[$0] }.sorted()
-                })
+                }, successors: successors[device]?.map(\.description))
         }
         let failure = try store.failure()
         return StatusReport(
@@ -86,6 +99,21 @@ extension Replica {
                 .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)
             }, conflicts: status.conflicts,
             policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) })
+    }
+
+    /// For each device that goes on under other IDs, which these are: more than one where copies of it were made.
+    private static func successors(
+        _ heads: [DeviceID: Head], self device: DeviceID, _ former: [FormerDevice]
+    ) -> [DeviceID: [DeviceID]] {
+        var successors: [DeviceID: Set<DeviceID>] = [:]
+        for (successor, head) in heads where successor != device {
+            if let predecessor = head.predecessor { successors[predecessor.device, default: []].insert(successor) }
+        }
+        // The last one's successor is this device, each other one's is the one before it in the list.
+        for (successor, predecessor) in zip([device] + former.map(\.device), former.map(\.device)) {
+            successors[predecessor, default: []].insert(successor)
+        }
+        return successors.mapValues { $0.sorted() }
     }
 
     /// Why a head says less than is known of its device: a syncer is still bringing the new one, or the folder went back.

@@ -45,6 +45,8 @@ public struct SyncReport: Codable, Equatable, Sendable {
     public var waiting: [Waiting] = []
     /// What was rolled up, collected and removed of this device's files; `nil` where nothing was.
     public var compaction: CompactionReport?
+    /// Tells that the database got a new device ID; `nil` where it kept the one that it had.
+    public var renewed: Renewal?
     /// How long it took.
     public var seconds: Double = 0
 
@@ -119,6 +121,9 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var changesetsAhead: Int?
         /// Tables in which the two differ; `nil` unless `differs`.
         public var differing: [String]?
+        /// The IDs under which databases go on that had this one before they were restored or copied; `nil` where there
+        /// are none. It is in use itself only where it was copied.
+        public var successors: [String]?
     }
 
     /// Objects whose rows are not shown as they were written, by reason.

@@ -18,9 +18,4 @@ public struct StoreIdentity: Equatable, Sendable {
         self.containerName = containerName
         self.containerPath = containerPath
     }
-
-    /// Whether it is the same device of the same container; people may have given it another name since.
-    public func isSameStore(as other: StoreIdentity) -> Bool {
-        device == other.device && container == other.container && containerPath == other.containerPath
-    }
 }

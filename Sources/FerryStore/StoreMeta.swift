@@ -36,6 +36,10 @@ struct StoreMeta {
         case container, containerPath, containerName
         /// This device's number in `ferry_device`.
         case device
+        /// Where the database was when it was last in use (`StoreFingerprint`).
+        case fingerprint
+        /// The IDs that this database had before, as `FormerDevice.text`.
+        case formerDevices
         /// The raw value of the hybrid clock.
         case clock
         /// Counts the changes of policies that were taken up.
