@@ -97,6 +97,8 @@ final class SyncEngineTests: XCTestCase {
                 case .synced: kinds.append("synced")
                 case .databaseChanged: continue
                 case .failed(let error): kinds.append("failed: \(error)")
+                case .following: kinds.append("following")
+                case .leading: kinds.append("leading")
                 case .stopped: kinds.append("stopped")
                 }
                 if kinds.count == 2 { break }
