@@ -209,7 +209,7 @@ extension Store {
     }
 
     /// Enters tables and columns of peers that the registry has not heard of, in a transaction of their own.
-    private func enter(tablesOf changesets: [Changeset]) throws {
+    func enter(tablesOf changesets: [Changeset]) throws {
         // Many changesets name the same few tables with the same columns: each is looked up once.
         var layouts: [TableLayout: Changeset] = [:]
         for changeset in changesets {
