@@ -118,6 +118,26 @@ extension OwnLog {
         }
     }
 
+    /// All that is in the container under a device's ID after a number, whoever wrote it, each changeset once.
+    static func changesets(
+        after sequence: UInt64, _ container: Container, _ device: DeviceID
+    ) throws -> [Changeset] {
+        var changesets: [Mark: Changeset] = [:]
+        for file in try container.segmentFiles(of: device, after: sequence) {
+            guard let bytes = try container.readSegment(file, of: device) else { continue }
+            // What cannot be read is told by those who read the log.
+            guard let decoded = try? SegmentDecoder.decode(bytes, container: container.id, device: device).1 else {
+                continue
+            }
+            for changeset in decoded where changeset.sequence > sequence {
+                changesets[try mark(changeset, container)] = changeset
+            }
+        }
+        return changesets.sorted {
+            ($0.value.sequence, $0.key.time, $0.key.content) < ($1.value.sequence, $1.key.time, $1.key.content)
+        }.map(\.value)
+    }
+
     private static func mark(_ changeset: Changeset, _ container: Container) throws -> Mark {
         // The same whatever segment it came in.
         let alone = try SegmentEncoder.encode([changeset], container: container.id, previous: nil)

@@ -73,6 +73,7 @@ extension Replica {
         let sentAgain = try store.becomeNewDevice(
             environment.random.makeID(),
             published: PublishedLog(position: position, checksum: common.checksum, isForked: common.isForked),
+            branches: common.isForked ? OwnLog.changesets(after: common.sequence, container, former) : [],
             fingerprint: fingerprint, seal: sealer(for: identity))
         try refreshIdentity()
         return Renewal(

@@ -90,24 +90,31 @@ extension Store {
     /// packed under the new ID by the next pass. Numbers of devices in the state stay what they are.
     /// - Parameters:
     ///   - device: the new ID; nobody may have it yet.
+    ///   - branches: where several copies published under the ID, what each said from there on. It is merged first and
+    ///     then written again like the rest, because whoever said it may not be there any more.
     ///   - fingerprint: where the database is now.
     ///   - seal: makes segments of what is written again; they wait in the outbox.
     /// - Returns: the number of changes that were written again.
     public func becomeNewDevice(
-        _ device: DeviceID, published: PublishedLog, fingerprint: StoreFingerprint, seal: SegmentSealer
+        _ device: DeviceID, published: PublishedLog, branches: [Changeset] = [], fingerprint: StoreFingerprint,
+        seal: SegmentSealer
     ) throws -> Int {
-        try access { access in
+        try enter(tablesOf: branches)
+        return try access { access in
             let (connection, former) = (access.connection, access.device)
+            if published.isForked {
+                // Branches are merged below, and replay has to meet what is pending as state. It is written again with the
+                // rest.
+                var clock = try access.hybridClock()
+                var (outcome, touched) = (PassOutcome(), Set<Int>())
+                try pack(access, &clock, &outcome, seal, &touched)
+                try access.save(clock)
+            }
             let packed = try access.versionVector()[former].sequence
             try connection.execute(
                 "INSERT INTO ferry_device(id, name, sequence, time) SELECT ?, name, 0, 0 FROM ferry_device WHERE id = ?",
                 .blob(device.bytes[...]), .blob(former.bytes[...]))
             try access.meta.set(.device, connection.lastInsertedKey)
-            try connection.execute(
-                "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?",
-                .integer(Int64(published.position.sequence)),
-                .integer(Int64(bitPattern: published.position.time.rawValue)),
-                published.checksum.map { .blob($0.bytes[...]) } ?? .null, .blob(former.bytes[...]))
             try connection.execute("DELETE FROM ferry_outbox")
             try connection.execute("DELETE FROM ferry_segment")
             try access.meta.set(.logStart, 0)
@@ -123,16 +130,28 @@ extension Store {
             let renewed = try StoreAccess(
                 connection, registry: access.registry, clock: clock, random: random, hooks: hooks,
                 digests: access.digests)
-            if packed <= published.position.sequence { return (0, []) }
             var clock = try renewed.hybridClock()
+            var tables: Set<String> = []
+            if !branches.isEmpty {
+                let merged = try AppTriggers(renewed).run { try ChangesetApplier(renewed).apply(branches, &clock) }
+                tables = Set(merged.tables.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
+            }
+            // Merging moved it.
+            try connection.execute(
+                "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?",
+                .integer(Int64(published.position.sequence)),
+                .integer(Int64(bitPattern: published.position.time.rawValue)),
+                published.checksum.map { .blob($0.bytes[...]) } ?? .null, .blob(former.bytes[...]))
+            if packed <= published.position.sequence && branches.isEmpty { return (0, []) }
             let rewriting = UnsentRewriting(renewed, former: former, published)
             var outcome = PassOutcome()
-            let tables = try rewriting.run { changes in
-                try stage(changes, schema: nil, time: clock.tick(), renewed, seal, &outcome)
-            }
+            tables.formUnion(
+                try rewriting.run { changes in
+                    try stage(changes, schema: nil, time: clock.tick(), renewed, seal, &outcome)
+                })
             try renewed.save(clock)
             try renewed.keyValueChanges.save(connection)
-            return (outcome.packed, tables)
+            return (outcome.packed, Array(tables))
         }
     }
 }

@@ -39,7 +39,9 @@ struct UnsentRewriting {
             try write(tokens[start..<end], stage)
             start = end
         }
-        // A stamp that moves may pass another one, rarely: whether rows are shown is looked at once more.
+        // A stamp that moves may pass another one, rarely: whether rows are shown is looked at once more. While changes are
+        // pending rows are not what the state says, and packing looks at those.
+        if try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return [] }
         try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: tokens) }
         return Set(tokens.map(\.table)).map { access.registry[$0] }.filter(\.isLocal).map(\.name)
     }
@@ -111,7 +113,7 @@ struct UnsentRewriting {
         var state = try states.load(object)
         var row: FieldValues = [:]
         if state.shown.hasRow, table.isLocal {
-            row = try Travelling(access).values(access.reader(of: table.id).read(state.key) ?? [:], table)
+            row = try Travelling(access).values(presentRow(state.key, table) ?? [:], table)
         }
         let values = row.overlaid(with: state.kept.fields)
         let wish = table.isMapped ? state.shown.hasRow ? state.key.first : state.kept.key : nil
@@ -148,6 +150,19 @@ struct UnsentRewriting {
         }
         states.renewCheck(of: &state, row: row)
         try states.save(state)
+    }
+
+    /// The values of the row that an object had when it was packed last, as far as they were not changed since. Where a
+    /// deletion is pending, the trigger kept them; what is under the key now may be another object.
+    private func presentRow(_ key: [FieldValue], _ table: TrackedTable) throws -> FieldValues? {
+        let condition = key.indices.map { "k\($0) IS ?" }.joined(separator: " AND ")
+        let deletion = try access.connection.rows(
+            "SELECT sequence FROM ferry_pending WHERE \"table\" = \(table.id) AND event = \(PendingEvent.delete.rawValue) "
+                + "AND \(condition) ORDER BY sequence LIMIT 1", values: key
+        ).first
+        let reader = access.reader(of: table.id)
+        if case .integer(let sequence)? = deletion?[0] { return try reader.readOld(sequence) }
+        return try reader.read(key)
     }
 
     /// The unsent registers by the times that they get. Of a column whose value is known nowhere any more nothing can
