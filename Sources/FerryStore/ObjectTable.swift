@@ -31,9 +31,8 @@ struct ObjectState {
     /// The check of registers and values; see `TableChecks`. Where the rules have the last word on the object in the same
     /// transaction, it may be out of date in between.
     var check: UInt64 = 0
-    /// The check in the store, and whether the object counts there: it does where anything but its key is known.
+    /// The check in the store.
     var storedCheck: UInt64 = 0
-    var isCounted = false
     /// Whether the store has a state for the object yet.
     var isStored = false
 }
@@ -49,6 +48,7 @@ final class ObjectTable {
     private let selectByObject: LazyStatement
     private let upsert: LazyStatement
     private let insertOnly: LazyStatement
+    private let deletion: LazyStatement
     private let selectByKey: LazyStatement
     private let selectPlace: LazyStatement
 
@@ -73,6 +73,7 @@ final class ObjectTable {
         let places = Array(repeating: "?", count: keyWidth + rest.count + 1).joined(separator: ", ")
         let insert = "INSERT INTO \(name)(object, \(columns)) VALUES (\(places))"
         insertOnly = LazyStatement(insert, connection)
+        deletion = LazyStatement("DELETE FROM \(name) WHERE object = ?", connection)
         let assignments = (keys + rest).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
         upsert = LazyStatement("\(insert) ON CONFLICT(object) DO UPDATE SET \(assignments)", connection)
     }
@@ -97,11 +98,12 @@ final class ObjectTable {
             if keyWidth == 1, statement.isNull(0) { state.key = [.blob(object.bytes[...])] }
         }
         let inserted = try stamp(statement, base)
+        let fields = try StateCodec.decodeFields(
+            statement.bytes(base + 6), span: statement.int(base + 2), inserted: inserted,
+            device: { try devices.device($0) })
         state.registers = ObjectRegisters(
-            inserted: inserted, deleted: try stamp(statement, base + 3),
-            fields: try StateCodec.decodeFields(
-                statement.bytes(base + 6), span: statement.int(base + 2), inserted: inserted,
-                device: { try devices.device($0) }))
+            inserted: inserted, deleted: try stamp(statement, base + 3), earlierDeletions: fields.earlierDeletions,
+            fields: fields.stamps)
         state.registers.deletionWins = table.deletionWins
         if !statement.isNull(base + 9) {
             state.policies = try PolicyCodec.decodeRegisters(
@@ -110,7 +112,6 @@ final class ObjectTable {
         if !statement.isNull(base + 7) { state.kept = try StateCodec.decodeKept(statement.bytes(base + 7)) }
         state.check = UInt64(bitPattern: statement.integer(base + 8))
         state.storedCheck = state.check
-        state.isCounted = state.registers.newest != nil
         return state
     }
 
@@ -124,6 +125,10 @@ final class ObjectTable {
     /// Computes an object's check anew.
     /// - Parameter row: the values of its row, as they travel; what the state keeps comes first.
     func renewCheck(of state: inout ObjectState, row: FieldValues = [:]) {
+        guard state.registers.isAlive else {
+            state.check = 0
+            return
+        }
         let kept = state.kept.fields
         state.check = checks.check(state.object, state.registers) { kept[$0] ?? row[$0] }
     }
@@ -164,9 +169,15 @@ final class ObjectTable {
         }
         try statement.run()
         digests.unsettled?[table.id, default: []].insert(state.object)
-        let isCounted = state.registers.newest != nil
-        digests.note(
-            table.id, sum: state.check &- state.storedCheck, count: (isCounted ? 1 : 0) - (state.isCounted ? 1 : 0))
+        digests.note(table.id, from: state.storedCheck, to: state.check)
+    }
+
+    /// Forgets an object.
+    func remove(_ state: ObjectState) throws {
+        let statement = try deletion.prepared()
+        statement.bind(state.object, 1)
+        try statement.run()
+        digests.note(table.id, from: state.storedCheck, to: 0)
     }
 
     private func bind(_ stamp: Stamp?, _ statement: SQLStatement, _ place: Int32) throws {

@@ -32,7 +32,8 @@ struct TableChangesBuilder {
         let firstValue = changes.values.count
         scratch.removeAll(keepingCapacity: true)
         values.forEachColumn { column, value in
-            guard let place = places[column], !parts.contains(where: { $0.column.number == column }) else { return }
+            if !parts.isEmpty, parts.contains(where: { $0.column.number == column }) { return }
+            let place = place(of: column)
             scratch.append(place)
             changes.values.append(value)
         }
@@ -56,7 +57,20 @@ struct TableChangesBuilder {
                 object: object, kind: kind, time: time, key: key, shape: lastShape ?? 0, firstValue: firstValue))
     }
 
-    /// Columns that carry payloads stand behind all others.
+    /// A column that this database does not have comes last: what is known of it is passed on where an object is said
+    /// whole.
+    private mutating func place(of column: Int) -> Int {
+        if let known = places[column] { return known }
+        let made = changes.columns.count
+        if !changes.payloads.isEmpty {
+            changes.payloads += Array(repeating: nil, count: made + 1 - changes.payloads.count)
+        }
+        changes.columns.append(table.columns[column].name)
+        places[column] = made
+        return made
+    }
+
+    /// Columns that carry payloads stand behind those of this database.
     private mutating func place(of column: EncodedPart.Column) -> Int {
         if let known = payloadPlaces[column] { return known }
         let made = changes.columns.count
