@@ -47,6 +47,13 @@ enum PastRow: Equatable {
                 }
             }
         }
+        // A row that was inserted again began anew.
+        if let floor = registers.floor {
+            for name in Array(policies.keys) { policies[name]?.forget(before: floor) { _ in true } }
+            for (name, column) in columns where registers.stamp(of: column).map({ $0 < floor }) ?? true {
+                values[name] = nil
+            }
+        }
         // What was written under a policy is what all of it amounts to.
         for (column, register) in policies where !register.isPlain {
             values[column] = register.shown(under: .lastWriterWins)

@@ -65,6 +65,9 @@ public struct ColumnRegister: Hashable, Sendable {
     /// Whether it holds no more than a plain write.
     public var isPlain: Bool { parts.isEmpty }
 
+    /// Whether nothing was ever written.
+    public var isEmpty: Bool { plain == nil && isPlain }
+
     /// By ascending kind.
     public var parts: [PolicyPart] {
         let all: [PolicyPart?] = [
@@ -114,6 +117,32 @@ public struct ColumnRegister: Hashable, Sendable {
             set?.forget(before: plain.stamp)
         }
         if set?.elements.isEmpty ?? false { set = nil }
+    }
+
+    /// Forgets what was written before a stamp.
+    /// - Parameter wasKnown: whether the insertion that began the object anew knew a write. Of a maximum only what it knew
+    ///   goes: a better value has made us forget others, which may have been later.
+    public mutating func forget(before floor: Stamp, wasKnown: (Stamp) throws -> Bool) rethrows {
+        if let stamp = plain?.stamp, stamp < floor { plain = nil }
+        if let stamp = maximum?.best.stamp, stamp < floor, try wasKnown(stamp) { maximum = nil }
+        if let stamp = minimum?.best.stamp, stamp < floor, try wasKnown(stamp) { minimum = nil }
+        counter?.forget(before: floor)
+        if counter?.isVoid(before: floor) ?? false { counter = nil }
+        set?.forget(before: floor)
+        if set?.elements.isEmpty ?? false { set = nil }
+        versions?.versions.removeAll { $0.stamp < floor }
+        if versions?.versions.isEmpty ?? false { versions = nil }
+    }
+
+    /// The stamps of all that it holds.
+    public var stamps: [Stamp] {
+        var stamps: [Stamp?] = [
+            plain?.stamp, maximum?.best.stamp, maximum?.reset, minimum?.best.stamp, minimum?.reset, counter?.base.stamp,
+        ]
+        stamps += counter?.totals.values.map(\.stamp) ?? []
+        stamps += set?.elements.values.map(\.stamp) ?? []
+        stamps += versions?.versions.map(\.stamp) ?? []
+        return stamps.compactMap { $0 }
     }
 
     // MARK: Showing
@@ -187,7 +216,9 @@ public struct ColumnRegister: Hashable, Sendable {
             return CounterPart.written(value, stamp, over: counter, plain, shown: former).map { .part(.counter($0)) }
                 ?? .plain(value)
         case .set:
-            return SetPart.written(value, stamp, shown: former).map { .part(.set($0)) } ?? .plain(value)
+            // An insertion says all that there is: nobody need remember what was there before.
+            return SetPart.written(value, stamp, shown: isInsertion ? nil : former).map { .part(.set($0)) }
+                ?? .plain(value)
         case .firstWriterWins, .hook: return .part(.versions(.written(value, stamp, over: versions, plain)))
         }
     }

@@ -39,6 +39,15 @@ public struct CounterPart: Hashable, Sendable {
         }
     }
 
+    /// Forgets additions from before a stamp.
+    mutating func forget(before floor: Stamp) { totals = totals.filter { floor < $0.value.stamp } }
+
+    /// Whether its base was written before a stamp. A base that nobody wrote, a column's default, never is; without
+    /// additions it says nothing.
+    func isVoid(before floor: Stamp) -> Bool {
+        base.stamp.time == .zero ? totals.isEmpty : base.stamp < floor
+    }
+
     /// What is shown: the sum, held within the range of integers.
     static func shown(_ part: CounterPart?, _ plain: StampedValue?) -> FieldValue? {
         guard let part, plain.map({ !$0.wins(over: part.base) }) ?? true else { return plain?.value }

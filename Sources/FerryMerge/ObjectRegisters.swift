@@ -10,6 +10,9 @@ public struct ObjectRegisters: Equatable, Sendable {
     public var inserted: Stamp?
     /// The newest deletion.
     public var deleted: Stamp?
+    /// Further deletions that may still matter, ascending: the last one that an insertion followed, and those that none
+    /// has followed yet. Mostly none.
+    public private(set) var earlierDeletions: [Stamp] = []
     /// For each column, by its number in the store's registry, the stamp of its value; `nil` where it has none.
     /// Columns past the end have none.
     public var fields: [Stamp?]
@@ -17,10 +20,26 @@ public struct ObjectRegisters: Equatable, Sendable {
     /// part of the state.
     public var deletionWins = false
 
-    public init(inserted: Stamp? = nil, deleted: Stamp? = nil, fields: [Stamp?] = []) {
+    public init(
+        inserted: Stamp? = nil, deleted: Stamp? = nil, earlierDeletions: [Stamp] = [], fields: [Stamp?] = []
+    ) {
         self.inserted = inserted
         self.deleted = deleted
+        self.earlierDeletions = earlierDeletions
         self.fields = fields
+    }
+
+    /// The last deletion that an insertion followed. That insertion began the object anew: whatever was written before
+    /// the deletion is void, also what the insertion says nothing of. So it does not matter who still remembers it.
+    public var floor: Stamp? {
+        guard let inserted, let deleted else { return nil }
+        return deleted < inserted ? deleted : earlierDeletions.last { $0 < inserted }
+    }
+
+    /// Whether it was deleted and nothing that is known was written later: also where a table asks for less.
+    public var isTombstone: Bool {
+        guard let deleted else { return false }
+        return newestWrite.map { $0 < deleted } ?? true
     }
 
     /// The newest insertion or field stamp.
@@ -50,10 +69,26 @@ public struct ObjectRegisters: Equatable, Sendable {
     /// Takes an insertion's stamp into account, apart from the fields it carries.
     public mutating func mergeInsertion(_ stamp: Stamp) {
         inserted = inserted.map { max($0, stamp) } ?? stamp
+        forgetEarlierDeletions()
     }
 
     public mutating func mergeDeletion(_ stamp: Stamp) {
-        deleted = deleted.map { max($0, stamp) } ?? stamp
+        guard let known = deleted, known != stamp else {
+            deleted = stamp
+            return
+        }
+        let earlier = min(known, stamp)
+        deleted = max(known, stamp)
+        let place = earlierDeletions.lastIndex { $0 <= earlier }
+        if place.map({ earlierDeletions[$0] == earlier }) ?? false { return }
+        earlierDeletions.insert(earlier, at: place.map { $0 + 1 } ?? 0)
+        forgetEarlierDeletions()
+    }
+
+    /// Of the deletions that an insertion followed only the last one matters.
+    private mutating func forgetEarlierDeletions() {
+        guard !earlierDeletions.isEmpty, let floor else { return }
+        earlierDeletions.removeAll { $0 < floor }
     }
 
     /// Takes a write to one field into account whose value is decided elsewhere.

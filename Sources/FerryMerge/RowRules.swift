@@ -61,6 +61,8 @@ public struct RuleObject: Sendable {
     public var isRestorable: Bool
     /// Its newest insertion (the oldest insertion wins a UNIQUE value).
     public var inserted: Stamp
+    /// Its newest deletion.
+    public var deleted: Stamp?
     /// The UNIQUE tuples it offers to foreign keys that refer to other columns than the key.
     public var offers: [RowToken]
     public var references: [RuleReference]
@@ -70,13 +72,15 @@ public struct RuleObject: Sendable {
     public var isRefused: Bool
 
     public init(
-        token: RowToken, isAlive: Bool, isRestorable: Bool, inserted: Stamp, offers: [RowToken] = [],
+        token: RowToken, isAlive: Bool, isRestorable: Bool, inserted: Stamp, deleted: Stamp? = nil,
+        offers: [RowToken] = [],
         references: [RuleReference] = [], isHeldFromOutside: Bool = false, isRefused: Bool = false
     ) {
         self.token = token
         self.isAlive = isAlive
         self.isRestorable = isRestorable
         self.inserted = inserted
+        self.deleted = deleted
         self.offers = offers
         self.references = references
         self.isHeldFromOutside = isHeldFromOutside
@@ -210,14 +214,27 @@ private struct Region {
                 // Revived ones do not count: who is revived must not depend on who came first.
                 if candidates.contains(where: { objects[$0].isAlive }) { continue }
                 if try surroundings.isShownOutside(reference.target) { continue }
-                // By-value targets may have several deleted candidates: the oldest insertion, as for UNIQUE values.
-                guard let chosen = candidates.first(where: { objects[$0].isRestorable }) else { continue }
+                guard let chosen = lastDeleted(candidates) else { continue }
                 if isPresent[chosen] { continue }
                 isPresent[chosen] = true
                 isRevived[chosen] = true
                 work.append(chosen)
             }
         }
+    }
+
+    /// By-value targets may have several deleted candidates. The one that was deleted last is meant: others may have been
+    /// forgotten by then. Of those deleted at once, the oldest.
+    private func lastDeleted(_ candidates: [Int]) -> Int? {
+        var last: Int?
+        for candidate in candidates where objects[candidate].isRestorable {
+            guard let known = last, let latest = objects[known].deleted else {
+                last = last ?? candidate
+                continue
+            }
+            if let deleted = objects[candidate].deleted, latest < deleted { last = candidate }
+        }
+        return last
     }
 
     /// Rule 2, to its least fixed point: at first all present objects are shown; hiding one hides those that need it.

@@ -5,14 +5,15 @@ import FerryMerge
 extension CaptureHistory {
     /// Reads present values, assigns final times, and writes states and operations.
     mutating func finish(_ clock: inout HybridClock) throws -> (tables: [TableChanges], touched: [TouchedObject]) {
-        var tables: [TableChanges] = []
+        var writers: [Int: CapturedWriter] = [:]
         var touched: [TouchedObject] = []
+        let heldBack = try HeldBackRows(access)
         try followKeys(&clock)
         for table in registry.tables.values where table.isMapped { try releaseKeys(of: tracks[table.id] ?? [:], table) }
         for table in registry.parentsFirst {
             guard let objects = tracks[table.id], !objects.isEmpty else { continue }
             try saveReservations()
-            var writer = try CapturedWriter(access, table)
+            var writer = try CapturedWriter(access, table, notesReferences: !heldBack.isEmpty)
             let reader = access.reader(of: table.id)
             var written: [TouchedObject] = []
             for track in objects.values.sorted(by: { $0.object < $1.object }) {
@@ -41,11 +42,13 @@ extension CaptureHistory {
             }
             written += try FreedClaims(access, table).take(from: written, &writer, &clock)
             touched += written
-            if !writer.changes.isEmpty { tables.append(writer.changes.changes) }
+            writers[table.id] = writer
         }
+        touched += try heldBack.publishAgain(&writers, &clock)
         try saveReservations()
         try restoreReservations()
-        return (tables, touched)
+        let tables = registry.parentsFirst.compactMap { writers[$0.id]?.changes }.filter { !$0.isEmpty }
+        return (tables.map(\.changes), touched)
     }
 
     /// Where foreign keys are off or deferred, an object can lose its key while rows still refer to that key. Whoever

@@ -11,10 +11,15 @@ struct CapturedWriter {
     private let objects: ObjectTable
     private let allColumns: [Int]
     private let registers: RegisterWriter
+    /// What the written objects refer to by columns that were written: noted where `notesReferences`.
+    private(set) var references: Set<RowToken> = []
+    /// Whether anything is held back from deletion, so that it matters what is referred to.
+    private let notesReferences: Bool
 
-    init(_ access: StoreAccess, _ table: TrackedTable) throws {
+    init(_ access: StoreAccess, _ table: TrackedTable, notesReferences: Bool = false) throws {
         self.access = access
         self.table = table
+        self.notesReferences = notesReferences && !table.foreignKeys.isEmpty
         changes = TableChangesBuilder(table)
         objects = access.objects(of: table.id)
         allColumns = table.columns.map(\.id)
@@ -41,8 +46,22 @@ struct CapturedWriter {
         if key.isEmpty, !before.isStored || before.registers.newest == nil, operations.last?.kind == .delete {
             return []
         }
+        var operations = operations
+        var unshown: FieldValues = [:]
+        if !key.isEmpty, HeldBackRows.isHeldBack(before), operations.allSatisfy({ $0.kind == .update }) {
+            // Who has forgotten the deletion has forgotten the row.
+            let isJoined = try !access.joined.members(of: object, table.id).isEmpty
+            let own = row.overlaid(with: state.kept.fields)
+            operations = insertion(of: isJoined ? whole(own, shown: row) : own, operations)
+            // What the row does not show stays beside it.
+            unshown = operations.reduce(FieldValues()) { $0.overlaid(with: $1.values) }.filter {
+                row[$0.key] != $0.value
+            }
+        }
+        if notesReferences, !key.isEmpty { noteReferences(of: operations, row.overlaid(with: state.kept.fields)) }
         let changed = merge(
             operations, into: &state, wish: formerKey.first, isMinted: isFresh && table.identity == .surrogate, &clock)
+        state.kept.fields = state.kept.fields.overlaid(with: unshown)
         let corrected = registers.corrections(of: operations, &state)
         // What a foreign key's action did to a row that shows another object's value is no value of its own.
         for (column, value) in cleared where state.kept.fields[column] == nil { state.kept.fields[column] = value }
@@ -53,14 +72,14 @@ struct CapturedWriter {
         {
             touched.append(own)
         }
-        if before.shown == .exceptionalRow { touched += try writeMembers(of: object, operations, &clock) }
+        if before.shown == .exceptionalRow { touched += try writeMembers(of: object, operations, row, &clock) }
         return touched
     }
 
     /// What is written to a joined row is written to all objects that it shows, so that it stays one thing. After a
     /// deletion the row is gone, and what is inserted under its key is the representative alone.
     private mutating func writeMembers(
-        of representative: ObjectID, _ operations: [CapturedOperation], _ clock: inout HybridClock
+        of representative: ObjectID, _ operations: [CapturedOperation], _ row: FieldValues, _ clock: inout HybridClock
     ) throws -> [TouchedObject] {
         if operations.isEmpty { return [] }
         let end = operations.firstIndex { $0.kind == .delete }.map { $0 + 1 } ?? operations.count
@@ -74,16 +93,24 @@ struct CapturedWriter {
             shared.oldRow = nil
             return shared
         }
-        return try access.joined.members(of: representative, table.id).map { try writeHidden($0, shared, &clock) }
+        return try access.joined.members(of: representative, table.id).map {
+            try writeHidden($0, shared, shown: row, &clock)
+        }
     }
 
     /// Writes operations on an object that has no row of its own: its values are kept in the state.
-    /// - Parameter wish: the key that an insertion tells of.
+    /// - Parameter shown: what the row that shows it shows.
     mutating func writeHidden(
-        _ object: ObjectID, _ operations: [CapturedOperation], wish: FieldValue? = nil, _ clock: inout HybridClock
+        _ object: ObjectID, _ operations: [CapturedOperation], shown: FieldValues, _ clock: inout HybridClock
     ) throws -> TouchedObject {
         var state = try objects.load(object)
-        let changed = merge(operations, into: &state, wish: wish, &clock)
+        var operations = operations
+        if HeldBackRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
+            let own = (state.shown.hasRow ? shown : [:]).overlaid(with: state.kept.fields)
+            operations = insertion(of: whole(own, shown: shown), operations)
+            if notesReferences { noteReferences(of: operations, own) }
+        }
+        let changed = merge(operations, into: &state, wish: state.key.first ?? state.kept.key, &clock)
         for operation in operations {
             for (column, value) in operation.values { state.kept.fields[column] = value }
         }
@@ -92,6 +119,45 @@ struct CapturedWriter {
         try objects.save(state)
         return TouchedObject(
             table: table.id, object: object, columns: changed.keys, isDeleted: false, needsRules: true)
+    }
+
+    /// Publishes an object whose deletion is held back again, whole.
+    mutating func publishAgain(_ object: ObjectID, _ clock: inout HybridClock) throws -> TouchedObject {
+        let representative = try access.joined.representative(of: object, table.id) ?? object
+        let row = try access.reader(of: table.id).read(objects.load(representative).key) ?? [:]
+        let nothing = CapturedOperation(kind: .update, time: clock.tick(), values: [:], oldRow: nil)
+        return try writeHidden(object, [nothing], shown: Travelling(access).values(row, table), &clock)
+    }
+
+    /// An insertion that says all of an object, in place of updates.
+    private func insertion(of values: FieldValues, _ updates: [CapturedOperation]) -> [CapturedOperation] {
+        guard let last = updates.map(\.time).max() else { return [] }
+        let all = updates.reduce(values) { $0.overlaid(with: $1.values) }
+        return [CapturedOperation(kind: .insert, time: last, values: all, oldRow: nil)]
+    }
+
+    /// An object's values where its row shows others too: those that are shown, so that saying them again changes
+    /// nothing, and its own where a row shows none, as in its key, or shows a reference cleared.
+    private func whole(_ own: FieldValues, shown: FieldValues) -> FieldValues {
+        let keyColumns = Set(table.columnGroups.filter(\.isKey).flatMap(\.columns))
+        let clearing = Set(
+            table.foreignKeys.filter { $0.action == .setNull || $0.action == .setDefault }.flatMap(\.columns))
+        return own.overlaid(
+            with: shown.filter { column, value in
+                !keyColumns.contains(column) && !(clearing.contains(column) && value == .null)
+            })
+    }
+
+    /// Notes what an object refers to by columns that were written.
+    private mutating func noteReferences(of operations: [CapturedOperation], _ own: FieldValues) {
+        var written: FieldValues = [:]
+        for operation in operations { written = written.overlaid(with: operation.values) }
+        if written.isEmpty { return }
+        let values = own.overlaid(with: written)
+        for (place, token) in References(registry: access.registry).targets(of: table, values)
+        where table.foreignKeys[place].columns.contains(where: { written[$0] != nil }) {
+            references.insert(token)
+        }
     }
 
     /// Gives operations their times, and takes them into the registers and the changeset.
@@ -121,11 +187,25 @@ struct CapturedWriter {
             if !state.kept.fields.isEmpty {
                 for column in values.keys { state.kept.fields[column] = nil }
             }
+            if operation.kind == .insert, let floor = state.registers.floor { forget(before: floor, &state) }
             let key = operation.kind == .insert && table.isMapped ? wish : nil
             if let key, state.registers.inserted == stamp { state.givenKey = key }
             changes.append(state.object, operation.kind, stamp.time, key: key, values: values, parts: parts)
         }
         return changed
+    }
+
+    /// A row that is inserted again begins anew.
+    private func forget(before floor: Stamp, _ state: inout ObjectState) {
+        for (column, stamp) in state.registers.fields.enumerated() {
+            guard let stamp else { continue }
+            if stamp < floor {
+                state.forget(column)
+            } else if var register = state.policies[column] {
+                register.forget(before: floor) { _ in true }
+                state.keep(register, column, table.columns[column].policy)
+            }
+        }
     }
 
     private func save(

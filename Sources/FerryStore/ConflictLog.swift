@@ -79,6 +79,15 @@ struct ContextLog {
         }
     }
 
+    /// Forgets what nothing will ask for any more: what is still to come of a device's log is later than all that was
+    /// replayed of it, so that an author who had seen no more of it cannot have known it.
+    ///
+    /// Only after everything that was replayed is merged.
+    func prune() throws {
+        try access.connection.execute(
+            "DELETE FROM ferry_context WHERE seen <= (SELECT time FROM ferry_device WHERE number = other)")
+    }
+
     /// Whether the author of the write stamped `later` had seen the one stamped `earlier`.
     func knew(_ later: Stamp, of earlier: Stamp) throws -> Bool {
         if later.device == earlier.device { return true }

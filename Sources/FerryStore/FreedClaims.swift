@@ -60,6 +60,6 @@ struct FreedClaims {
         let different = shown.filter { own[$0.key] != $0.value && !keyColumns.contains($0.key) }
         if different.isEmpty { return nil }
         let operation = CapturedOperation(kind: .update, time: clock.tick(), values: different, oldRow: nil)
-        return try writer.writeHidden(owner, [operation], &clock)
+        return try writer.writeHidden(owner, [operation], shown: shown, &clock)
     }
 }

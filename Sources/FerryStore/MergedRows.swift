@@ -158,6 +158,12 @@ final class MergedRows {
     /// Brings the check of an object with a row up to its registers, while the row still shows the former values.
     private func changeCheck(_ merge: inout ObjectMerge) throws {
         let (object, old, new) = (merge.state.object, merge.before.registers, merge.state.registers)
+        if !old.isAlive {
+            let row = try travelling.values(reader.read(merge.before.key) ?? [:], table)
+            let values = row.overlaid(with: merge.state.kept.fields).overlaid(with: merge.won)
+            merge.state.check = objects.checks.check(object, new) { values[$0] }
+            return
+        }
         merge.state.check &+= objects.checks.change(object, from: old, to: new)
         var row: FieldValues?
         for column in merge.stamped where merge.won[column] == nil {

@@ -33,9 +33,8 @@ struct ObjectState {
     /// The check of registers and values; see `TableChecks`. Where the rules have the last word on the object in the same
     /// transaction, it may be out of date in between.
     var check: UInt64 = 0
-    /// The check in the store, and whether the object counts there: it does where anything but its key is known.
+    /// The check in the store.
     var storedCheck: UInt64 = 0
-    var isCounted = false
     /// Whether the store has a state for the object yet.
     var isStored = false
 
@@ -58,9 +57,9 @@ final class ObjectTable {
     private let selectByObject: LazyStatement
     private let upsert: LazyStatement
     private let insertOnly: LazyStatement
+    private let deletion: LazyStatement
     private let selectByKey: LazyStatement
     private let selectPlace: LazyStatement
-    private let removal: LazyStatement
 
     init(
         _ table: TrackedTable, _ connection: SQLConnection, _ devices: DeviceNumbers, _ digests: StateDigests
@@ -78,10 +77,10 @@ final class ObjectTable {
         selectByObject = LazyStatement("SELECT \(columns) FROM \(name) WHERE object = ?", connection)
         selectByKey = LazyStatement("SELECT object FROM \(name) WHERE k0 = ?", connection)
         selectPlace = LazyStatement("SELECT shown, k0 FROM \(name) WHERE object = ?", connection)
-        removal = LazyStatement("DELETE FROM \(name) WHERE object = ?", connection)
         let places = Array(repeating: "?", count: keyWidth + rest.count + 1).joined(separator: ", ")
         let insert = "INSERT INTO \(name)(object, \(columns)) VALUES (\(places))"
         insertOnly = LazyStatement(insert, connection)
+        deletion = LazyStatement("DELETE FROM \(name) WHERE object = ?", connection)
         let assignments = (keys + rest).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
         upsert = LazyStatement("\(insert) ON CONFLICT(object) DO UPDATE SET \(assignments)", connection)
     }
@@ -125,11 +124,12 @@ final class ObjectTable {
             if keyWidth == 1, statement.isNull(first) { state.key = [.blob(object.bytes[...])] }
         }
         let inserted = try stamp(statement, base)
+        let fields = try StateCodec.decodeFields(
+            statement.bytes(base + 6), span: statement.int(base + 2), inserted: inserted,
+            device: { try devices.device($0) })
         state.registers = ObjectRegisters(
-            inserted: inserted, deleted: try stamp(statement, base + 3),
-            fields: try StateCodec.decodeFields(
-                statement.bytes(base + 6), span: statement.int(base + 2), inserted: inserted,
-                device: { try devices.device($0) }))
+            inserted: inserted, deleted: try stamp(statement, base + 3), earlierDeletions: fields.earlierDeletions,
+            fields: fields.stamps)
         state.registers.deletionWins = table.deletionWins
         if !statement.isNull(base + 9) {
             state.policies = try PolicyCodec.decodeRegisters(
@@ -142,7 +142,6 @@ final class ObjectTable {
         if table.isMapped { state.givenKey = given ?? state.ownKey }
         state.check = UInt64(bitPattern: statement.integer(base + 8))
         state.storedCheck = state.check
-        state.isCounted = state.registers.newest != nil
     }
 
     private func stamp(_ statement: SQLStatement, _ column: Int32) throws -> Stamp? {
@@ -155,6 +154,10 @@ final class ObjectTable {
     /// Computes an object's check anew.
     /// - Parameter row: the values of its row, as they travel; what the state keeps comes first.
     func renewCheck(of state: inout ObjectState, row: FieldValues = [:]) {
+        guard state.registers.isAlive else {
+            state.check = 0
+            return
+        }
         let kept = state.kept.fields
         state.check = checks.check(state.object, state.registers) { kept[$0] ?? row[$0] }
     }
@@ -197,9 +200,15 @@ final class ObjectTable {
         }
         try statement.run()
         digests.unsettled?[table.id, default: []].insert(state.object)
-        let isCounted = state.registers.newest != nil
-        digests.note(
-            table.id, sum: state.check &- state.storedCheck, count: (isCounted ? 1 : 0) - (state.isCounted ? 1 : 0))
+        digests.note(table.id, from: state.storedCheck, to: state.check)
+    }
+
+    /// Forgets an object.
+    func remove(_ state: ObjectState) throws {
+        let statement = try deletion.prepared()
+        statement.bind(state.object, 1)
+        try statement.run()
+        digests.note(table.id, from: state.storedCheck, to: 0)
     }
 
     /// Takes an object's local key away, until it is saved with another. The key that its author gave it is remembered.
@@ -210,20 +219,14 @@ final class ObjectTable {
         try save(state)
     }
 
-    /// Removes all that is known of an object without a row. A key that rows refer to stays reserved for it.
+    /// Forgets an object without a row. A key that rows refer to stays reserved for it.
     func forget(_ state: ObjectState) throws {
-        if state.key.isEmpty {
-            let statement = try removal.prepared()
-            statement.bind(state.object, 1)
-            try statement.run()
-            digests.note(table.id, sum: 0 &- state.storedCheck, count: state.isCounted ? -1 : 0)
-        } else {
-            var left = new(state.object)
-            left.key = state.key
-            left.isStored = true
-            (left.storedCheck, left.isCounted) = (state.storedCheck, state.isCounted)
-            try save(left)
-        }
+        if state.key.isEmpty { return try remove(state) }
+        var left = new(state.object)
+        left.key = state.key
+        left.isStored = true
+        left.storedCheck = state.storedCheck
+        try save(left)
     }
 
     private func bind(_ stamp: Stamp?, _ statement: SQLStatement, _ place: Int32) throws {

@@ -100,7 +100,8 @@ struct PolicyChange {
         if table.isLocal, state.shown.hasRow {
             row = try Travelling(access).values(access.reader(of: table.id).read(state.key) ?? [:], table)
         }
-        var isChanged = false
+        // What is alive counts in the digest, and that depends on the table's policy.
+        var isChanged = isSeed && difference.life
         for column in difference.columns {
             guard let stamp = state.registers.stamp(of: column),
                 let present = state.kept.fields[column] ?? row[column]

@@ -79,7 +79,7 @@ final class RegionObject {
             token: token, isAlive: state.registers.isAlive,
             isRestorable: state.registers.inserted != nil,
             inserted: state.registers.inserted ?? Stamp(time: .latest, device: DeviceID(high: 0, low: 0)),
-            offers: offers,
+            deleted: state.registers.deleted, offers: offers,
             references: references.map { place, target in
                 let action: ReferenceAction =
                     switch table.foreignKeys[place].action {

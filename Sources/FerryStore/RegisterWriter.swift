@@ -87,6 +87,13 @@ struct RegisterWriter {
 }
 
 extension ObjectState {
+    /// Forgets that a column was ever written.
+    mutating func forget(_ column: Int) {
+        registers.fields[column] = nil
+        kept.fields[column] = nil
+        policies[column] = nil
+    }
+
     /// Keeps a column's register; without a policy one that holds no more than a stamp and a value is none.
     mutating func keep(_ register: ColumnRegister, _ column: Int, _ policy: ColumnPolicy) {
         policies[column] = policy == .lastWriterWins && register.isPlain ? nil : register

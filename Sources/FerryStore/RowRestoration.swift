@@ -72,6 +72,11 @@ struct RowRestoration {
                 throw Self.refusal(
                     "The row of \(table.name) is there again. `ferry conflicts … resolve` takes it off the list.")
             }
+            guard state.registers.inserted != nil else {
+                throw Self.refusal(
+                    "Every device has seen the deletion of the row of \(table.name), so that its values are forgotten here. "
+                        + "`ferry restore … --at` looks for them in the logs.")
+            }
             return try write(state.kept.fields, state)
         case .revived:
             return try remove(state)

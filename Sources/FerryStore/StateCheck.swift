@@ -4,12 +4,12 @@ import FerryMerge
 /// The check of an object: a number that is the same on all devices where its registers and values are, and, but for
 /// chance, nowhere else (Docs/Format.md, "Digests").
 ///
-/// It is the sum, modulo 2^64, of a hash for each register: its insertion, its deletion, and each field's stamp and value.
+/// It is the sum, modulo 2^64, of a hash for each register: its insertion, and each field's stamp and value. Only what is
+/// alive has one; of what is not it is 0. So devices agree whether or not they remember a deletion.
 /// So a change of one field changes it by the difference of two hashes, and so do the sums over a table's objects. It
 /// depends on names, IDs and values only: not on the numbers of columns and devices, nor on local keys.
 struct TableChecks {
     private let insertion: UInt64
-    private let deletion: UInt64
     /// What the hashes of a column's fields begin with; `nil` for columns that this database does not have.
     private let fields: [UInt64?]
 
@@ -17,7 +17,6 @@ struct TableChecks {
         var hash = WordHash()
         hash.absorb(foldedName(table.name))
         insertion = hash.adding(1)
-        deletion = hash.adding(2)
         fields = table.columns.map { column in
             guard table.isLocal, column.isLocal else { return nil }
             var field = hash
@@ -27,13 +26,12 @@ struct TableChecks {
         }
     }
 
-    /// The check of an object from all of its registers.
+    /// The check of a living object from all of its registers.
     /// - Parameter value: the object's own value of a column. One that is nowhere to be found counts for nothing.
     func check(_ object: ObjectID, _ registers: ObjectRegisters, _ value: (Int) -> FieldValue?) -> UInt64 {
         let start = Self.hash(object)
         var sum: UInt64 = 0
         if let stamp = registers.inserted { sum &+= Self.hash(insertion, start, stamp) }
-        if let stamp = registers.deleted { sum &+= Self.hash(deletion, start, stamp) }
         for (column, stamp) in registers.fields.enumerated() {
             guard let stamp, column < fields.count, let field = fields[column], let value = value(column)
             else { continue }
@@ -42,15 +40,13 @@ struct TableChecks {
         return sum
     }
 
-    /// By how much a check changes when the insertion and the deletion do.
+    /// By how much a check changes when the insertion does.
     func change(_ object: ObjectID, from old: ObjectRegisters, to new: ObjectRegisters) -> UInt64 {
-        if old.inserted == new.inserted, old.deleted == new.deleted { return 0 }
+        if old.inserted == new.inserted { return 0 }
         let start = Self.hash(object)
         var sum: UInt64 = 0
         if let stamp = new.inserted { sum &+= Self.hash(insertion, start, stamp) }
         if let stamp = old.inserted { sum &-= Self.hash(insertion, start, stamp) }
-        if let stamp = new.deleted { sum &+= Self.hash(deletion, start, stamp) }
-        if let stamp = old.deleted { sum &-= Self.hash(deletion, start, stamp) }
         return sum
     }
 

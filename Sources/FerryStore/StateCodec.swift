@@ -5,8 +5,9 @@ import FerryMerge
 ///
 /// `span`: the insertion wrote all columns numbered below it, except those listed in `fields`. `fields` lists, by
 /// column, the stamps that differ from the insertion's: varint column, varint device number + 1 (0: no stamp at all),
-/// then eight bytes of time. `kept` lists values that no row shows: varint column + 1 (0: the local key that the
-/// object would like; 2^20: the key that its author gave it, where its own is another), then the value.
+/// then eight bytes of time; after them, as of the column 4294967295, deletions before the newest one that still matter.
+/// `kept` lists values that no row shows: varint column + 1 (0: the local key that the object would like; 2^20: the key
+/// that its author gave it, where its own is another), then the value.
 enum StateCodec {
     static func span(_ registers: ObjectRegisters) -> Int {
         guard registers.inserted != nil else { return 0 }
@@ -26,24 +27,38 @@ enum StateCodec {
                 writer.writeVarint(0)
             }
         }
+        for stamp in registers.earlierDeletions {
+            writer.writeVarint(deletionColumn)
+            writer.writeVarint(UInt64(try number(stamp.device) + 1))
+            writer.write64(stamp.time.rawValue)
+        }
         return writer.bytes.isEmpty ? nil : writer.bytes
     }
 
+    private static let deletionColumn = UInt64(UInt32.max)
+
     static func decodeFields(
         _ bytes: [UInt8], span: Int, inserted: Stamp?, device: (Int) throws -> DeviceID
-    ) throws -> [Stamp?] {
+    ) throws -> (stamps: [Stamp?], earlierDeletions: [Stamp]) {
+        var earlierDeletions: [Stamp] = []
         var fields: [Stamp?] = Array(repeating: inserted, count: span)
         var reader = ByteReader(bytes)
         while !reader.isAtEnd {
-            let column = Int(try reader.readVarint())
+            let code = try reader.readVarint()
             let number = Int(try reader.readVarint())
+            if code == deletionColumn {
+                let time = HybridTime(rawValue: try reader.read64())
+                earlierDeletions.append(Stamp(time: time, device: try device(number - 1)))
+                continue
+            }
+            let column = Int(code)
             while fields.count <= column { fields.append(nil) }
             fields[column] =
                 number == 0
                 ? nil
                 : Stamp(time: HybridTime(rawValue: try reader.read64()), device: try device(number - 1))
         }
-        return fields
+        return (fields, earlierDeletions)
     }
 
     /// Stands for the key that an object's author gave it, in the place of a column number + 1.

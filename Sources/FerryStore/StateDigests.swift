@@ -1,7 +1,8 @@
 import FerryCore
 
-/// The digests of a store's tables: the sum of their objects' checks and the number of objects, kept in `ferry_digest`
-/// as states are saved.
+/// The digests of a store's tables: the sum of their living objects' checks and their number, kept in `ferry_digest` as
+/// states are saved. An object that is not alive has the check 0 and counts for nothing, so that it does not matter who
+/// still remembers it.
 ///
 /// What is saved in a transaction is gathered here and written at its end. Where a savepoint is rolled back, so must
 /// `changes` be.
@@ -16,11 +17,12 @@ final class StateDigests {
     /// While the app's triggers run: the objects saved, by table. What their rows show is settled only after that.
     var unsettled: [Int: Set<ObjectID>]?
 
-    func note(_ table: Int, sum: UInt64, count: Int) {
-        if sum == 0, count == 0 { return }
+    /// Notes that an object's check is another one than before; 0 where it is not alive.
+    func note(_ table: Int, from former: UInt64, to check: UInt64) {
+        if former == check { return }
         var change = changes[table] ?? Change()
-        change.sum &+= sum
-        change.count += count
+        change.sum &+= check &- former
+        change.count += (check == 0 ? 0 : 1) - (former == 0 ? 0 : 1)
         changes[table] = change
     }
 

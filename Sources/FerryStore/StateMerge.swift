@@ -24,9 +24,11 @@ struct StateMerge {
     private let contexts: ContextLog
     private let travelling: Travelling
     private let registers: RegisterMerge
+    private let access: StoreAccess
 
     init(_ access: StoreAccess, _ table: TrackedTable) {
         self.table = table
+        self.access = access
         reader = access.reader(of: table.id)
         conflicts = ConflictLog(access)
         contexts = ContextLog(access)
@@ -39,15 +41,22 @@ struct StateMerge {
         let stamp = Stamp(time: operation.time, device: part.device)
         let wasAlive = merge.state.registers.isAlive
         let formerDeletion = merge.state.registers.deleted
+        let formerFloor = merge.state.registers.floor
         switch operation.kind {
         case .delete:
             let newest = merge.state.registers.newestWrite
             merge.state.registers.mergeDeletion(stamp)
+            if let floor = merge.state.registers.floor, floor != formerFloor {
+                try forget(before: floor, operation, part, &merge)
+            }
             if let newest { try noteDeletion(stamp, newest, part, wasAlive: wasAlive, merge) }
             return
         case .insert:
             let isNewest = merge.state.registers.inserted.map { $0 < stamp } ?? true
             merge.state.registers.mergeInsertion(stamp)
+            if let floor = merge.state.registers.floor, floor != formerFloor {
+                try forget(before: floor, operation, part, &merge)
+            }
             if isNewest, let key = operation.key {
                 merge.state.givenKey = key
                 if !merge.before.shown.hasRow { merge.state.kept.key = key }
@@ -55,7 +64,19 @@ struct StateMerge {
         case .update:
             break
         }
+        try mergeValues(of: operation, at: stamp, part, &merge)
+        if let deletion = formerDeletion, deletion.device != part.device, !part.context.includes(deletion) {
+            try noteWriteAgainst(deletion, stamp, operation.object, merge)
+        }
+    }
+
+    /// Merges the values that an operation carries.
+    private func mergeValues(
+        of operation: Operation, at stamp: Stamp, _ part: ChangesetPart, _ merge: inout ObjectMerge
+    ) throws {
         let values = part.changes.values(of: operation)
+        // Before the deletion that the object's present life followed.
+        let isVoid = merge.state.registers.floor.map { stamp < $0 } ?? false
         for (place, (column, value)) in zip(part.shapes[operation.shape], values).enumerated() where column >= 0 {
             let payload = part.payloads.isEmpty ? nil : part.payloads[operation.shape][place]
             // Asked first, because most tables have nothing of it.
@@ -63,10 +84,19 @@ struct StateMerge {
                 registers.concerns(column, payload, merge.state)
             {
                 let written = try RegisterMerge.written(value, payload, at: stamp, part)
+                let isExtreme = payload == .maximum || payload == .minimum
+                if isVoid, try !isExtreme || knewInsertion(of: stamp, part, merge) {
+                    try noteVoid(written.ownValue, stamp, column, part, merge)
+                    continue
+                }
                 try mergeRegister(written, column, at: stamp, part, &merge)
                 continue
             }
             let known = merge.state.registers.stamp(of: column)
+            if isVoid, known == nil {
+                try noteVoid(value, stamp, column, part, merge)
+                continue
+            }
             // Read before the merge forgets it; only a conflict or a tie needs it.
             var isConflict = false
             var former: FieldValue?
@@ -84,9 +114,71 @@ struct StateMerge {
             }
             if wins { merge.won[column] = value }
         }
-        if let deletion = formerDeletion, deletion.device != part.device, !part.context.includes(deletion) {
-            try noteWriteAgainst(deletion, stamp, operation.object, merge)
+    }
+
+    /// Forgets what was written before the deletion that the object's present life followed. Fields that the operation
+    /// writes it overtakes by itself.
+    private func forget(
+        before floor: Stamp, _ operation: Operation, _ part: ChangesetPart, _ merge: inout ObjectMerge
+    ) throws {
+        let written = operation.kind == .delete ? [] : plainColumns(of: operation, part, merge)
+        for (column, stamp) in merge.state.registers.fields.enumerated() {
+            guard let stamp else { continue }
+            let former = try self.present(column, merge)
+            if var register = merge.state.policies[column] {
+                try register.forget(before: floor) { try knewInsertion(of: $0, part, merge) }
+                let policy = table.columns[column].policy
+                if !register.isEmpty {
+                    merge.state.keep(register, column, policy)
+                    let shown = register.shown(under: policy, access.hooks.function(for: policy))
+                    if let shown, shown != former { merge.won[column] = shown }
+                    continue
+                }
+            } else if floor < stamp || written.contains(column) {
+                continue
+            }
+            merge.state.forget(column)
+            merge.won[column] = nil
+            merge.stamped.remove(column)
+            try noteVoid(former, stamp, column, part, merge)
+            // Its row shows what a row does that was inserted without the column.
+            guard merge.before.shown.hasRow, table.isLocal, table.columns[column].isLocal,
+                !table.keyColumnIDs.contains(column)
+            else { continue }
+            let sql = table.columns[column].defaultSQL ?? "NULL"
+            merge.won[column] = try access.connection.firstValue("SELECT \(sql)") ?? .null
         }
+    }
+
+    /// The columns in which an operation writes values that replace what was there.
+    private func plainColumns(of operation: Operation, _ part: ChangesetPart, _ merge: ObjectMerge) -> [Int] {
+        part.shapes[operation.shape].enumerated().compactMap { place, column in
+            let payload = part.payloads.isEmpty ? nil : part.payloads[operation.shape][place]
+            return column < 0 || registers.concerns(column, payload, merge.state) ? nil : column
+        }
+    }
+
+    /// Whether the insertion that the object's present life began with knew of a write.
+    private func knewInsertion(of stamp: Stamp, _ part: ChangesetPart, _ merge: ObjectMerge) throws -> Bool {
+        guard let inserted = merge.state.registers.inserted else { return false }
+        if inserted.device == part.device, part.context.includes(stamp) { return true }
+        return try contexts.knew(inserted, of: stamp)
+    }
+
+    /// A value is lost to a deletion that an insertion followed, and that insertion says nothing of the column.
+    private func noteVoid(
+        _ value: FieldValue?, _ stamp: Stamp, _ column: Int, _ part: ChangesetPart, _ merge: ObjectMerge
+    ) throws {
+        guard let value, let inserted = merge.state.registers.inserted, stamp.device != inserted.device,
+            !part.context.includes(stamp)
+        else { return }
+        let known = merge.state.registers.stamp(of: column)
+        let kept = try known == nil ? nil : present(column, merge)
+        guard kept != value else { return }
+        guard try stamp.device == part.device || !contexts.knew(inserted, of: stamp) else { return }
+        try conflicts.record(
+            .field, table: table.id, object: merge.state.object, column: column, lost: (value, stamp),
+            kept: (kept, known ?? inserted))
     }
 
     /// Merges an operation on a column whose present policy, or whose past, asks for more than a stamp and a value.

@@ -59,6 +59,7 @@ extension Store {
                 access.changedRows = hook == nil ? nil : ChangedRows()
                 defer { access.changedRows = nil }
                 let replayed = try replay(&gate, &access, &clock, &outcome, &touched)
+                try ContextLog(access).prune()
                 if let changedRows = access.changedRows { changes = changedRows.summary(access.registry) }
                 for (device, checksum) in checksums where replayed.contains(device) {
                     // Of a log that stopped within a segment, the last checksum is not known.

@@ -100,7 +100,12 @@ enum StoreTables {
             CREATE TABLE \(table.objectTable)(
                 object BLOB PRIMARY KEY, \(keys)inserted INTEGER, inserted_by INTEGER, span INTEGER,
                 deleted INTEGER, deleted_by INTEGER, shown INTEGER NOT NULL, fields BLOB, kept BLOB, "check" INTEGER NOT NULL, registers BLOB) WITHOUT ROWID
+            """,
+            // By which deleted objects are counted and collected.
             """
+            CREATE INDEX \(table.objectTable)_tombstone ON \(table.objectTable)(object)
+            WHERE deleted IS NOT NULL AND shown = 0 AND "check" = 0
+            """,
         ]
         if table.isMapped {
             statements.append(

@@ -77,7 +77,7 @@ struct TableChangesBuilder {
         return made
     }
 
-    /// Columns that carry payloads stand behind the table's own.
+    /// Columns that carry payloads stand behind those of this database.
     private mutating func place(of column: EncodedPart.Column) -> Int {
         if let known = payloadPlaces[column] { return known }
         let made = changes.columns.count

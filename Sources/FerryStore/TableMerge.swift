@@ -9,8 +9,6 @@ struct TableMerge {
     private let merging: StateMerge
     private let rows: MergedRows
     private let snapshot: SnapshotStanding?
-    /// Whether no object can have a state yet.
-    private let isFresh: Bool
 
     /// What the rules may have to look at.
     var touched: [TouchedObject] { rows.touched }
@@ -31,8 +29,6 @@ struct TableMerge {
     ) throws {
         self.parts = parts
         self.snapshot = snapshot
-        // What references lead to may have a key already.
-        isFresh = snapshot?.isFresh ?? false && !table.hasUncheckedReferences
         objects = access.objects(of: table.id)
         merging = StateMerge(access, table)
         var dying: Set<ObjectID> = []
@@ -66,10 +62,10 @@ struct TableMerge {
 
     private func merge(_ entries: ArraySlice<Entry>) throws {
         guard let first = entries.first else { return }
-        var merge = ObjectMerge(isFresh ? objects.new(first.object) : try objects.load(first.object))
+        var merge = ObjectMerge(try objects.load(first.object))
         let isKnown = merge.state.registers.newest != nil
         // What this device knows and has no more was deleted and collected here.
-        if !isKnown, !isFresh, entries.allSatisfy({ isCovered($0) }) { return }
+        if !isKnown, entries.allSatisfy({ isCovered($0) }) { return }
         var isNews = false
         for entry in entries {
             if isKnown, isCovered(entry), !carriesParts(entry) { continue }

@@ -7,6 +7,34 @@ final class ColumnRegisterTests: XCTestCase {
         Stamp(time: HybridTime(milliseconds: milliseconds), device: DeviceID(high: 0, low: device))
     }
 
+    func testWhatWasWrittenBeforeARowBeganAnewIsForgotten() {
+        let (old, new) = (stamp(10), stamp(30, 2))
+        var register = ColumnRegister(plain: StampedValue(old, .integer(1)))
+        register.counter = CounterPart(base: StampedValue(old, .integer(1)), totals: [.init(stamp(15), 4)])
+        register.maximum = ExtremePart(reset: nil, best: StampedValue(old, .integer(9)))
+        register.set = SetPart(elements: [[1]: .init(old, position: 0), [2]: .init(new, position: 1)])
+        register.versions = VersionsPart(
+            versions: [StampedValue(old, .integer(1)), StampedValue(new, .integer(2))], seen: [:])
+        XCTAssertEqual(Set(register.stamps), [old, stamp(15), new])
+        register.forget(before: stamp(20)) { _ in false }
+        XCTAssertNil(register.plain)
+        XCTAssertNil(register.counter)
+        XCTAssertEqual(register.maximum?.best.value, .integer(9), "what the insertion did not know of stays a maximum")
+        XCTAssertEqual(register.set?.elements.keys.map { $0 }, [[2]])
+        XCTAssertEqual(register.versions?.versions.map(\.value), [.integer(2)])
+        register.forget(before: stamp(40)) { _ in true }
+        XCTAssertTrue(register.isEmpty)
+    }
+
+    func testACounterOnADefaultIsNotForgottenForItsBase() {
+        let never = Stamp(time: .zero, device: DeviceID(high: 0, low: 0))
+        var register = ColumnRegister()
+        register.counter = CounterPart(
+            base: StampedValue(never, .integer(5)), totals: [.init(stamp(10), 1), .init(stamp(30, 2), 2)])
+        register.forget(before: stamp(20)) { _ in true }
+        XCTAssertEqual(register.shown(under: .counter), .integer(7))
+    }
+
     /// A device that writes to one column and merges what others wrote, for telling a story.
     private struct Writer {
         var register: ColumnRegister

@@ -7,6 +7,27 @@ final class ObjectRegistersTests: XCTestCase {
         Stamp(time: HybridTime(milliseconds: milliseconds), device: DeviceID(high: 0, low: device))
     }
 
+    func testTheFloorIsTheLastDeletionThatAnInsertionFollowedInWhateverOrderTheyCome() {
+        let (deletions, insertions) = ([10, 30, 50], [5, 20, 40])
+        var writes = deletions.map { (time: $0, isDeletion: true) } + insertions.map { (time: $0, isDeletion: false) }
+        for turn in 0..<200 {
+            var registers = ObjectRegisters()
+            for write in writes {
+                let written = stamp(Int64(write.time))
+                if write.isDeletion { registers.mergeDeletion(written) } else { registers.mergeInsertion(written) }
+            }
+            XCTAssertEqual(registers.floor, stamp(30))
+            XCTAssertEqual(registers.deleted, stamp(50))
+            XCTAssertEqual(registers.earlierDeletions, [stamp(30)])
+            XCTAssertTrue(registers.isTombstone)
+            registers.mergeInsertion(stamp(60))
+            XCTAssertEqual(registers.floor, stamp(50))
+            XCTAssertEqual(registers.earlierDeletions, [])
+            XCTAssertFalse(registers.isTombstone)
+            writes.swapAt(turn % 6, (turn * 7 + turn / 6) % 6)
+        }
+    }
+
     func testAnObjectIsAliveWhileSomethingIsLaterThanItsDeletion() {
         var registers = ObjectRegisters()
         XCTAssertFalse(registers.isAlive)

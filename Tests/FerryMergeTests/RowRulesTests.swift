@@ -18,6 +18,22 @@ final class RowRulesTests: XCTestCase {
             isRefused: refused)
     }
 
+    func testOfSeveralDeletedRowsThatAValueMayMeanTheOneDeletedLastComesBack() throws {
+        func deleted(_ id: UInt64, age: Int64, at time: Int64) -> RuleObject {
+            var made = object(id, alive: false, age: age)
+            made.offers = [token(9)]
+            made.deleted = Stamp(time: HybridTime(milliseconds: time), device: DeviceID(high: 0, low: 1))
+            return made
+        }
+        let child = object(5, to: [(9, .restrict)])
+        let all = [deleted(1, age: 1, at: 40), deleted(2, age: 2, at: 50), deleted(3, age: 3, at: 50), child]
+        let shown = RowOutcome.shown(cleared: [], isRevived: true)
+        let outcomes = try solved(all).outcomes
+        XCTAssertEqual(Array(outcomes.prefix(3)), [.gone, shown, .gone], "of two deleted at once the oldest")
+        // Whether or not the others are remembered.
+        XCTAssertEqual(try solved([all[1], all[3]]).outcomes[0], shown)
+    }
+
     /// Claims by the object's number: a value, and perhaps a reference that is part of it.
     private struct Claim {
         var value: UInt64

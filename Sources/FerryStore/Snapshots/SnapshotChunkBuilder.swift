@@ -45,7 +45,8 @@ struct SnapshotChunkBuilder {
 
     /// Adds an object; its fields are in the order of their places.
     mutating func append(
-        _ id: ObjectID, inserted: Stamp?, deleted: Stamp?, key: FieldValue?, fields: [Field]
+        _ id: ObjectID, inserted: Stamp?, deleted: Stamp?, earlierDeletions: [Stamp] = [], key: FieldValue?,
+        fields: [Field]
     ) {
         let shape = fields.map(\.place)
         let number: Int
@@ -59,7 +60,7 @@ struct SnapshotChunkBuilder {
             shapeNumbers[shape] = number
         }
         objects.append(
-            .init(id: id, inserted: inserted, deleted: deleted, key: key, shape: number, firstCell: cells.count))
+            .init(id: id, inserted: inserted, deleted: deleted, earlierDeletions: earlierDeletions, key: key, shape: number, firstCell: cells.count))
         var size = 32
         for field in fields {
             size += 4 + field.cell.content.byteCount + (field.cell.stamp == inserted ? 0 : 12)

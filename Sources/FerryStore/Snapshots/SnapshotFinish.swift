@@ -22,7 +22,7 @@ extension Store {
                 throw FerryError(.internalInconsistency, "A snapshot was finished that was not begun.")
             }
             let standing = SnapshotStanding(
-                own: try access.versionVector(), snapshot: manifest.vector, isFresh: progress.isFresh)
+                own: try access.versionVector(), snapshot: manifest.vector)
             let conflicts = try ConflictLog(access).count()
             if !progress.isFresh { try AbsentObjects(access, standing).noteRest(progress) }
             var settlement = AbsentSettlement(access, standing)
@@ -219,7 +219,7 @@ private struct AbsentSettlement {
             }
             values = values.overlaid(with: state.kept.fields)
             let insertion = CapturedOperation(kind: .insert, time: clock.tick(), values: values, oldRow: nil)
-            touched.append(try writer.writeHidden(id, [insertion], wish: state.ownKey, &clock))
+            touched.append(try writer.writeHidden(id, [insertion], shown: [:], &clock))
         }
         if !writer.changes.isEmpty { published.append(writer.changes.changes) }
         return touched

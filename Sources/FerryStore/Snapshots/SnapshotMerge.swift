@@ -81,11 +81,7 @@ extension Store {
     public func mergeSnapshot(
         _ chunks: [SnapshotChunk], of manifest: SnapshotManifest, seal: SegmentSealer
     ) throws -> PassOutcome {
-        // Policies come first and are taken up before the rest.
-        let groups = [chunks.filter { $0.table == PolicyList.table }, chunks.filter { $0.table != PolicyList.table }]
-        let operations = SnapshotOperations(manifest.vector)
-        let parts = try groups.filter { !$0.isEmpty }.map { try operations.changesets(of: $0) }
-        try enter(tablesOf: parts.flatMap { $0 })
+        try enter(tablesOf: [Self.layouts(of: chunks)])
         return try access { access in
             var access = access
             var outcome = PassOutcome()
@@ -98,18 +94,21 @@ extension Store {
             }
             if outcome.packed > 0 { progress.isFresh = false }
             let standing = SnapshotStanding(
-                own: try access.versionVector(), snapshot: manifest.vector, isFresh: progress.isFresh)
+                own: try access.versionVector(), snapshot: manifest.vector)
             let hook = willCommitReplay
             access.changedRows = hook == nil ? nil : ChangedRows()
             defer { access.changedRows = nil }
-            for changesets in parts {
-                if let objection = changesets.lazy.compactMap({ [registry = access.registry] in
-                    PolicyGate.objection(to: $0, registry, self.hooks)
-                }).first {
+            // Policies come first and are taken up before the rest.
+            for group in [
+                chunks.filter { $0.table == PolicyList.table }, chunks.filter { $0.table != PolicyList.table },
+            ] where !group.isEmpty {
+                if let objection = PolicyGate.objection(to: Self.layouts(of: group), access.registry, hooks) {
                     throw objection
                 }
                 let merged = try AppTriggers(access).run {
-                    try ChangesetApplier(access).apply(changesets, &clock, from: standing)
+                    if progress.isFresh { return try SnapshotLoad(access).load(group) }
+                    let changesets = try SnapshotOperations(manifest.vector).changesets(of: group)
+                    return try ChangesetApplier(access).apply(changesets, &clock, from: standing)
                 }
                 outcome.replayed += merged.changes
                 outcome.conflicts += merged.conflicts
@@ -128,5 +127,15 @@ extension Store {
             if let hook, let changes, !changes.tables.isEmpty { try access.run(hook, changes) }
             return (outcome, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
         }
+    }
+
+    /// The tables and columns of chunks, without anything in them.
+    private static func layouts(of chunks: [SnapshotChunk]) -> Changeset {
+        Changeset(
+            device: DeviceID(high: 0, low: 0), sequence: 0, time: .zero, context: VersionVector(),
+            tables: chunks.map {
+                TableChanges(
+                    name: $0.table, identity: $0.identity, columns: Array(Set($0.columns.map(\.name))).sorted())
+            })
     }
 }

@@ -57,14 +57,20 @@ struct SnapshotOperations {
         }
     }
 
+    /// The register that a cell holds.
+    static func register(_ cell: SnapshotChunk.Cell) throws -> ColumnRegister {
+        guard case .blob(let bytes) = cell.content,
+            let register = try PolicyCodec.decodeRegisters(Array(bytes), own: { _ in cell.stamp })[0]
+        else { throw ByteReader.malformed("a register is unreadable") }
+        return register
+    }
+
     /// A register's plain write and its parts travel as they did when they were written.
     private func written(_ cell: SnapshotChunk.Cell, _ column: SnapshotChunk.Column) throws -> [Written] {
         guard column.isRegister else {
             return [Written(stamp: cell.stamp, column: .init(name: column.name), value: cell.content)]
         }
-        guard case .blob(let bytes) = cell.content,
-            let register = try PolicyCodec.decodeRegisters(Array(bytes), own: { _ in cell.stamp })[0]
-        else { throw ByteReader.malformed("a register is unreadable") }
+        let register = try Self.register(cell)
         var result: [Written] = []
         if let plain = register.plain {
             result.append(Written(stamp: plain.stamp, column: .init(name: column.name), value: plain.value))

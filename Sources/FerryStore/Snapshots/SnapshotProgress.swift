@@ -41,8 +41,6 @@ struct SnapshotStanding {
     /// What the store has replayed, and what the snapshot covers.
     let own: VersionVector
     let snapshot: VersionVector
-    /// Whether the store has no object that the snapshot could tell anything of.
-    let isFresh: Bool
 
     /// Whether the store has replayed a write that the snapshot tells of.
     func isCovered(_ stamp: Stamp) -> Bool { Self.covers(own, stamp, knownThrough: snapshot) }

@@ -104,6 +104,7 @@ private struct TableSource {
             }
             builder.append(
                 id, inserted: state.registers.inserted, deleted: state.registers.deleted,
+                earlierDeletions: state.registers.earlierDeletions,
                 key: state.registers.inserted == nil ? nil : state.givenKey, fields: try fields(of: state, row))
             if builder.isComplete { try body(builder.take()) }
         }

@@ -7,6 +7,7 @@ struct PlainWorld {
         var table: Int
         var id: ObjectID
         var inserted: Stamp?
+        var deleted: Stamp?
         var isAlive: Bool
         var values: [FieldValue?]
         var stamps: [Stamp?]
@@ -67,7 +68,7 @@ struct PlainWorld {
             isAlive = object.deleted.map { $0 < newest } ?? true
         }
         return Subject(
-            table: place, id: object.id, inserted: object.inserted, isAlive: isAlive,
+            table: place, id: object.id, inserted: object.inserted, deleted: object.deleted, isAlive: isAlive,
             values: table.columns.map { object.fields[$0.name]?.value },
             stamps: table.columns.map { object.fields[$0.name]?.stamp }, key: object.key)
     }
@@ -129,12 +130,17 @@ struct PlainWorld {
     }
 
     /// Rule 1: whoever is there brings back what it refers to through RESTRICT or NO ACTION. Where several dead objects
-    /// may be meant, the oldest insertion is.
+    /// may be meant, the one that was deleted last is; of those deleted at once the oldest insertion.
     private mutating func revive() {
         // Objects that are revived themselves do not count: who is revived must not depend on who came first.
         let chosen = targets.map { list -> Int? in
             if list.contains(where: { subjects[$0].isAlive }) { return nil }
-            return list.first { subjects[$0].inserted != nil }
+            var chosen: Int?
+            for candidate in list where subjects[candidate].inserted != nil {
+                guard let deleted = subjects[candidate].deleted else { continue }
+                if chosen.flatMap({ subjects[$0].deleted }).map({ $0 < deleted }) ?? true { chosen = candidate }
+            }
+            return chosen
         }
         var work = subjects.indices.filter { isPresent[$0] }
         while let index = work.popLast() {

@@ -11,7 +11,7 @@ struct RowComparison {
     private let listed: [Int: [ObjectID: ExceptionKind]]
     /// Whom the store lists as shown by another object's row, by table.
     private let listedJoined: [Int: [ObjectID: ObjectID]]
-    /// The sum of checks and the number of objects that the store keeps for each table.
+    /// The sum of checks and the number of living objects that the store keeps for each table.
     private let digests: [Int: (sum: UInt64, count: Int)]
 
     /// - Parameter outcomes: of all objects in the order of the stored tables.
@@ -103,7 +103,8 @@ struct RowComparison {
 
     private func compareDigest(_ table: StoredState.Table, _ report: inout VerificationReport) {
         let sum = table.objects.reduce(UInt64(0)) { $0 &+ $1.check }
-        if let digest = digests[table.table.id], digest == (sum, table.objects.count) { return }
+        let living = table.objects.count { $0.check != 0 }
+        if let digest = digests[table.table.id], digest == (sum, living) { return }
         report.add(
             .init(
                 table: table.table.name, key: "", kind: .digest,
@@ -126,7 +127,8 @@ struct RowComparison {
             case .waits: [.waiting]
             case .outranked: [.outranked]
             case .refused: [.refused]
-            case .joined: [.joined]
+            // Of one that is deleted and held back that is said.
+            case .joined: [.joined, .heldBack]
             case .shown: expected == .row ? [nil] : [.heldBack, .clearedReference, .joining, .resolvedKey]
             }
         if !kinds.contains(kind) { note(.mark, nil, "is not listed as what it is: \(Self.words(outcome))") }
@@ -180,11 +182,13 @@ struct RowComparison {
 }
 
 extension TableChecks {
-    /// The check of an object from its registers and values by name.
+    /// The check of an object from its registers and values by name; 0 where it is not alive.
     fileprivate func check(of object: PlainObject, _ table: TrackedTable) -> UInt64 {
         let fields = table.columns.map { object.fields[foldedName($0.name)] }
-        let registers = ObjectRegisters(
+        var registers = ObjectRegisters(
             inserted: object.inserted, deleted: object.deleted, fields: fields.map { $0?.stamp })
+        registers.deletionWins = table.deletionWins
+        guard registers.isAlive else { return 0 }
         return check(object.id, registers) { fields[$0]?.value }
     }
 }

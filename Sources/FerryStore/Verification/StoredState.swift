@@ -69,7 +69,8 @@ struct StoredState {
             object.plain.deleted = try stamp(statement, 3, access.devices)
             let stamps = try StateCodec.decodeFields(
                 statement.bytes(6), span: statement.int(5), inserted: object.plain.inserted,
-                device: { try access.devices.device($0) })
+                device: { try access.devices.device($0) }
+            ).stamps
             // Only referred to so far.
             if object.plain.inserted == nil, object.plain.deleted == nil, stamps.allSatisfy({ $0 == nil }) { return }
             if shown.hasRow {

@@ -8,6 +8,7 @@ import FerryMerge
 final class Oracle {
     let schema: OracleSchema
     private let plain: PlainRows
+    private let policies: PlainPolicies
     /// The policies of columns, by `table.column` in lower case.
     private let columns: [String: ColumnPolicy]
     private let hook: MergeFunction?
@@ -19,6 +20,7 @@ final class Oracle {
         self.schema = try OracleSchema(schema)
         self.columns = columns
         self.hook = hook
+        self.policies = policies
         plain = try PlainRows(self.schema.plain, policies: policies)
     }
 
@@ -26,6 +28,7 @@ final class Oracle {
         var state: [String: [ObjectID: PlainObject]] = [:]
         var registers: [String: [ObjectID: [String: ColumnRegister]]] = [:]
         var carried: Set<String> = []
+        let floors = Self.floors(changesets)
         for changeset in changesets {
             // Policies are tables of Ferry's own.
             for table in changeset.tables where table.name != "ferry_policy" {
@@ -39,10 +42,13 @@ final class Oracle {
                     case .delete: object.deleted = max(object.deleted ?? stamp, stamp)
                     case .update: break
                     }
+                    let isVoid = floors[table.name]?[operation.object].map { stamp < $0 } ?? false
                     for (column, value) in zip(table.shapes[operation.shape], table.values(of: operation)) {
+                        let kind = table.payload(of: column)
+                        if isVoid, kind != .maximum, kind != .minimum { continue }
                         let name = table.columns[column].lowercased()
                         var written = WrittenValue.plain(value)
-                        if let kind = table.payload(of: column), case .blob(let bytes) = value {
+                        if let kind, case .blob(let bytes) = value {
                             guard let part = try? PolicyCodec.decode(bytes, as: kind, own: stamp) else {
                                 preconditionFailure("a device wrote a payload that cannot be read")
                             }
@@ -75,6 +81,29 @@ final class Oracle {
             }
         }
         return state
+    }
+
+    /// For each object that was inserted after a deletion, the last such deletion: what is older is void.
+    private static func floors(_ changesets: [Changeset]) -> [String: [ObjectID: Stamp]] {
+        var insertions: [String: [ObjectID: Stamp]] = [:]
+        var deletions: [(table: String, object: ObjectID, stamp: Stamp)] = []
+        for changeset in changesets {
+            for table in changeset.tables {
+                for operation in table.operations {
+                    let stamp = Stamp(time: operation.time, device: changeset.device)
+                    if operation.kind == .delete { deletions.append((table.name, operation.object, stamp)) }
+                    guard operation.kind == .insert else { continue }
+                    let known = insertions[table.name]?[operation.object] ?? stamp
+                    insertions[table.name, default: [:]][operation.object] = max(known, stamp)
+                }
+            }
+        }
+        var floors: [String: [ObjectID: Stamp]] = [:]
+        for (table, object, stamp) in deletions {
+            guard let inserted = insertions[table]?[object], stamp < inserted else { continue }
+            floors[table, default: [:]][object] = max(floors[table]?[object] ?? stamp, stamp)
+        }
+        return floors
     }
 
     /// What becomes of each object of a state.
@@ -116,7 +145,12 @@ extension Oracle {
             complaints += found.map { "\(pragma): \($0)" }
         }
         let state = state(device.history)
-        complaints += Self.difference(try device.registers(schema), state)
+        let known = try device.registers(schema)
+        if device.hasCollected {
+            complaints += Self.difference(living(known), living(state))
+        } else {
+            complaints += Self.difference(known, state)
+        }
         let outcomes = try outcomes(state)
         complaints += Self.difference(try device.shownRows(schema), Self.rows(outcomes))
         let (present, expected) = (try device.joined(schema), Self.joined(outcomes))
@@ -126,6 +160,21 @@ extension Oracle {
             )
         }
         return complaints
+    }
+
+    /// What is alive, without what was deleted before: all that is left where tombstones were collected.
+    private func living(_ state: [String: [ObjectID: PlainObject]]) -> [String: [ObjectID: PlainObject]] {
+        state.mapValues { objects in
+            objects.compactMapValues { object in
+                guard let inserted = object.inserted else { return nil }
+                let writes =
+                    policies.deleteWins.contains(object.table.lowercased()) ? [] : object.fields.values.map(\.stamp)
+                if let deleted = object.deleted, writes.reduce(inserted, max) < deleted { return nil }
+                var living = object
+                living.deleted = nil
+                return living
+            }
+        }
     }
 
     static func difference(

@@ -10,6 +10,25 @@ struct TestSnapshot {
     var chunks: [Checksum: SnapshotChunk]
     /// All changesets that it stands for.
     var history: [Changeset]
+    /// Whether its author had forgotten deleted objects.
+    var hasCollected: Bool
+
+    /// What is alive in it, by table and object: all that devices in step have in common, whoever has forgotten what.
+    func living(deletionWins: Set<String>) -> [String: [ObjectID: [String]]] {
+        var result: [String: [ObjectID: [String]]] = [:]
+        for chunk in chunks.values {
+            for object in chunk.objects {
+                guard let inserted = object.inserted else { continue }
+                let fields = deletionWins.contains(chunk.table) ? [] : chunk.cells(of: object).map(\.stamp)
+                if let deleted = object.deleted, fields.reduce(inserted, max) < deleted { continue }
+                let cells = zip(chunk.shapes[object.shape], chunk.cells(of: object)).map { column, cell in
+                    "\(chunk.columns[column]) \(cell)"
+                }
+                result[chunk.table, default: [:]][object.id] = ["\(inserted) \(String(describing: object.key))"] + cells
+            }
+        }
+        return result
+    }
 }
 
 extension TestDevice {
@@ -38,7 +57,7 @@ extension TestDevice {
         let (bytes, _) = try SnapshotManifestEncoder.encode(manifest)
         let decoded = try SnapshotManifestDecoder.decode(bytes, container: Self.container)
         XCTAssertEqual(decoded.manifest, manifest)
-        return TestSnapshot(manifest: decoded.manifest, chunks: chunks, history: history)
+        return TestSnapshot(manifest: decoded.manifest, chunks: chunks, history: history, hasCollected: hasCollected)
     }
 
     /// Reads a snapshot in.
@@ -62,7 +81,7 @@ extension TestDevice {
             transactions += 1
             if try store.finishSnapshot(snapshot.manifest, seal: seal).isDone { break }
         }
-        noteReplayed(snapshot.history)
+        try noteReplayed(snapshot.history, hasCollected: snapshot.hasCollected)
         return true
     }
 }

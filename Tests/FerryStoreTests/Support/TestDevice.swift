@@ -28,6 +28,10 @@ final class TestDevice {
     /// How many changesets of each device it has replayed, and which.
     private(set) var replayed: [Changeset] = []
     private var positions: [DeviceID: Int] = [:]
+    /// Whether it has forgotten deleted objects.
+    private(set) var hasCollected = false
+    /// What its heads have told: after each pass, what it had replayed, its own log included.
+    private(set) var heads: [VersionVector] = []
     /// Whether changesets go through the segment format.
     var encodes = false
 
@@ -85,11 +89,14 @@ final class TestDevice {
             replayed.append(changeset)
             positions[changeset.device] = Int(changeset.sequence)
         }
+        heads.append(try store.statePosition().vector)
         return outcome
     }
 
     /// Takes down that changesets are replayed, by way of a snapshot.
-    func noteReplayed(_ changesets: [Changeset]) {
+    /// - Parameter hasCollected: whether its author had forgotten deleted objects.
+    func noteReplayed(_ changesets: [Changeset], hasCollected others: Bool) throws {
+        hasCollected = hasCollected || others
         for changeset in changesets where changeset.device != id {
             if Int(changeset.sequence) <= positions[changeset.device] ?? 0 { continue }
             replayed.append(changeset)
@@ -97,6 +104,29 @@ final class TestDevice {
         for changeset in changesets where changeset.device != id {
             positions[changeset.device] = max(positions[changeset.device] ?? 0, Int(changeset.sequence))
         }
+        heads.append(try store.statePosition().vector)
+    }
+
+    /// Forgets what every device has seen deleted, as far as the heads tell that it has replayed.
+    /// - Parameter others: the active devices beside it.
+    @discardableResult
+    func collectTombstones(_ others: [TestDevice]) throws -> Int {
+        let own = try store.statePosition().vector
+        var stable = own
+        for other in others where other.id != id {
+            let seen = own[other.id].sequence
+            let head = other.heads.last { $0[other.id].sequence <= seen } ?? VersionVector()
+            var least: [DeviceID: LogPosition] = [:]
+            for (device, position) in stable.positions {
+                let told = head[device]
+                least[device] = LogPosition(
+                    sequence: min(position.sequence, told.sequence), time: min(position.time, told.time))
+            }
+            stable = VersionVector(least)
+        }
+        let collected = try store.collectTombstones(stable: stable)
+        if collected > 0 { hasCollected = true }
+        return collected
     }
 
     /// Brings back what a conflict lost.
@@ -161,6 +191,14 @@ final class TestDevice {
     @discardableResult
     func receive(_ others: TestDevice...) throws -> PassOutcome {
         try pass(others.filter { $0.id != id }.flatMap { news(from: $0) })
+    }
+
+    /// Whether it has replayed all that the authors of what it has replayed knew.
+    func isCausallyWhole() throws -> Bool {
+        let own = try store.statePosition().vector
+        return replayed.allSatisfy { changeset in
+            changeset.context.positions.allSatisfy { $0.value.sequence <= own[$0.key].sequence }
+        }
     }
 
     /// All changesets that its state is made of.

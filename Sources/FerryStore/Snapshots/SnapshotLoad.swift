@@ -1,0 +1,70 @@
+import FerryCore
+import FerryMerge
+
+/// Loads chunks into a store that has no objects: states are written as they come, in the order of their IDs, and looked
+/// up nowhere; rows that nothing else depends on with them. The rules have the rest.
+struct SnapshotLoad {
+    let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// - Throws: `damagedFile` where a register is unreadable.
+    func load(_ chunks: [SnapshotChunk]) throws -> ChangesetApplier.Outcome {
+        var outcome = ChangesetApplier.Outcome()
+        let conflictsBefore = try ConflictLog(access).count()
+        let byTable = Dictionary(grouping: chunks) { access.registry.table(named: $0.table)?.id ?? -1 }
+        var arriving: [Int: Set<ObjectID>] = [:]
+        for (number, chunks) in byTable where access.registry.tables[number]?.hasUncheckedReferences ?? false {
+            arriving[number] = Set(chunks.flatMap(\.objects).filter { $0.inserted != nil }.map(\.id))
+        }
+        var touched: [TouchedObject] = []
+        for table in access.registry.parentsFirst {
+            guard let chunks = byTable[table.id] else { continue }
+            let rows = try MergedRows(access, table, dying: [], arriving: arriving)
+            for chunk in chunks {
+                let columns = chunk.columns.map { table.columnID($0.name) }
+                for object in chunk.objects {
+                    var merge = try merge(object, of: chunk, table, columns)
+                    try rows.write(&merge)
+                }
+                outcome.changes += chunk.objects.count
+            }
+            outcome.tables.insert(table.id)
+            touched += rows.touched
+        }
+        try RowMaintenance(access).settle(touched)
+        outcome.conflicts = try ConflictLog(access).count() - conflictsBefore
+        return outcome
+    }
+
+    private func merge(
+        _ object: SnapshotChunk.Object, of chunk: SnapshotChunk, _ table: TrackedTable, _ columns: [Int?]
+    ) throws -> ObjectMerge {
+        let objects = access.objects(of: table.id)
+        // What references lead to that no foreign key checks may have a key already.
+        var merge = ObjectMerge(table.hasUncheckedReferences ? try objects.load(object.id) : objects.new(object.id))
+        var fields: [Stamp?] = Array(repeating: nil, count: table.columns.count)
+        for (place, cell) in zip(chunk.shapes[object.shape], chunk.cells(of: object)) {
+            guard let column = columns[place] else { continue }
+            fields[column] = cell.stamp
+            let policy = table.columns[column].policy
+            guard chunk.columns[place].isRegister || policy != .lastWriterWins else {
+                merge.won[column] = cell.content
+                continue
+            }
+            var register = ColumnRegister(plain: StampedValue(cell.stamp, cell.content))
+            if chunk.columns[place].isRegister { register = try SnapshotOperations.register(cell) }
+            merge.state.keep(register, column, policy)
+            merge.won[column] =
+                register.shown(under: policy, access.hooks.function(for: policy)) ?? register.plain?.value
+        }
+        merge.state.registers = ObjectRegisters(
+            inserted: object.inserted, deleted: object.deleted, earlierDeletions: object.earlierDeletions, fields: fields)
+        merge.state.registers.deletionWins = table.deletionWins
+        if object.inserted != nil, let key = object.key {
+            merge.state.givenKey = key
+            merge.state.kept.key = key
+        }
+        return merge
+    }
+}
