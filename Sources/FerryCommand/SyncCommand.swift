@@ -16,7 +16,7 @@ struct SyncCommand: DatabaseCommand {
             nothing is lost.
 
             JSON: {"published": {"segments", "changes"}, "replayed": {"segments", "changes"}, "hidden", "conflicts", \
-            "waiting": [{"device", "reason", "code", "sinceMilliseconds", "file"}], "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "seconds"}
+            "waiting": [{"device", "reason", "code", "sinceMilliseconds", "file"}], "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "compaction" (as `compact` tells it, only then), "seconds"}
 
             Examples:
               ferry sync music.sqlite
@@ -35,6 +35,7 @@ struct SyncCommand: DatabaseCommand {
             if let renewed = report.renewed { try console.say(renewed.sentence) }
             try console.say(SyncSentence.of(report, console.style) + " (\(Wording.duration(report.seconds)))")
         }
+        for reason in report.compaction?.skipped ?? [] { console.warn(reason) }
         try WaitingDevices.tell(report.waiting, console)
     }
 }

@@ -44,15 +44,13 @@ struct Compactor {
     func run(isAsked: Bool = false) throws -> CompactionReport {
         var report = CompactionReport()
         var notes = try notes()
-        try finish(&notes, &report)
-        if !isAsked, isTooEarly(notes) { return report }
+        guard try finish(&notes, &report), isAsked || !isTooEarly(notes) else { return report }
         for _ in 0..<Self.maximumRounds {
             let plan = try nextPlan(&notes, isAsked: isAsked)
             if plan.isEmpty { break }
             notes.plan = plan
             try keep(notes)
-            try finish(&notes, &report)
-            if !report.skipped.isEmpty { break }
+            guard try finish(&notes, &report) else { break }
         }
         return report
     }
@@ -129,17 +127,22 @@ struct Compactor {
 
     // MARK: Doing
 
-    private func finish(_ notes: inout CompactionNotes, _ report: inout CompactionReport) throws {
+    /// - Returns: whether all of the plan was done that can be.
+    private func finish(_ notes: inout CompactionNotes, _ report: inout CompactionReport) throws -> Bool {
         while let step = notes.plan.steps.first {
-            try perform(step, &notes, &report)
+            let goesOn = try perform(step, &notes, &report)
             notes.plan.steps.removeFirst()
+            if !goesOn { notes.plan.steps = [] }
             try keep(notes)
+            if !goesOn { return false }
         }
+        return report.skipped.isEmpty
     }
 
+    /// - Returns: whether the plan goes on; what follows is planned anew after the next sync.
     private func perform(
         _ step: CompactionStep, _ notes: inout CompactionNotes, _ report: inout CompactionReport
-    ) throws {
+    ) throws -> Bool {
         switch step {
         case .rollUp(let first, let last):
             do {
@@ -150,7 +153,7 @@ struct Compactor {
                 report.skipped.append(error.description)
                 notes.notBeforeMilliseconds = clock.milliseconds() + retention.retryMilliseconds
             }
-        case .writeSnapshot: try writeSnapshot(&notes, &report)
+        case .writeSnapshot: return try writeSnapshot(&notes, &report)
         case .beginLog(let sequence):
             try store.beginLog(at: sequence)
             try publisher.writeHead(lastSegment: nil)
@@ -163,18 +166,21 @@ struct Compactor {
             report.tombstones += try collectTombstones(VersionVector(stable))
             notes.tombstonesMilliseconds = clock.milliseconds()
         }
+        return true
     }
 
-    private func writeSnapshot(_ notes: inout CompactionNotes, _ report: inout CompactionReport) throws {
+    /// - Returns: whether it could be written now.
+    private func writeSnapshot(_ notes: inout CompactionNotes, _ report: inout CompactionReport) throws -> Bool {
         do {
             let written = since(notes, try snapshots.write())
             notes.snapshot = written
             notes.ownSnapshots.removeAll { $0.name == written.name }
             notes.ownSnapshots.append(written)
             report.snapshot = .init(name: written.name, bytes: written.bytes)
+            return true
         } catch let error as FerryError where error.code == .busy {
             // Somebody writes just now: after the next sync.
-            report.skipped.append(error.description)
+            return false
         }
     }
 

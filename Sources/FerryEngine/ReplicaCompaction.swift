@@ -70,7 +70,7 @@ extension Replica {
             clock: environment.clock, activity: activity,
             snapshots: ContainerSnapshots(
                 container: container, store: store, identity: identity, clock: environment.clock),
-            countTombstones: { 0 }, collectTombstones: { _ in 0 })
+            countTombstones: store.tombstoneCount, collectTombstones: store.collectTombstones)
     }
 
     // MARK: Which devices count

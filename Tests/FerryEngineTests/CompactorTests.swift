@@ -174,6 +174,36 @@ final class CompactorTests: XCTestCase {
         }
     }
 
+    func testAKillAtAnyStepOfRealSnapshotsLeavesALogOrASnapshotToStartFrom() throws {
+        var step = 0
+        var isFinished = false
+        while !isFinished {
+            let context = "killed at step \(step)"
+            let home = try twoDevices(flushes: 17)
+            _ = try home.replicas[1].sync()
+            home.files.inject(.kill, afterSteps: step)
+            do {
+                _ = try home.replicas[0].compact()
+                isFinished = true
+            } catch is SimulatedCrash {}
+            home.files.crash(losing: .everything)
+            try home.reopen(0)
+            // Somebody new finds all rows before anybody has tidied up, and after it.
+            try home.addDevice()
+            XCTAssertEqual(try home.rows(0), try home.rows(2), context)
+            _ = try home.replicas[0].sync()
+            _ = try home.replicas[1].sync()
+            _ = try home.replicas[2].sync()
+            XCTAssertNotNil(try home.replicas[0].compact(), context)
+            try home.checkLog(0, context)
+            XCTAssertGreaterThan(try home.replicas[0].store.logStart(), 1, context)
+            try home.addDevice()
+            XCTAssertEqual(try home.rows(0), try home.rows(3), context)
+            step += 4
+        }
+        XCTAssertGreaterThan(step, 30)
+    }
+
     func testAPlanOfAnotherVersionIsMadeAnew() throws {
         let home = try twoDevices(flushes: 20)
         try home.replicas[0].store.setCompactionNotes(#"{"plan":{"steps":[{"unheardOf":{}}]}}"#)

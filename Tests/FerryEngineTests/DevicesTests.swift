@@ -120,6 +120,40 @@ final class DevicesTests: XCTestCase {
         XCTAssertEqual(try home.rows(0), try home.rows(2))
     }
 
+    func testADeviceThatWasAwayTooLongIsLeftBehindAndReturnsWithWhatOnlyItHas() throws {
+        var retention = RetentionSettings()
+        retention.snapshotMinimumBytes = 1000
+        let home = try MemoryHome(retention: retention)
+        for _ in 0..<3 { try home.addDevice() }
+        for _ in 0..<2 { for replica in home.replicas { _ = try replica.sync() } }
+        try home.write(0, "INSERT INTO item(id, name) VALUES (500, 'goes'), (501, 'stays')")
+        for index in [0, 1, 2] { _ = try home.replicas[index].sync() }
+        // From now on only two of them sync, and by themselves they keep the container small.
+        try home.write(2, "INSERT INTO item(name) VALUES ('written away')")
+        try home.write(0, "DELETE FROM item WHERE id = 500")
+        for day in 0..<100 {
+            home.clock.advance(days: 1)
+            for index in 0..<2 {
+                try home.write(index, "INSERT INTO item(name) VALUES ('day \(day) of \(index)')")
+                _ = try home.replicas[index].sync()
+            }
+        }
+        XCTAssertGreaterThan(try home.replicas[0].store.logStart(), 1)
+        XCTAssertLessThan(try home.segments(0).count, 40)
+        let away = try XCTUnwrap(try home.replicas[0].devices().devices.first { $0.name == "device2" })
+        XCTAssertEqual(away.activity, "silent")
+        XCTAssertTrue(away.isLeftBehind)
+        let status = try home.replicas[0].status()
+        XCTAssertEqual(status.devices.first { $0.name == "device2" }?.isLeftBehind, true)
+
+        for index in [2, 0, 1, 2, 0] { XCTAssertEqual(try home.replicas[index].sync().waiting, [], "\(index)") }
+        XCTAssertEqual(try home.rows(0), try home.rows(2))
+        XCTAssertEqual(try home.rows(0), try home.rows(1))
+        XCTAssertTrue(try home.rows(0).contains([.text("written away"), .integer(1)]))
+        XCTAssertFalse(try home.rows(2).contains([.text("goes"), .integer(1)]))
+        XCTAssertEqual(try activities(home, 0)["device2"], "active")
+    }
+
     func testDevicesAreToldWhileTheContainerIsAway() throws {
         let fleet = try Fleet()
         try fleet.start("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT);")
