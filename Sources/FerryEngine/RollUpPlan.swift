@@ -44,8 +44,6 @@ struct RollUpPlan {
     /// Bytes of a segment at most; operations and changesets are bounded by what a reader holds in memory.
     let maximumBytes: Int
 
-    init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
-
     /// The runs of more than one segment that are to become one each.
     /// - Parameter segments: those that are not replaced, by their numbers.
     func runs(_ segments: [OwnSegment]) -> [Run] {

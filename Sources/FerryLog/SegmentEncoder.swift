@@ -29,7 +29,8 @@ public enum SegmentEncoder {
         let stored = compressed ?? body
         let header = SegmentHeader(
             container: container, device: first.device, firstSequence: first.sequence, lastSequence: last.sequence,
-            lastTime: last.time, previous: previous, checksum: Checksum(high: 0, low: 0), tail: tail, bodyBytes: body.count,
+            lastTime: last.time, previous: previous, checksum: Checksum(high: 0, low: 0), tail: tail,
+            bodyBytes: body.count,
             operationCount: budget.used(.operations), valueCount: budget.used(.values),
             codec: compressed == nil ? .stored : .zlib, storedBytes: stored.count,
             formatVersion: formatVersion)

@@ -154,6 +154,22 @@ final class DevicesTests: XCTestCase {
         XCTAssertEqual(try activities(home, 0)["device2"], "active")
     }
 
+    func testDeletionsAreForgottenOnceEveryActiveDeviceKnowsOfThem() throws {
+        let home = try threeDevices()
+        try home.write(0, "INSERT INTO item(id, name) VALUES (500, 'goes')")
+        for _ in 0..<2 { for replica in home.replicas { _ = try replica.sync() } }
+        try home.write(0, "DELETE FROM item WHERE id = 500")
+        for index in [0, 1, 0] { _ = try home.replicas[index].sync() }
+        home.clock.advance(days: 2)
+        XCTAssertEqual(try home.replicas[0].compact().tombstones, 0, "the third device has not seen it")
+        XCTAssertGreaterThan(try home.replicas[0].store.tombstoneCount(), 0)
+        for index in [2, 1, 0] { _ = try home.replicas[index].sync() }
+        home.clock.advance(days: 2)
+        for index in [2, 1, 0, 1, 2] { _ = try home.replicas[index].sync() }
+        for replica in home.replicas { XCTAssertEqual(try replica.store.tombstoneCount(), 0) }
+        XCTAssertEqual(Set(try home.replicas[0].status().devices.map(\.standing)), ["inStep"])
+    }
+
     func testDevicesAreToldWhileTheContainerIsAway() throws {
         let fleet = try Fleet()
         try fleet.start("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT);")
