@@ -237,4 +237,39 @@ final class SnapshotStoryTests: XCTestCase {
         refused()
         XCTAssertNoThrow(try a.takeSnapshot())
     }
+
+    func testAForgedChunkIsRefusedAndNothingOfItIsMerged() throws {
+        let (a, _, _) = try threeDevices()
+        let snapshot = try a.takeSnapshot()
+        let labels = try XCTUnwrap(snapshot.chunks.values.first { $0.table == "label" })
+        func refused(_ code: FerryError.Code, line: UInt = #line, _ change: (inout SnapshotChunk) -> Void) throws {
+            let d = try device(4)
+            try d.store.beginSnapshot(snapshot.manifest, checksum: Checksum(high: 1, low: 1), of: a.id)
+            var forged = labels
+            change(&forged)
+            XCTAssertThrowsError(
+                try d.store.mergeSnapshot([labels, forged], of: snapshot.manifest, seal: d.seal), line: line
+            ) { XCTAssertEqual(($0 as? FerryError)?.code, code, line: line) }
+            XCTAssertEqual(try d.query("SELECT * FROM label"), [], line: line)
+            XCTAssertEqual(try d.query("SELECT * FROM ferry_absent"), [], line: line)
+        }
+        func register(_ bytes: [UInt8]) -> (inout SnapshotChunk) -> Void {
+            { chunk in
+                chunk.columns.append(.init(name: "note", isRegister: true))
+                chunk.shapes = [[chunk.columns.count - 1]]
+                chunk.objects = [
+                    .init(
+                        id: ObjectID(high: 1, low: 1), inserted: labels.objects[0].inserted, deleted: nil, key: nil,
+                        shape: 0, firstCell: 0)
+                ]
+                chunk.cells = [.init(stamp: labels.cells[0].stamp, content: .blob(bytes[...]))]
+            }
+        }
+        try refused(.damagedFile, register([]))
+        try refused(.damagedFile, register([1, 2, 3]))
+        // A part of a kind that is not known.
+        try refused(.formatTooNew, register([0, 0, 1, 200, 0]))
+        try refused(.damagedFile) { $0.table = "ferry_meta" }
+        try refused(.incompatibleSchema) { $0.identity = .surrogate }
+    }
 }
