@@ -29,10 +29,15 @@ struct RootCommand: ParsableCommand {
         version: FerryVersion.current,
         groupedSubcommands: [
             CommandGroup(name: "Begin and end", subcommands: [InitCommand.self, JoinCommand.self, LeaveCommand.self]),
-            CommandGroup(name: "Keep in step", subcommands: [SyncCommand.self, WatchCommand.self]),
+            CommandGroup(
+                name: "Keep in step",
+                subcommands: [SyncCommand.self, WatchCommand.self, CompactCommand.self, DevicesCommand.self]),
+            CommandGroup(name: "Carry and keep", subcommands: [ExportCommand.self, ImportCommand.self]),
             CommandGroup(
                 name: "Look around",
-                subcommands: [StatusCommand.self, LogCommand.self, HistoryCommand.self, VerifyCommand.self, DoctorCommand.self]),
+                subcommands: [
+                    StatusCommand.self, LogCommand.self, HistoryCommand.self, VerifyCommand.self, DoctorCommand.self,
+                ]),
             CommandGroup(name: "Bring back", subcommands: [ConflictsCommand.self, RestoreCommand.self]),
             CommandGroup(name: "Decide how to merge", subcommands: [PolicyCommand.self]),
             CommandGroup(name: "Change the schema", subcommands: [AlterCommand.self]),

@@ -14,9 +14,9 @@ struct StatusCommand: DatabaseCommand {
             JSON: {"device": {"id", "name"}, "container": {"id", "name", "path", "reachable", "problem", \
             "failure", "failingSinceMilliseconds"}, \
             "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name", \
-            "behind", "unacknowledged", "lastSeenMilliseconds", "problem", "problemCode", \
+            "behind", "unacknowledged", "lastSeenMilliseconds", "activity", "isLeftBehind", "problem", "problemCode", \
             "problemSinceMilliseconds", "problemFile", "standing", "changesetsBehind", \
-            "changesetsAhead", "differing"}], "unpublished", "hidden", \
+            "changesetsAhead", "differing", "successors"}], "unpublished", "hidden", \
             "exceptions": [{"table", "kind", "reason", "count"}], "conflicts", \
             "policies": [{"target", "policy", "applied"}]}. Problems, failures, "lastSeenMilliseconds" and \
             "differing" are left out where there is nothing to say.

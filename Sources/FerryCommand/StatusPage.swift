@@ -5,11 +5,15 @@ struct StatusPage {
     let report: StatusReport
     let database: String
     let now: Int64
+    /// What devices are called on the page.
+    private let labels: DeviceLabels
 
     init(_ report: StatusReport, database: String, now: Int64) {
         self.report = report
         self.database = database
         self.now = now
+        labels = DeviceLabels(
+            [(report.device.id, report.device.name)] + report.devices.map { ($0.id, $0.name) })
     }
 
     func lines(_ console: Console) -> [String] {
@@ -33,8 +37,9 @@ struct StatusPage {
         for device in report.devices {
             if let problem = device.problem {
                 let age = Wording.waiting(sinceMilliseconds: device.problemSinceMilliseconds, now: now)
-                news.append(style.yellow("\(device.name): ") + problem + age)
+                news.append(style.yellow("\(labels[device.id]): ") + problem + age)
             }
+            if device.activity == "silent" { news.append(silence(device, style)) }
             if let tables = device.differing { news += difference(device.name, tables, style) }
         }
         if news.isEmpty {
@@ -57,6 +62,17 @@ struct StatusPage {
         return news
     }
 
+    /// A device that holds nothing back any more is named, so that nobody is surprised when it returns.
+    private func silence(_ device: StatusReport.Peer, _ style: Style) -> String {
+        let since = device.lastSeenMilliseconds.map {
+            ": it wrote last " + Wording.age(sinceMilliseconds: $0, now: now)
+        }
+        let rest =
+            device.isLeftBehind
+            ? "it was left behind, and starts from a snapshot when it returns." : "nothing is kept for it any more."
+        return style.yellow("\(device.name) is silent") + (since ?? "") + "; " + rest
+    }
+
     private func containerFailure(_ style: Style) -> [String] {
         let place = report.container
         let age = Wording.waiting(sinceMilliseconds: place.failingSinceMilliseconds, now: now)
@@ -77,7 +93,7 @@ struct StatusPage {
     private func place(_ console: Console) -> [String] {
         let style = console.style
         var rows = [
-            ("database", database), ("device", report.device.name),
+            ("database", database), ("device", labels[report.device.id]),
             ("container", "\(report.container.name), in \(report.container.path)"),
         ]
         if console.isVerbose {
@@ -95,16 +111,27 @@ struct StatusPage {
         for device in report.devices {
             let age = device.lastSeenMilliseconds.map { Wording.age(sinceMilliseconds: $0, now: now) } ?? "never"
             table.add(
-                device.name, Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), age,
-                Self.standing(device, age: age))
+                labels[device.id], Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), age,
+                Self.standing(device, age: age) + successors(device))
         }
         return [""] + table.lines(style)
+    }
+
+    private func successors(_ device: StatusReport.Peer) -> String {
+        guard let successors = device.successors else { return "" }
+        let separator = device.standing == nil ? "" : "; "
+        return separator + "copied or restored as " + Wording.list(successors.map { labels[$0] })
     }
 
     private static func standing(_ device: StatusReport.Peer, age: String) -> String {
         let behind = Wording.count(device.changesetsBehind ?? 0, "changeset")
         let ahead = Wording.count(device.changesetsAhead ?? 0, "changeset")
-        return switch device.standing {
+        let word = standing(device.standing, age: age, behind: behind, ahead: ahead)
+        return device.activity == "retired" ? [word, "retired"].filter { !$0.isEmpty }.joined(separator: ", ") : word
+    }
+
+    private static func standing(_ standing: String?, age: String, behind: String, ahead: String) -> String {
+        switch standing {
         case "inStep": "in step as of \(age)"
         case "behind": "behind by \(behind)"
         case "ahead": "ahead by \(ahead)"

@@ -12,8 +12,11 @@ struct SyncCommand: DatabaseCommand {
             exit status is 0. Where a file of a device is damaged, foreign or of a newer format, everything else is \
             synced, that device waits, and the exit status is 65.
 
+            A database that was copied, or restored from a backup, is recognised: it goes on as a device of its own, and \
+            nothing is lost.
+
             JSON: {"published": {"segments", "changes"}, "replayed": {"segments", "changes"}, "hidden", "conflicts", \
-            "waiting": [{"device", "reason", "code", "sinceMilliseconds", "file"}], "seconds"}
+            "waiting": [{"device", "reason", "code", "sinceMilliseconds", "file"}], "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "compaction" (as `compact` tells it, only then), "seconds"}
 
             Examples:
               ferry sync music.sqlite
@@ -29,8 +32,10 @@ struct SyncCommand: DatabaseCommand {
         if console.isJSON {
             try console.emit(ReportWithFailure(report: report, waiting: report.waiting))
         } else {
+            if let renewed = report.renewed { try console.say(renewed.sentence) }
             try console.say(SyncSentence.of(report, console.style) + " (\(Wording.duration(report.seconds)))")
         }
+        for reason in report.compaction?.skipped ?? [] { console.warn(reason) }
         try WaitingDevices.tell(report.waiting, console)
     }
 }

@@ -12,8 +12,12 @@ struct WatchCommand: DatabaseCommand {
             cleanly with Ctrl-C or a SIGTERM; what was committed by then and not sent yet goes with the next sync. \
             Where the container is away it waits, and goes on when it is back.
 
+            Where another process keeps the database in step already, an app or another watch, this one waits and \
+            takes over when that ends.
+
             With --json, one object per line: {"event": "started"}, {"event": "synced", …what sync gives…}, \
-            {"event": "databaseChanged"}, {"event": "failed", "error": {…}}, {"event": "stopped"}.
+            {"event": "databaseChanged"}, {"event": "failed", "error": {…}}, {"event": "following"} (another process \
+            keeps it in step), {"event": "leading"} (this one does from now on), {"event": "stopped"}.
 
             Examples:
               ferry watch music.sqlite

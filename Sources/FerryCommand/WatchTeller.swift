@@ -68,6 +68,8 @@ final class WatchTeller: Sendable {
     private func emit(_ event: SyncEvent) throws {
         switch event {
         case .started: try console.emit(Event(event: "started"))
+        case .following: try console.emit(Event(event: "following"))
+        case .leading: try console.emit(Event(event: "leading"))
         case .synced(let report):
             noteSuccess()
             try console.emit(SyncedEvent(report: report))
@@ -83,6 +85,11 @@ final class WatchTeller: Sendable {
         switch event {
         case .started:
             try console.say("Keeping \(database) in step with \(container). Press Ctrl-C to end.")
+        case .following:
+            try console.say(
+                "\(time) Another process keeps this database in step already. This one waits, and takes over when that ends."
+            )
+        case .leading: try console.say("\(time) The other process has ended; this one keeps the database in step now.")
         case .synced(let report): try say(report)
         case .databaseChanged: break
         case .failed(let error):
@@ -101,6 +108,7 @@ final class WatchTeller: Sendable {
             return (!state.hasSynced, state.lastFailure != nil, state.waiting != report.waiting)
         }
         noteSuccess()
+        if let renewed = report.renewed { try console.say("\(time) \(renewed.sentence)") }
         if isFirst || wasFailing || report.hasNews {
             try console.say("\(time) \(SyncSentence.of(report, console.style))")
         }

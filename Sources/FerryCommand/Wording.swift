@@ -18,6 +18,16 @@ enum Wording {
         return number < 0 ? "-" + text : text
     }
 
+    /// `312 bytes`, `4.2 kB`, `17 MB`, in powers of ten.
+    static func bytes(_ number: Int) -> String {
+        if number < 1000 { return count(number, "byte") }
+        var (amount, unit) = (Double(number) / 1000, 0)
+        while amount >= 999.5, unit < 3 { (amount, unit) = (amount / 1000, unit + 1) }
+        let rounded = amount < 9.95 ? (amount * 10).rounded() / 10 : amount.rounded()
+        let text = rounded == rounded.rounded() ? grouped(Int(rounded)) : "\(rounded)"
+        return text + " " + ["kB", "MB", "GB", "TB"][unit]
+    }
+
     /// `a`, `a and b`, `a, b and c`.
     static func list(_ words: [String]) -> String {
         guard let last = words.last, words.count > 1 else { return words.first ?? "" }

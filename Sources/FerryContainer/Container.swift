@@ -185,10 +185,12 @@ public struct Container: Sendable {
         return nil
     }
 
-    /// Removes a segment from a device's own directory, if it is there: for the log's author alone, once a rolled-up
-    /// segment or a snapshot is durable in its place.
-    public func removeSegment(_ name: SegmentName, of device: DeviceID) throws {
-        try backend.remove(Self.segmentsDirectory(of: device) + "/" + name.fileName)
+    /// Removes segments from a device's own directory, as far as they are there: for the log's author alone, once a
+    /// rolled-up segment or a snapshot is durable in their place. They are gone for good when it returns.
+    public func removeSegments(_ names: [SegmentName], of device: DeviceID) throws {
+        let directory = Self.segmentsDirectory(of: device)
+        for name in names { try backend.remove(directory + "/" + name.fileName) }
+        if !names.isEmpty { try backend.settle(directory) }
     }
 
     // MARK: Heads

@@ -28,8 +28,11 @@ public protocol ContainerBackend: Sendable {
     /// - Throws: as `writeOnce`, except that it never minds what is there.
     func replace(_ name: String, _ bytes: [UInt8]) throws
 
-    /// Removes a name, if it is there. A crash may bring it back.
+    /// Removes a name, if it is there. A crash may bring it back, until `settle` was called on its directory.
     func remove(_ name: String) throws
+
+    /// Makes what was removed from a directory gone for good, if it is there.
+    func settle(_ directory: String) throws
 
     /// Asks whoever provides the files to bring one that is there as a placeholder only. Returns at once.
     func requestDownload(_ name: String)
@@ -39,6 +42,9 @@ public protocol ContainerBackend: Sendable {
 }
 
 extension ContainerBackend {
+    /// Nothing, where removing is for good.
+    public func settle(_ directory: String) throws {}
+
     /// Nothing, where files are there or not.
     public func requestDownload(_ name: String) {}
 }

@@ -131,6 +131,12 @@ public final class FolderBackend: ContainerBackend {
         try fileSystem.removeFile(at: path(name))
     }
 
+    public func settle(_ directory: String) throws {
+        try check(directory)
+        guard try isThere(directory) else { return }
+        try fileSystem.synchronizeDirectory(at: path(directory))
+    }
+
     /// Writes a temporary file, renames it and makes the name durable.
     private func place(_ bytes: [UInt8], at name: String) throws {
         let directory = Self.directory(of: name)

@@ -15,8 +15,15 @@ struct EngineLog: Sendable {
         switch event {
         case .started: logger.debug("watching")
         case .stopped: logger.debug("ended")
+        case .following: logger.debug("another process keeps the database in step")
+        case .leading: logger.info("keeps the database in step from now on")
         case .databaseChanged: logger.trace("somebody committed")
         case .synced(let report):
+            if let renewed = report.renewed {
+                logger.notice(
+                    "\(renewed.sentence)",
+                    metadata: ["formerDevice": "\(renewed.formerDevice)", "device": "\(renewed.device)"])
+            }
             logger.debug(
                 "synced",
                 metadata: [

@@ -12,6 +12,8 @@ struct LogReader {
 
     let container: Container
     let device: DeviceID
+    /// The IDs that this device had before.
+    var formerDevices: [DeviceID] = []
 
     struct Batch {
         var changesets: [Changeset] = []
@@ -24,10 +26,19 @@ struct LogReader {
         /// Devices whose logs do not have what is next any more, or have it damaged, and the number from which they could
         /// be read on: a snapshot that covers what is before helps. They are among `problems`.
         var gaps: [DeviceID: UInt64] = [:]
+        /// Devices whose logs go on in a way that cannot be followed here, and need not be: their successors have sent
+        /// all of it.
+        var abandoned: Set<DeviceID> = []
         /// Whether the bound was reached, so that there is more.
         var isFull = false
         var heads: [DeviceID: Head] = [:]
+        /// The devices that have a directory, this one excepted.
+        var devices: [DeviceID] = []
     }
+
+    /// How often files that vanish between listing and reading are looked for again, in one read of a device's log: its
+    /// author may roll up and remove while this reads.
+    private static let maximumListings = 4
 
     /// Reads what follows `positions`.
     /// - Parameters:
@@ -40,6 +51,7 @@ struct LogReader {
         var operations = 0
         for peer in try container.devices() {
             if peer == device { continue }
+            batch.devices.append(peer)
             do {
                 let head = try container.readHead(of: peer)
                 if let head { batch.heads[peer] = head }
@@ -55,7 +67,16 @@ struct LogReader {
                 break
             }
         }
+        // Whose branch it was goes on under another ID, and sends what nobody could read here once more.
+        let superseded = Self.superseded(batch.heads).union(formerDevices)
+        batch.abandoned = superseded.filter { batch.problems[$0]?.code == .deviceForked }
+        for device in batch.abandoned { batch.problems[device] = nil }
         return batch
+    }
+
+    /// The devices of which a successor's head speaks.
+    static func superseded(_ heads: [DeviceID: Head]) -> Set<DeviceID> {
+        Set(heads.values.compactMap(\.predecessor?.device))
     }
 
     static func concernsOneDevice(_ error: FerryError) -> Bool {
@@ -69,56 +90,61 @@ struct LogReader {
         var next = position + 1
         var previous = known
         var files: ArraySlice<SegmentFile>?
+        var listings = 0
+        var hasVanished = false
         while operations < Self.maximumOperations {
             if let head, head.position.sequence < next, !isThorough { return }
             var found: (SegmentHeader, [Changeset])?
             // The head of a device that published one segment since names it: no listing then.
             if files == nil, let named = head?.lastSegment, named.first <= next, next <= named.last {
-                found = try readFirst([SegmentFile(named)], peer, next, &batch)
+                found = try readFirst([SegmentFile(named)], peer, next, previous, &batch, &hasVanished)
             }
             if found == nil {
                 // Those behind are dropped, so that reading a long log looks at each file once.
+                if files == nil { listings += 1 }
                 let listed = try (files ?? container.segmentFiles(of: peer, after: position)[...])
                     .drop { $0.name.last < next }
                 files = listed
                 let candidates = listed.prefix { $0.name.first <= next }.filter { next <= $0.name.last }
                     .sorted { !$0.isCopy && $1.isCopy || ($0.isCopy == $1.isCopy && $0.name.last > $1.name.last) }
                 if candidates.isEmpty { return noteGap(peer, next, head, listed, &batch) }
-                found = try readFirst(candidates, peer, next, &batch)
+                found = try readFirst(candidates, peer, next, previous, &batch, &hasVanished)
+                if found == nil, hasVanished, listings < Self.maximumListings {
+                    files = nil
+                    continue
+                }
             }
             guard let (header, changesets) = found else {
                 if batch.problems[peer]?.code == .damagedFile { batch.gaps[peer] = next + 1 }
                 return
             }
             batch.problems[peer] = nil
-            // A roll-up begins earlier than what is read here, and names another predecessor.
-            if header.firstSequence == next, let previous, let told = header.previous, told != previous {
-                batch.problems[peer] = FerryError(
-                    .deviceForked,
-                    "Its log was written anew from segment \(next) on. Two copies of its database may be in use.",
-                    device: peer, sequence: next)
-                return
-            }
             for changeset in changesets where changeset.sequence >= next {
                 batch.changesets.append(changeset)
                 operations += changeset.operationCount
             }
             batch.segments[peer, default: 0] += 1
-            batch.checksums[peer] = header.checksum
-            previous = header.checksum
+            batch.checksums[peer] = header.chainEnd
+            previous = header.chainEnd
             next = header.lastSequence + 1
         }
         batch.isFull = true
     }
 
-    /// The first candidate that is whole. Where none is, the reason is noted.
+    /// The first candidate that is whole and follows what was read before. Where none is, the reason is noted, and whether a
+    /// file was not there any more.
     private func readFirst(
-        _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ batch: inout Batch
+        _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ previous: Checksum?, _ batch: inout Batch,
+        _ hasVanished: inout Bool
     ) throws -> (SegmentHeader, [Changeset])? {
         var problem = Self.notThereYet(peer, next)
+        hasVanished = false
         for candidate in candidates {
             do {
-                guard let bytes = try container.readSegment(candidate, of: peer) else { continue }
+                guard let bytes = try container.readSegment(candidate, of: peer) else {
+                    hasVanished = true
+                    continue
+                }
                 if SegmentDecoder.isIncomplete(bytes) {
                     problem = Self.incomplete(peer, next, candidate, bytes.count)
                     problem.path = container.path(of: candidate, peer)
@@ -126,6 +152,12 @@ struct LogReader {
                 }
                 let (header, changesets) = try SegmentDecoder.decode(bytes, container: container.id, device: peer)
                 guard header.firstSequence <= next, header.lastSequence >= next else { continue }
+                // A roll-up begins earlier than what is read here, and names another predecessor.
+                if header.firstSequence == next, let previous, let told = header.previous, told != previous {
+                    // Of two copies of the device's database, the one whose log is not read here; the other's may come.
+                    problem = Self.forked(peer, next)
+                    continue
+                }
                 return (header, changesets)
             } catch let error as FerryError where Self.concernsOneDevice(error) {
                 // Cut off or garbled: perhaps still on its way, so it is looked at again. The others may be whole.
@@ -136,6 +168,14 @@ struct LogReader {
         }
         batch.problems[peer] = problem
         return nil
+    }
+
+    private static func forked(_ peer: DeviceID, _ sequence: UInt64) -> FerryError {
+        FerryError(
+            .deviceForked,
+            "Its log was written anew from segment \(sequence) on: its database was restored or copied. What is missing "
+                + "comes by itself when it has synced again.",
+            device: peer, sequence: sequence)
     }
 
     private func noteGap(

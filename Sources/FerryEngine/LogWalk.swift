@@ -7,6 +7,9 @@ import FerryStore
 ///
 /// What cannot be read is stepped over and told: for looking back, what there is is worth more than nothing.
 struct LogWalk {
+    /// How often a device's files are listed anew because one is gone: its author may roll up and remove meanwhile.
+    private static let maximumListings = 4
+
     let container: Container
 
     /// How far a walk came.
@@ -22,6 +25,7 @@ struct LogWalk {
         var result = Result()
         var files = try container.segmentFiles(of: device)
         var damage: FerryError?
+        var listings = 1
         while true {
             let next = result.last + 1
             files.removeAll { $0.name.last < next }
@@ -34,7 +38,16 @@ struct LogWalk {
                 continue
             }
             do {
-                for changeset in try read(candidate, of: device) where changeset.sequence > result.last {
+                guard let changesets = try read(candidate, of: device) else {
+                    listings += 1
+                    if listings <= Self.maximumListings {
+                        files = try container.segmentFiles(of: device, after: result.last)
+                    } else {
+                        files.removeAll { $0 == candidate }
+                    }
+                    continue
+                }
+                for changeset in changesets where changeset.sequence > result.last {
                     try body(changeset)
                     result.last = changeset.sequence
                 }
@@ -51,8 +64,9 @@ struct LogWalk {
         return result
     }
 
-    private func read(_ file: SegmentFile, of device: DeviceID) throws -> [Changeset] {
-        guard let bytes = try container.readSegment(file, of: device) else { return [] }
+    /// - Returns: `nil` where the file is not there any more.
+    private func read(_ file: SegmentFile, of device: DeviceID) throws -> [Changeset]? {
+        guard let bytes = try container.readSegment(file, of: device) else { return nil }
         return try SegmentDecoder.decode(bytes, container: container.id, device: device).1
     }
 

@@ -44,7 +44,7 @@ public struct NewConflicts: AsyncSequence, Sendable {
                 switch event {
                 case .synced(let report): isStale = report.conflicts > 0
                 case .databaseChanged: isStale = true
-                case .started, .failed, .stopped: break
+                case .started, .following, .leading, .failed, .stopped: break
                 }
             }
         }

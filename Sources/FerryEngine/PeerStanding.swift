@@ -28,14 +28,24 @@ struct PeerStanding: Equatable {
     /// - Parameters:
     ///   - vector: what this device has replayed, and its digests at that point.
     ///   - hasNotes: whether changes wait that are not packed yet; they will be a changeset.
-    init(_ vector: VersionVector, _ digests: [UInt32: UInt64], hasNotes: Bool, _ head: Head) {
+    ///   - superseded: devices that go on under other IDs. Where two copies published under one ID, their logs are read
+    ///     to different ends; what they said came once more from their successors, so equal digests decide.
+    init(
+        _ vector: VersionVector, _ digests: [UInt32: UInt64], hasNotes: Bool, superseded: Set<DeviceID> = [],
+        _ head: Head
+    ) {
         var theirs = VersionVector(head.acknowledgements)
         theirs.advance(head.device, to: head.position)
+        var differences: Set<DeviceID> = []
         for device in Set(vector.positions.keys).union(theirs.positions.keys) {
             let (here, there) = (vector[device].sequence, theirs[device].sequence)
+            if here != there { differences.insert(device) }
             if here < there { behind += Int(there - here) } else { ahead += Int(here - there) }
         }
         if hasNotes { ahead += 1 }
+        let shared = digests.filter { head.digests[$0.key] != nil }
+        let isSettled = !hasNotes && !shared.isEmpty && shared.allSatisfy { head.digests[$0.key] == $0.value }
+        if isSettled, differences.isSubset(of: superseded) { (behind, ahead) = (0, 0) }
         switch (behind > 0, ahead > 0) {
         case (true, true): kind = .apart
         case (true, false): kind = .behind

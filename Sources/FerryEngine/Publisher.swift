@@ -12,52 +12,151 @@ struct Publisher {
     let store: Store
     let identity: StoreIdentity
     let clock: any WallClock
+    var retention = RetentionSettings()
 
-    /// Publishes all that waits.
+    /// Publishes all that waits, several segments as one where they are small.
     func publish(_ report: inout SyncReport, _ progress: ProgressHandler?, total: Int?) throws {
+        try gather()
         while let entry = try store.outboxEntry() {
+            let header = try SegmentDecoder.header(entry.bytes)
+            let segment = OwnSegment(
+                first: entry.first, last: entry.last, changes: entry.changes, bytes: entry.bytes.count,
+                checksum: entry.checksum, time: header.lastTime, publishedMilliseconds: clock.milliseconds())
             let name = try SegmentName(first: entry.first, last: entry.last, checksum: entry.checksum)
             try container.publish(entry.bytes, name: name, of: identity.device)
-            try writeHead(lastSegment: entry)
-            try store.removeFromOutbox(first: entry.first)
+            try writeHead(lastSegment: segment)
+            try store.notePublished(segment)
             report.published.segments += 1
             report.published.changes += entry.changes
             progress?(Progress(phase: .publishing, completed: report.published.changes, total: total))
         }
     }
 
-    /// Writes the head where it does not say what is true now.
-    func refreshHead() throws {
+    // MARK: Gathering
+
+    /// Makes one segment of several that wait. The outbox has it before the container does, so that whatever happens
+    /// later, the same file is published.
+    private func gather() throws {
+        let waiting = try store.outboxSizes()
+        if waiting.count < 2 { return }
+        // What a crash left published and not forgotten is published as it is: the head may speak of it.
+        let head = try? container.readHead(of: identity.device)  // one that cannot be read says nothing
+        let unpublished = waiting.filter { $0.first > head?.position.sequence ?? 0 }
+        for group in Gathering.groups(unpublished, maximumBytes: retention.gatherBytes) { try gather(group) }
+    }
+
+    private func gather(_ group: [OutboxSize]) throws {
+        guard group.count > 1 else { return }
+        var changesets: [Changeset] = []
+        var headers: [SegmentHeader] = []
+        for size in group {
+            guard let entry = try store.outboxEntry(after: size.first - 1) else { return }
+            let (header, part) = try SegmentDecoder.decode(
+                entry.bytes, container: container.id, device: identity.device)
+            headers.append(header)
+            changesets += part
+        }
+        let segment: Segment
+        do {
+            segment = try SegmentEncoder.encode(
+                changesets, container: container.id, previous: headers.first?.previous, tail: headers.last?.chainEnd)
+        } catch {
+            guard error.code == .limitExceeded else { throw error }
+            // Each was within the limits; together they are not: in halves.
+            try gather(Array(group.prefix(group.count / 2)))
+            return try gather(Array(group.dropFirst(group.count / 2)))
+        }
+        try store.gatherInOutbox(
+            OutboxEntry(
+                first: segment.firstSequence, last: segment.lastSequence,
+                changes: group.reduce(0) { $0 + $1.changes }, checksum: segment.checksum, bytes: segment.bytes))
+    }
+
+    // MARK: The head
+
+    /// Writes the head where it does not say what is true now, or is so old that this device might be taken for silent.
+    /// - Parameter others: the other devices' heads. Where one says that this device was retired, a new head says that it
+    ///   is not.
+    func refreshHead(others: [DeviceID: Head] = [:]) throws {
         let present = try? container.readHead(of: identity.device)  // damaged or foreign: it is written anew
         let (vector, digests) = try store.statePosition()
-        if let present, present.acknowledgements == acknowledgements(vector), present.deviceName == identity.deviceName,
-            present.position.sequence >= vector[identity.device].sequence,
-            present.position.sequence > vector[identity.device].sequence || present.digests == digests
+        if let present, try isCurrent(present, vector, digests),
+            !DeviceActivity.isRetired(identity.device, written: present.writtenMilliseconds, heads: others)
         {
             return
         }
         try writeHead(lastSegment: nil)
     }
 
+    private func isCurrent(
+        _ head: Head, _ vector: VersionVector, _ digests: [UInt32: UInt64]
+    ) throws -> Bool {
+        let own = vector[identity.device]
+        let age = clock.milliseconds() - head.writtenMilliseconds
+        return try head.acknowledgements == acknowledgements(vector) && head.deviceName == identity.deviceName
+            && head.position.sequence >= own.sequence
+            && (head.position.sequence > own.sequence || head.digests == digests)
+            && abs(age) < retention.heartbeatMilliseconds
+            && head.logStart == store.logStart() && head.retired == retired()
+    }
+
     private func acknowledgements(_ vector: VersionVector) -> [DeviceID: LogPosition] {
         vector.positions.filter { $0.key != identity.device }
     }
 
+    /// The devices that this store holds for retired.
+    private func retired() throws -> [DeviceID: Int64] {
+        let records = try store.deviceRecords().filter { $0.id != identity.device }
+        let pairs = records.compactMap { record in record.retiredMilliseconds.map { (record.id, $0) } }
+        return Dictionary(pairs.prefix(Head.maximumRetired), uniquingKeysWith: { max($0, $1) })
+    }
+
+    /// Writes the head.
     /// - Parameter lastSegment: the segment just published; `nil`: what the store knows.
-    private func writeHead(lastSegment: OutboxEntry?) throws {
+    func writeHead(lastSegment: OwnSegment?) throws {
         let (vector, digests) = try store.statePosition()
         let own = vector[identity.device]
-        let last = lastSegment?.last ?? own.sequence
-        let checksum = try lastSegment?.checksum ?? store.knownChecksums()[identity.device]
-        try container.writeHead(
-            Head(
-                container: container.id, device: identity.device, deviceName: identity.deviceName,
-                position: LogPosition(sequence: last, time: own.time),
-                lastSegmentFirst: lastSegment?.first ?? 0, lastSegmentChecksum: checksum ?? Checksum(high: 0, low: 0),
-                acknowledgements: acknowledgements(vector), writtenMilliseconds: clock.milliseconds(),
-                softwareVersion: FerryVersion.current,
-                // They tell of all that is packed: while segments still wait, nobody could compare them.
-                digests: last == own.sequence ? digests : [:]))
+        var position = own
+        if let lastSegment { position = LogPosition(sequence: lastSegment.last, time: lastSegment.time) }
+        let segment = try lastSegment ?? store.newestOwnSegment().flatMap { $0.last == own.sequence ? $0 : nil }
+        let checksum = try segment?.checksum ?? store.knownChecksums()[identity.device]
+        var head = Head(
+            container: container.id, device: identity.device, deviceName: identity.deviceName, position: position,
+            lastSegmentFirst: segment?.first ?? 0, lastSegmentChecksum: checksum ?? Checksum(high: 0, low: 0),
+            acknowledgements: acknowledgements(vector), writtenMilliseconds: clock.milliseconds(),
+            softwareVersion: FerryVersion.current,
+            // They tell of all that is packed: while segments still wait, nobody could compare them.
+            digests: position.sequence == own.sequence ? digests : [:])
+        head.logStart = try store.logStart()
+        head.retired = try retired()
+        head.predecessor = try store.formerDevices().first.map { .init(device: $0.device, sequence: $0.sequence) }
+        try container.writeHead(head)
+    }
+}
+
+/// Which segments that wait become one: a pure function of their sizes.
+enum Gathering {
+    /// The most operations in a segment that is made of several: a reader holds all of one in memory.
+    static let maximumChanges = 400_000
+
+    /// Consecutive entries in groups that are within the bounds together; one that is too large stays alone.
+    static func groups(_ entries: [OutboxSize], maximumBytes: Int) -> [[OutboxSize]] {
+        var groups: [[OutboxSize]] = []
+        var (bytes, changes) = (0, 0)
+        for entry in entries {
+            let isNext = groups.last?.last.map { $0.last + 1 == entry.first } ?? false
+            let changesets = groups.last?.first.map { entry.last - $0.first + 1 } ?? 0
+            if isNext, bytes + entry.bytes <= maximumBytes, changes + entry.changes <= maximumChanges,
+                changesets <= UInt64(SegmentLimits.changesets)
+            {
+                groups[groups.count - 1].append(entry)
+                (bytes, changes) = (bytes + entry.bytes, changes + entry.changes)
+            } else {
+                groups.append([entry])
+                (bytes, changes) = (entry.bytes, entry.changes)
+            }
+        }
+        return groups
     }
 }
 

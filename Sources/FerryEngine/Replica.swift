@@ -10,23 +10,49 @@ import Foundation
 /// An app that stays open uses `SyncEngine`, which calls this from a thread of its own.
 public final class Replica: Sendable {
     public let store: Store
-    public let identity: StoreIdentity
     let environment: Environment
     let lock: DeviceLock
+    /// How long things are kept in the container.
+    let retention: RetentionSettings
+    private let known: Locked<Known>
+
+    private struct Known {
+        var identity: StoreIdentity
+        /// A new device ID that no report has told of yet.
+        var unreported: Renewal?
+    }
+
+    /// Which device and container the database belongs to. The device changes where the database proves to be a copy.
+    public var identity: StoreIdentity { known.withLock { $0.identity } }
+
+    func take(_ identity: StoreIdentity) { known.withLock { $0.identity = identity } }
+
+    /// A new device ID that the next report tells of.
+    var unreported: Renewal? {
+        get { known.withLock { $0.unreported } }
+        set { known.withLock { $0.unreported = newValue } }
+    }
 
     /// Uses a tracked store.
     /// - Throws: `notTracked`.
-    public init(_ store: Store, environment: Environment = .live) throws {
+    public init(
+        _ store: Store, environment: Environment = .live, retention: RetentionSettings = RetentionSettings()
+    ) throws {
         guard let identity = try store.identity() else { throw Store.untracked(store.path) }
         self.store = store
-        self.identity = identity
+        known = Locked(Known(identity: identity))
         self.environment = environment
+        self.retention = retention
         lock = DeviceLock(databasePath: store.path)
     }
 
     /// Opens the database at a path.
-    public convenience init(path: String, environment: Environment = .live) throws {
-        try self.init(Store(path: path, clock: environment.clock, random: environment.random), environment: environment)
+    public convenience init(
+        path: String, environment: Environment = .live, retention: RetentionSettings = RetentionSettings()
+    ) throws {
+        try self.init(
+            Store(path: path, clock: environment.clock, random: environment.random), environment: environment,
+            retention: retention)
     }
 
     func openContainer() throws -> Container {
@@ -46,11 +72,7 @@ public final class Replica: Sendable {
     ///   wait); `replayHookFailed` (local changes are published all the same); `busy`; `inputOutput`.
     public func sync(isThorough: Bool = true, progress: ProgressHandler? = nil) throws -> SyncReport {
         try lock.withLock {
-            guard try store.identity() == identity else {
-                throw FerryError(
-                    .notTracked, "The database left its container since it was opened. Open it again.", path: store.path
-                )
-            }
+            try refreshIdentity()
             return try notingFailure { try syncLocked(isThorough: isThorough, progress) }
         }
     }
@@ -81,30 +103,32 @@ public final class Replica: Sendable {
         do {
             container = try openContainer()
         } catch {
-            // Local changes are safe and ordered even while the folder is away.
-            if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
+            // Local changes are safe and ordered even while the folder is away. Those of a copy stay notes until the
+            // folder is back: only there can be seen what was sent already.
+            if try !isCopied() && store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
             throw error
         }
-        try refuseIfForked(container)
         var report = SyncReport()
+        if let renewal = try recognise(container, isThorough: isThorough) { unreported = renewal }
         var problems: [DeviceID: FerryError] = [:]
         var names: [DeviceID: String] = [:]
-        var gaps: [DeviceID: UInt64] = [:]
+        var look = ContainerLook()
         let snapshots = SnapshotReading(replica: self, container: container, progress: progress)
         try snapshots.start(&report)
         repeat {
             var isDone = false
             while !isDone {
-                isDone = try !pass(
-                    container, &report, &problems, &names, &gaps, isThorough: isThorough, progress)
+                isDone = try !pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
             }
             // Where a log begins later, or is damaged, a snapshot is the way on.
-        } while try !gaps.isEmpty && snapshots.bridge(gaps, &report, &problems)
+        } while try !look.gaps.isEmpty && snapshots.bridge(look.gaps, &report, &problems)
         if try store.willCommitReplay != nil && store.needsPass() {
             // What the hook wrote goes out at once.
-            _ = try pass(container, &report, &problems, &names, &gaps, isThorough: isThorough, progress)
+            _ = try pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
         }
-        try publisher(container).refreshHead()
+        let activity = try noteActivity(look)
+        try publisher(container).refreshHead(others: look.heads)
+        report.compaction = try compactIfDue(container, activity)
         problems.merge(clocksAhead(try store.versionVector())) { reason, _ in reason }
         let since = try store.noteWaiting(problems)
         report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
@@ -113,34 +137,24 @@ public final class Replica: Sendable {
                 sinceMilliseconds: since[device], file: problem.path)
         }
         report.hidden = try store.hiddenCount()
+        report.renewed = unreported
+        unreported = nil
         report.seconds = Double(environment.clock.milliseconds() - start) / 1000
         return report
-    }
-
-    /// A database that was restored from a backup, or copied, would publish under numbers that are taken.
-    private func refuseIfForked(_ container: Container) throws {
-        // A head that cannot be read says nothing; it is written anew after this.
-        guard let head = try? container.readHead(of: identity.device) else { return }
-        if try store.publishedSegments(include: head.position.sequence, head.lastSegmentChecksum) { return }
-        throw FerryError(
-            .deviceForked,
-            "The container holds more of this device's changes than the database remembers: the database was restored "
-                + "from a backup, or a copy of it is in use elsewhere. Nothing was published. Keep this file aside for what "
-                + "only it has, and run `ferry join` with a new file in its place.",
-            path: store.path, device: identity.device)
     }
 
     /// - Returns: whether there is more to read.
     private func pass(
         _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError],
-        _ names: inout [DeviceID: String], _ gaps: inout [DeviceID: UInt64], isThorough: Bool,
+        _ names: inout [DeviceID: String], _ look: inout ContainerLook, isThorough: Bool,
         _ progress: ProgressHandler?
     ) throws -> Bool {
-        let reader = LogReader(container: container, device: identity.device)
+        let reader = LogReader(
+            container: container, device: identity.device, formerDevices: try store.formerDevices().map(\.device))
         let batch = try reader.read(
             after: store.versionVector(), known: store.knownChecksums(), isThorough: isThorough)
         problems = batch.problems
-        gaps = batch.gaps
+        look = ContainerLook(heads: batch.heads, devices: batch.devices, gaps: batch.gaps)
         try noteNames(batch.heads, &names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         var refused: [DeviceID: FerryError] = [:]
@@ -179,8 +193,11 @@ public final class Replica: Sendable {
         }
     }
 
-    func publisher(_ container: Container) -> Publisher {
-        Publisher(container: container, store: store, identity: identity, clock: environment.clock)
+    func publisher(_ container: Container) throws -> Publisher {
+        // Another process may have given the device another name.
+        Publisher(
+            container: container, store: store, identity: try store.identity() ?? identity, clock: environment.clock,
+            retention: retention)
     }
 
     /// Replays a batch in one transaction; where that fails because of one device's log, each device in its own.
@@ -235,6 +252,7 @@ public final class Replica: Sendable {
             let unpublished = try store.unpublishedCount()
             try store.endTracking()
             lock.remove()
+            LeaderLock(databasePath: store.path).remove()
             return LeaveReport(container: identity.containerPath, unpublished: unpublished)
         }
     }
@@ -245,11 +263,16 @@ public struct Environment: Sendable {
     public var clock: any WallClock
     public var random: any RandomSource
     public var fileSystem: any FileSystem
+    public var host: any HostIdentity
 
-    public init(clock: any WallClock, random: any RandomSource, fileSystem: any FileSystem) {
+    public init(
+        clock: any WallClock, random: any RandomSource, fileSystem: any FileSystem,
+        host: any HostIdentity = SystemHost()
+    ) {
         self.clock = clock
         self.random = random
         self.fileSystem = fileSystem
+        self.host = host
     }
 
     /// The computer's clock, random numbers and file system.

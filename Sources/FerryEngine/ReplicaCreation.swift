@@ -242,7 +242,7 @@ extension Replica {
     }
 
     /// Tracks what the container's devices track. Other tables of this database stay as they are.
-    private static func selection(_ record: SchemaRecord, _ store: Store) throws -> TableSelection {
+    static func selection(_ record: SchemaRecord, _ store: Store) throws -> TableSelection {
         let plan = try store.trackingPlan(TableSelection())
         let names = Set(record.tracked.map { $0.name.lowercased() })
         var declared: [String: [String]] = [:]
@@ -264,7 +264,7 @@ extension Replica {
     }
 
     /// A live database inside the shared folder would be torn by whatever syncs the folder.
-    private static func refuseDatabase(at databasePath: String, inside containerPath: String) throws {
+    static func refuseDatabase(at databasePath: String, inside containerPath: String) throws {
         let database = absolutePath(databasePath)
         if !databasePath.isEmpty, database.hasPrefix(containerPath + "/") {
             throw FerryError(
@@ -274,7 +274,7 @@ extension Replica {
         }
     }
 
-    private static func checkedName(_ name: String?) throws -> String {
+    static func checkedName(_ name: String?) throws -> String {
         let chosen = name ?? ProcessInfo.processInfo.hostName
         if chosen.isEmpty || chosen.utf8.count > Head.maximumNameBytes {
             throw FerryError(

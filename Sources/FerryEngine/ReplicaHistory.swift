@@ -70,7 +70,7 @@ extension Replica {
     ///   `busy`. Nothing is changed then.
     @discardableResult
     public func restoreConflict(_ number: Int64) throws -> RestoredRow {
-        try lock.withLock { try store.restoreConflict(number, seal: sealer(for: identity)) }
+        try packing { try store.restoreConflict(number, seal: sealer(for: identity)) }
     }
 
     /// Makes a row what it was at a time, as an ordinary change that the next sync sends.
@@ -90,7 +90,7 @@ extension Replica {
         table: String, key: [String], at milliseconds: Int64, object: ObjectID? = nil, allowsDeletion: Bool = false,
         isDryRun: Bool = false
     ) throws -> (row: RestoredRow, gaps: [RowHistories.Gap]) {
-        try lock.withLock {
+        try packing {
             // What is not packed yet is part of the past too.
             if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
             let row = try chosen(store.findRows(table: table, key: key), object)

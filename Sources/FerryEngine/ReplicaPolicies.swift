@@ -37,6 +37,8 @@ extension Replica {
 
     /// Packs what was written before under the former policies. The container need not be there.
     private func takeUpPolicies() throws {
+        // A copy packs nothing before it has a device ID of its own, for which the container is needed.
+        if try isCopied() { return }
         if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
     }
 }

@@ -6,10 +6,14 @@ import FerryStore
 extension Replica {
     /// What the store and the container's heads tell. Nothing is changed.
     public func status() throws -> StatusReport {
+        try refreshIdentity()
+        let identity = identity
         let status = try store.status()
+        let former = try store.formerDevices()
         var heads: [DeviceID: Head] = [:]
         var problems: [DeviceID: FerryError] = [:]
         var problem: String?
+        var abandoned: Set<DeviceID> = []
         do {
             let container = try openContainer()
             for device in try container.devices() {
@@ -19,9 +23,12 @@ extension Replica {
                     problems[device] = error
                 }
             }
-            let batch = try LogReader(container: container, device: identity.device).read(
+            let reader = LogReader(
+                container: container, device: identity.device, formerDevices: former.map(\.device))
+            let batch = try reader.read(
                 after: store.versionVector(), known: store.knownChecksums(), isThorough: true)
             problems.merge(batch.problems) { $1 }
+            abandoned = batch.abandoned
             problems.merge(try store.refusedByPolicies(batch.changesets)) { $1 }
         } catch let error as FerryError {
             problem = error.message
@@ -36,7 +43,10 @@ extension Replica {
         let (vector, digests) = try store.statePosition()
         let covered = try store.digestNames()
         problems.merge(clocksAhead(vector)) { reason, _ in reason }
-        for (device, head) in heads where device != identity.device && problems[device] == nil {
+        let superseded = LogReader.superseded(heads).union(former.map(\.device))
+        // Of one that goes on under another ID, more may be known here than its last head tells.
+        for (device, head) in heads
+        where device != identity.device && problems[device] == nil && !superseded.contains(device) {
             problems[device] = Self.older(head, than: vector[device].sequence)
         }
         let reasons = try store.waitingReasons()
@@ -46,22 +56,34 @@ extension Replica {
             return reasons[device].flatMap { $0.isSame(as: problem) ? $0.sinceMilliseconds : nil }
                 ?? environment.clock.milliseconds()
         }
+        var others = heads
+        others[identity.device] = nil
+        let look = ContainerLook(heads: others, devices: Array(others.keys))
+        let activity = try presentActivity(look).activity
+        let counted = Dictionary(activity.peers.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let logStart = try store.logStart()
+        let successors = Self.successors(heads, self: identity.device, former)
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0
-            let standing = head.map { PeerStanding(vector, digests, hasNotes: status.pendingNotes > 0, $0) }
+            let standing = head.map {
+                PeerStanding(vector, digests, hasNotes: status.pendingNotes > 0, superseded: superseded, $0)
+            }
             let acknowledged = head?.acknowledgements[identity.device]?.sequence ?? 0
             return StatusReport.Peer(
                 id: device.description, name: head?.deviceName ?? known.0,
-                behind: announced > known.1 ? Int(announced - known.1) : 0,
+                behind: announced > known.1 && !abandoned.contains(device) ? Int(announced - known.1) : 0,
                 unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
-                lastSeenMilliseconds: head?.writtenMilliseconds, problem: problems[device]?.message,
+                lastSeenMilliseconds: head?.writtenMilliseconds,
+                activity: (counted[device]?.state ?? .active).rawValue,
+                isLeftBehind: counted[device].map { activity.isLeftBehind($0, logStart: logStart) } ?? false,
+                problem: problems[device]?.message,
                 problemCode: problems[device]?.code.rawValue, problemSinceMilliseconds: since(device),
                 problemFile: problems[device]?.path,
                 standing: standing?.kind.rawValue, changesetsBehind: standing?.behind, changesetsAhead: standing?.ahead,
                 differing: standing.flatMap { standing in
                     standing.differing.isEmpty ? nil : standing.differing.compactMap { covered[$0] }.sorted()
-                })
+                }, successors: successors[device]?.map(\.description))
         }
         let failure = try store.failure()
         return StatusReport(
@@ -77,6 +99,21 @@ extension Replica {
                 .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)
             }, conflicts: status.conflicts,
             policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) })
+    }
+
+    /// For each device that goes on under other IDs, which these are: more than one where copies of it were made.
+    private static func successors(
+        _ heads: [DeviceID: Head], self device: DeviceID, _ former: [FormerDevice]
+    ) -> [DeviceID: [DeviceID]] {
+        var successors: [DeviceID: Set<DeviceID>] = [:]
+        for (successor, head) in heads where successor != device {
+            if let predecessor = head.predecessor { successors[predecessor.device, default: []].insert(successor) }
+        }
+        // The last one's successor is this device, each other one's is the one before it in the list.
+        for (successor, predecessor) in zip([device] + former.map(\.device), former.map(\.device)) {
+            successors[predecessor, default: []].insert(successor)
+        }
+        return successors.mapValues { $0.sorted() }
     }
 
     /// Why a head says less than is known of its device: a syncer is still bringing the new one, or the folder went back.
@@ -100,7 +137,10 @@ extension Replica {
         var changes: [LoggedChange] = []
         for device in try container.devices() {
             var found: [LoggedChange] = []
-            for name in try container.segments(of: device).reversed() where found.count < limit {
+            // The newest first; of those that were rolled up, the smaller ones. What was read already is skipped.
+            var lowest = UInt64.max
+            let names = try container.segments(of: device).sorted { ($0.last, $0.first) > ($1.last, $1.first) }
+            for name in names where found.count < limit && name.first < lowest {
                 let changesets: [Changeset]
                 do {
                     guard let bytes = try container.readSegment(name, of: device) else { continue }
@@ -109,7 +149,10 @@ extension Replica {
                     // What can be read is told; `sync` and `status` tell what cannot.
                     continue
                 }
-                for changeset in changesets { found += LoggedChange.all(in: changeset, table: table) }
+                for changeset in changesets where changeset.sequence < lowest {
+                    found += LoggedChange.all(in: changeset, table: table)
+                }
+                lowest = min(lowest, changesets.first?.sequence ?? lowest)
             }
             found.sort { $0.time > $1.time }
             changes += found.prefix(limit)

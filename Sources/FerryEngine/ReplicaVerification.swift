@@ -11,7 +11,7 @@ extension Replica {
     ///   of the app's own.
     public func verify(deep: Bool = false) throws -> VerificationReport {
         guard deep else { return try store.verify() }
-        return try lock.withLock {
+        return try packing {
             let shallow = try store.verify()
             // A damaged file is not written to, and what it holds is not worth comparing.
             if !shallow.integrity.isEmpty { return shallow }

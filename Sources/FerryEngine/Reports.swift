@@ -43,6 +43,10 @@ public struct SyncReport: Codable, Equatable, Sendable {
     /// Conflicts that this sync brought.
     public var conflicts = 0
     public var waiting: [Waiting] = []
+    /// What was rolled up, collected and removed of this device's files; `nil` where nothing was.
+    public var compaction: CompactionReport?
+    /// Tells that the database got a new device ID; `nil` where it kept the one that it had.
+    public var renewed: Renewal?
     /// How long it took.
     public var seconds: Double = 0
 
@@ -95,6 +99,11 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var unacknowledged: Int
         /// When its head was written, in milliseconds since the Unix epoch.
         public var lastSeenMilliseconds: Int64?
+        /// `active`, `silent` or `retired`: as `DevicesReport` tells it.
+        public var activity: String
+        /// Whether some log does not reach back any more to where it stopped, so that it starts from a snapshot when it
+        /// returns.
+        public var isLeftBehind: Bool
         /// Why its log cannot be replayed further.
         public var problem: String?
         /// What kind of reason that is, a `FerryError.Code`; since when it has kept the log from being replayed, in
@@ -112,6 +121,9 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var changesetsAhead: Int?
         /// Tables in which the two differ; `nil` unless `differs`.
         public var differing: [String]?
+        /// The IDs under which databases go on that had this one before they were restored or copied; `nil` where there
+        /// are none. It is in use itself only where it was copied.
+        public var successors: [String]?
     }
 
     /// Objects whose rows are not shown as they were written, by reason.

@@ -10,23 +10,42 @@ struct SnapshotLoader {
     private static let maximumObjects = 100_000
     private static let maximumBytes = 16 << 20
 
-    let container: Container
     let store: Store
     let seal: SegmentSealer
+    /// Reads a chunk of a table, verified.
+    let read: (SnapshotManifest.Chunk, String) throws -> SnapshotChunk
+
+    /// Reads a snapshot of a container's.
+    init(_ entry: SnapshotShelf.Entry, _ container: Container, store: Store, seal: @escaping SegmentSealer) {
+        self.store = store
+        self.seal = seal
+        read = { try Self.read($0, of: $1, entry, container) }
+    }
+
+    /// Reads one that was exported to a file.
+    init(_ archive: SnapshotArchive, store: Store, seal: @escaping SegmentSealer) {
+        self.store = store
+        self.seal = seal
+        read = { try archive.chunk($0, of: $1) }
+    }
 
     /// Reads all of it, until the store has replayed what it covers.
     /// - Parameter body: is told of each transaction.
     /// - Throws: `damagedFile` and the like where a file is damaged or missing: try another snapshot. What else
     ///   `Store.mergeSnapshot` throws concerns this database.
-    func load(_ entry: SnapshotShelf.Entry, _ body: (PassOutcome) -> Void) throws {
-        let manifest = entry.manifest
-        try store.beginSnapshot(manifest, checksum: entry.checksum, of: entry.device)
+    ///
+    /// - Parameters:
+    ///   - checksum: the manifest's, and whose snapshot it is: by both an interrupted load is known again.
+    func load(
+        _ manifest: SnapshotManifest, checksum: Checksum, of device: DeviceID, _ body: (PassOutcome) -> Void
+    ) throws {
+        try store.beginSnapshot(manifest, checksum: checksum, of: device)
         var rest = try store.snapshotOrder(manifest)[...]
         while !rest.isEmpty {
             var chunks: [SnapshotChunk] = []
             var (objects, bytes) = (0, 0)
             while let (table, chunk) = rest.first, objects < Self.maximumObjects, bytes < Self.maximumBytes {
-                chunks.append(try read(chunk, of: table, entry))
+                chunks.append(try read(chunk, table))
                 objects += chunk.objects
                 bytes += chunk.bytes
                 rest.removeFirst()
@@ -38,13 +57,6 @@ struct SnapshotLoader {
             body(outcome)
             if isDone { return }
         }
-    }
-
-    /// A chunk, verified.
-    private func read(
-        _ chunk: SnapshotManifest.Chunk, of table: String, _ entry: SnapshotShelf.Entry
-    ) throws -> SnapshotChunk {
-        try Self.read(chunk, of: table, entry, container)
     }
 
     /// A chunk of a snapshot, verified.

@@ -75,10 +75,10 @@ struct SnapshotReading {
     /// - Returns: `nil` where all of it was read, otherwise why not: a file of it is damaged or gone, or this database
     ///   cannot take it.
     private func load(_ entry: SnapshotShelf.Entry, _ report: inout SyncReport) throws -> FerryError? {
-        let loader = SnapshotLoader(container: container, store: store, seal: replica.sealer(for: replica.identity))
+        let loader = SnapshotLoader(entry, container, store: store, seal: replica.sealer(for: replica.identity))
         tell(report)
         do {
-            try loader.load(entry) { outcome in
+            try loader.load(entry.manifest, checksum: entry.checksum, of: entry.device) { outcome in
                 report.replayed.changes += outcome.replayed
                 report.conflicts += outcome.conflicts
                 tell(report)

@@ -14,7 +14,8 @@ import Foundation
 /// database must belong to a container already (`Replica.create`, `Replica.join` or the command line).
 ///
 /// Passes run on a thread of the engine's and take turns with those of other processes. A database in memory has no
-/// file to watch: call `sync` after writing. Safe to use from any thread; several engines may exist for one database.
+/// file to watch: call `sync` after writing. Safe to use from any thread; several engines, and `ferry watch`, may exist
+/// for one database: one of them keeps it in step, the others follow (`WatchLoop`).
 /// An engine that is let go stops by itself.
 public final class SyncEngine: Sendable {
     /// What the engine does now.
@@ -22,6 +23,9 @@ public final class SyncEngine: Sendable {
         /// It does not watch. `sync` works all the same.
         case stopped
         case running
+        /// Another process, or another engine of this one, keeps the database in step; this one takes over when that
+        /// ends. `sync` works all the same.
+        case following
         /// It watches, and the last pass failed; it is tried again.
         case failing(FerryError)
     }

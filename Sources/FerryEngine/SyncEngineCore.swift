@@ -13,6 +13,8 @@ final class SyncEngineCore: Sendable {
     private struct Shared {
         var watch: Watch?
         var failure: FerryError?
+        /// Whether another one keeps the database in step.
+        var isFollowing = false
         var streams: [Int: AsyncStream<SyncEvent>.Continuation] = [:]
         var streamCount = 0
         var isFinished = false
@@ -94,7 +96,7 @@ final class SyncEngineCore: Sendable {
     var state: SyncEngine.State {
         shared.withLock { shared in
             if shared.watch == nil { return .stopped }
-            return shared.failure.map { .failing($0) } ?? .running
+            return shared.failure.map { .failing($0) } ?? (shared.isFollowing ? .following : .running)
         }
     }
 
@@ -105,7 +107,9 @@ final class SyncEngineCore: Sendable {
             switch event {
             case .synced: shared.failure = nil
             case .failed(let error): shared.failure = error
-            case .started, .databaseChanged, .stopped: break
+            case .following: shared.isFollowing = true
+            case .started, .leading, .stopped: shared.isFollowing = false
+            case .databaseChanged: break
             }
             return Array(shared.streams.values)
         }

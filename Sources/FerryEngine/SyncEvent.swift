@@ -2,8 +2,13 @@ import FerryCore
 
 /// What a `WatchLoop` or a `SyncEngine` tells while it works.
 public enum SyncEvent: Sendable {
-    /// It watches from now on. The first pass follows, and its `synced` or `failed`.
+    /// It watches from now on. The first pass follows, and its `synced` or `failed`, unless `following` comes next.
     case started
+    /// Another process, or another loop of this one, keeps the database in step. This one makes no passes of its own,
+    /// tells `databaseChanged`, and takes over when the other one ends.
+    case following
+    /// The one that kept the database in step is gone, and this one does from now on. The first pass follows.
+    case leading
     /// A pass was made: the first one, one that somebody asked for, the first after a failure, or one that moved
     /// something or found another device's log in another condition.
     case synced(SyncReport)

@@ -17,5 +17,8 @@ public struct WatchConfiguration: Sendable {
     /// How long the database may be locked by others before that is told as a failure, in milliseconds.
     public var busyMilliseconds = 5000
 
+    /// How often to look whether the process that keeps the database in step is still there, in milliseconds.
+    public var followMilliseconds = 500
+
     public init() {}
 }

@@ -8,8 +8,11 @@ import Foundation
 ///
 /// What wakes it: changes of the database's files, of its journal and of the container's folders, and a poll, because
 /// events can be lost and network folders tell none. A wake-up is only a reason to look. A look that finds nothing
-/// writes nothing, so that two devices that are in step come to rest. Several processes may each run one for the same
-/// database: the device's lock makes their passes follow each other.
+/// writes nothing, so that two devices that are in step come to rest.
+///
+/// Several processes may each run one for the same database: one leads, and the others follow. A follower makes no passes
+/// and takes over within a second when the leader ends, however it ends. A store with functions of the app's
+/// (`Store.willCommitReplay`, hooks of columns) never follows, because nobody else has them.
 ///
 /// `run` works on the thread that calls it; `stop` may be called from any.
 public final class WatchLoop: Sendable {
@@ -17,6 +20,7 @@ public final class WatchLoop: Sendable {
     private let configuration: WatchConfiguration
     private let onEvent: @Sendable (SyncEvent) -> Void
     private let watcher: any ChangeWatching
+    private let leader: LeaderLock
     private let isStopped = Locked(false)
 
     /// - Parameter onEvent: called on the thread that runs the loop, which waits for it.
@@ -34,6 +38,7 @@ public final class WatchLoop: Sendable {
         self.replica = replica
         self.configuration = configuration
         self.watcher = watcher
+        leader = LeaderLock(databasePath: replica.store.path)
         let log = EngineLog(database: replica.store.path)
         self.onEvent = { event in
             log.note(event)
@@ -56,14 +61,54 @@ public final class WatchLoop: Sendable {
         if !hasToStop {
             onEvent(.started)
             var turns = WatchTurns(configuration)
-            pass(&turns)
+            follow(&turns)
+            if !hasToStop && !turns.isOver { pass(&turns) }
             while !hasToStop && !turns.isOver {
                 let reason = watcher.wait(timeoutMilliseconds: turns.timeoutMilliseconds())
                 if hasToStop { break }
                 turn(reason, &turns)
             }
+            leader.release()
         }
         onEvent(.stopped)
+    }
+
+    // MARK: Following
+
+    /// Waits for as long as another one leads. Where the lock cannot be had for another reason, that is told, and tried
+    /// again.
+    private func follow(_ turns: inout WatchTurns) {
+        var isFollowing = false
+        while !hasToStop && !turns.isOver {
+            do {
+                if try isFollowing && lookForCommits(&turns) { try replica.refreshIdentity() }
+                if try leader.acquire() || replica.store.hasHooks {
+                    if isFollowing { onEvent(.leading) }
+                    return
+                }
+                if !isFollowing {
+                    let database = WatchedPlaces(databaseOf: replica)
+                    watcher.setDirectories(database.directories, files: database.files)
+                    turns.dataVersion = try replica.store.dataVersion()
+                    onEvent(.following)
+                    isFollowing = true
+                }
+            } catch {
+                turns.noteFailure(error, replica.store, onEvent)
+            }
+            if hasToStop || turns.isOver { return }
+            _ = watcher.wait(timeoutMilliseconds: configuration.followMilliseconds)
+        }
+    }
+
+    /// Tells commits of others.
+    /// - Returns: whether there were any.
+    private func lookForCommits(_ turns: inout WatchTurns) throws -> Bool {
+        let version = try replica.store.dataVersion()
+        defer { turns.dataVersion = version }
+        guard let known = turns.dataVersion, known != version else { return false }
+        onEvent(.databaseChanged)
+        return true
     }
 
     // MARK: One turn
@@ -86,9 +131,7 @@ public final class WatchLoop: Sendable {
 
     /// Asks the database whether anything is to be packed, and whether others wrote to it.
     private func look(_ turns: inout WatchTurns) throws -> Bool {
-        let version = try replica.store.dataVersion()
-        if let known = turns.dataVersion, known != version { onEvent(.databaseChanged) }
-        turns.dataVersion = version
+        _ = try lookForCommits(&turns)
         return try replica.store.needsPass()
     }
 

@@ -68,7 +68,8 @@ struct WatchTurns {
 
     /// - Returns: whether the pass is worth telling.
     mutating func notePass(_ report: SyncReport, isThorough: Bool, eventsAreDelivered: Bool) -> Bool {
-        let isNews = !hasPassed || report.hasNews || failure != nil || report.waiting != waiting
+        let isNews =
+            !hasPassed || report.hasNews || report.renewed != nil || failure != nil || report.waiting != waiting
         fruitlessEvents = report.hasNews || !isAfterEvent ? 0 : fruitlessEvents + 1
         let interval = poll.next(foundNews: report.hasNews || isAfterEvent, eventsAreDelivered: eventsAreDelivered)
         nextPoll = .now + .milliseconds(interval)

@@ -17,8 +17,15 @@ struct WatchedPlaces: Equatable {
     }
 
     init(unreachableContainerOf replica: Replica) {
+        self.init(databaseOf: replica)
         directories = [replica.identity.containerPath]
-        files = [replica.identity.containerPath]
+        files.insert(replica.identity.containerPath, at: 0)
+    }
+
+    /// The database alone, for one that makes no passes.
+    init(databaseOf replica: Replica) {
+        directories = []
+        files = []
         if !replica.store.path.isEmpty {
             let path = Replica.absolutePath(replica.store.path)
             files += [path, path + "-wal", path + "-journal"]

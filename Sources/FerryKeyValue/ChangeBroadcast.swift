@@ -37,9 +37,6 @@ final class ChangeBroadcast: Sendable {
         told = Locked(Told(revision: try store.read { try $0.keyValueRevision() }, identity: identity))
     }
 
-    /// This device. Never asked from within an access to the database, which a check waits for.
-    var device: DeviceID { told.withLock { $0.identity?.device ?? DeviceID(high: 0, low: 0) } }
-
     // MARK: Finding out
 
     /// Tells what others changed since the last check.
@@ -50,8 +47,9 @@ final class ChangeBroadcast: Sendable {
 
     private func news(_ told: inout Told) throws -> [KeyValueChange] {
         let identity = try store.identity()
-        guard let identity, identity.container == told.identity?.container, identity.device == told.identity?.device
+        guard let identity, identity.container == told.identity?.container, try isSame(identity.device, told)
         else { return identity == told.identity ? [] : [try containerChange(identity, &told)] }
+        told.identity = identity
         let (found, revision, keyCount) = try store.read { connection in
             let found = try connection.keyValueChanges(after: told.revision)
             let hasNewKeys = found.contains { $0.name.kind == .value && $0.writer == nil }
@@ -68,6 +66,12 @@ final class ChangeBroadcast: Sendable {
         var changes = [remote, local].filter { !$0.isEmpty }
         if keyCount > limits.keys { changes.append(KeyValueChange(reason: .quotaViolation, keys: remote.keys)) }
         return changes
+    }
+
+    /// Whether a device is the one that was told of, perhaps under a new ID.
+    private func isSame(_ device: DeviceID, _ told: Told) throws -> Bool {
+        if device == told.identity?.device { return true }
+        return try store.formerDevices().contains { $0.device == told.identity?.device }
     }
 
     private func containerChange(_ identity: StoreIdentity?, _ told: inout Told) throws -> KeyValueChange {

@@ -40,7 +40,7 @@ public final class KeyValueStore: Sendable {
                 switch event {
                 // A failure to read now is made good at the next event, which finds the same news.
                 case .synced, .databaseChanged: try? broadcast.check()
-                case .started, .failed, .stopped: break
+                case .started, .following, .leading, .failed, .stopped: break
                 }
             }
         }

@@ -11,9 +11,9 @@ extension KeyValueStore {
     @discardableResult
     public func increment(_ counter: String, by amount: Int64 = 1) throws -> Int64 {
         let counter = try checked(counter)
-        // Asked before the database is held: a check holds them in the other order.
-        let device = FieldValue.blob(broadcast.device.bytes[...])
         return try write(KeyValueName(.counter, counter)) { connection in
+            // A copy of the database becomes another device, perhaps in another process: asked each time.
+            let device = try connection.thisDevice()
             let present = try connection.firstValue(
                 "SELECT amount FROM ferry_kv_counter WHERE counter = ? AND device = ?", .text(counter), device)
             let (own, isTooLarge) = Self.integer(present).addingReportingOverflow(amount)

@@ -7,10 +7,13 @@ enum BodyEncoder {
         changesets.contains(where: \.carriesPayloads) ? SegmentHeader.payloadVersion : 1
     }
 
-    static func encode(_ changesets: [Changeset], budget: inout SegmentBudget) throws(FerryError) -> [UInt8] {
+    /// - Parameter formatVersion: at least what `formatVersion(of:)` says, which it is where it is `nil`.
+    static func encode(
+        _ changesets: [Changeset], formatVersion version: UInt8? = nil, budget: inout SegmentBudget
+    ) throws(FerryError) -> [UInt8] {
         try check(changesets)
         var names = NameDictionary()
-        var layouts = LayoutDictionary(formatVersion: formatVersion(of: changesets))
+        var layouts = LayoutDictionary(formatVersion: version ?? formatVersion(of: changesets))
         let devices = try contextDevices(changesets)
         let deviceIndices = Dictionary(uniqueKeysWithValues: devices.enumerated().map { ($1, $0) })
         let prefixes = prefixes(changesets)

@@ -14,13 +14,14 @@ public enum SegmentDecoder {
     /// Whether a file that is not whole may become so: it is shorter than its header says, or ends in the zeros that a file
     /// has whose place was made before its content came.
     public static func isIncomplete(_ bytes: [UInt8]) -> Bool {
-        let least = SegmentHeader.byteCount + SegmentHeader.checksumBytes
+        let isRolledUp = bytes.count > SegmentHeader.magic.count && bytes[4] == SegmentHeader.rolledUpVersion
+        let least = SegmentHeader.byteCount + SegmentHeader.checksumBytes * (isRolledUp ? 2 : 1)
         guard bytes.count >= least else {
             return bytes.allSatisfy { $0 == 0 } || bytes.starts(with: SegmentHeader.magic.prefix(bytes.count))
         }
         if bytes.suffix(SegmentHeader.checksumBytes).allSatisfy({ $0 == 0 }) { return true }
         guard bytes.starts(with: SegmentHeader.magic) else { return false }
-        let place = SegmentHeader.byteCount - 16
+        let place = SegmentHeader.byteCount - 16  // of the stored bytes
         let storedBytes = bytes[place..<place + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return storedBytes > UInt64(bytes.count - least)
     }

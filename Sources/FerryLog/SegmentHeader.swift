@@ -1,6 +1,6 @@
 import FerryCore
 
-/// What the first 104 bytes of a segment and its checksum say (Docs/Format.md, "Segments").
+/// What stands before the body of a segment, and its checksum (Docs/Format.md, "Segments").
 public struct SegmentHeader: Equatable, Sendable {
     /// The container that the segment was written for.
     public var container: ContainerID
@@ -16,6 +16,9 @@ public struct SegmentHeader: Equatable, Sendable {
     public var previous: Checksum?
     /// The checksum of the file, which is its last 16 bytes.
     public var checksum: Checksum
+    /// Where several segments were rolled up into this one, by what the device's next segment names the last of them: its
+    /// checksum. `nil` where it is one of its own.
+    public var tail: Checksum?
     /// Bytes of the body before compression: with the counts, what decoding is going to cost.
     public var bodyBytes: Int
     /// Operations in all changesets.
@@ -31,15 +34,26 @@ public struct SegmentHeader: Equatable, Sendable {
 
     static let magic: [UInt8] = Array("FRYS".utf8)
     /// The newest version that is read.
-    static let version: UInt8 = 2
+    static let version: UInt8 = 3
     /// The first version whose table layouts tell columns that carry payloads.
     static let payloadVersion: UInt8 = 2
-    /// Bytes before the body.
+    /// The version of those that were rolled up, and of no others.
+    static let rolledUpVersion: UInt8 = 3
+    /// The flag of version 3: a tail stands between the header and the body.
+    private static let hasTail: UInt8 = 1
+    /// Bytes before the body, the tail excepted.
     static let byteCount = 104
     static let checksumBytes = 16
 
+    /// By what the device's next segment names this one, and what a reader remembers of the log that it has read: the
+    /// same whether it read this segment or those that were rolled up into it.
+    public var chainEnd: Checksum { tail ?? checksum }
+
+    /// Bytes before the body.
+    var prefixBytes: Int { Self.byteCount + (tail == nil ? 0 : Self.checksumBytes) }
+
     /// Where the body stands in a file whose header was read.
-    var bodyRange: Range<Int> { Self.byteCount..<Self.byteCount + storedBytes }
+    var bodyRange: Range<Int> { prefixBytes..<prefixBytes + storedBytes }
 }
 
 extension SegmentHeader {
@@ -47,7 +61,7 @@ extension SegmentHeader {
         writer.write(contentsOf: Self.magic)
         writer.write(formatVersion)
         writer.write(codec.rawValue)
-        writer.write(0)
+        writer.write(tail == nil ? 0 : Self.hasTail)
         writer.write(0)
         writer.write(container)
         writer.write(device)
@@ -59,6 +73,7 @@ extension SegmentHeader {
         writer.write64(UInt64(storedBytes))
         writer.write32(UInt32(operationCount))
         writer.write32(UInt32(valueCount))
+        if let tail { writer.write(tail) }
     }
 
     /// Reads and checks the header of a whole file, its checksum included.
@@ -90,9 +105,12 @@ extension SegmentHeader {
             throw ByteReader.malformed("its compression is unknown")
         }
         self.codec = codec
-        guard try reader.readByte() == 0, try reader.readByte() == 0 else {
-            throw ByteReader.malformed("its reserved bytes are not zero")
+        let flags = try reader.readByte()
+        guard flags == (version >= Self.rolledUpVersion ? Self.hasTail : 0), try reader.readByte() == 0 else {
+            throw ByteReader.malformed("its flags make no sense")
         }
+        let prefixBytes = Self.byteCount + (flags & Self.hasTail == 0 ? 0 : Self.checksumBytes)
+        guard file.count >= prefixBytes + Self.checksumBytes else { throw ByteReader.malformed("it ends too early") }
         container = try reader.readID()
         device = try reader.readID()
         firstSequence = try reader.read64()
@@ -108,7 +126,7 @@ extension SegmentHeader {
         let bodyBytes = try reader.read64()
         let storedBytes = try reader.read64()
         guard bodyBytes <= UInt64(SegmentLimits.bodyBytes),
-            storedBytes == UInt64(file.count - Self.byteCount - Self.checksumBytes)
+            storedBytes == UInt64(file.count - prefixBytes - Self.checksumBytes)
         else { throw ByteReader.malformed("its lengths do not match") }
         self.bodyBytes = Int(bodyBytes)
         self.storedBytes = Int(storedBytes)
@@ -120,5 +138,6 @@ extension SegmentHeader {
         guard operationCount <= SegmentLimits.operations, valueCount <= SegmentLimits.values else {
             throw ByteReader.malformed("its counts are too large")
         }
+        if flags & Self.hasTail != 0 { tail = try reader.readID() }
     }
 }

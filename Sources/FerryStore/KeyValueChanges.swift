@@ -80,6 +80,15 @@ final class KeyValueChanges {
 public enum KeyValueWriter {}
 
 extension SQLConnection {
+    /// This device's ID as a value, for rows that belong to one device.
+    /// - Throws: `notTracked` where the database belongs to no container.
+    public func thisDevice() throws -> FieldValue {
+        let value = try firstValue(
+            "SELECT id FROM ferry_device WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')")
+        guard let value else { throw Store.notTracked }
+        return value
+    }
+
     /// Writes down that keys, sets or counters change in this transaction.
     public func noteKeyValueChanges(_ names: Set<KeyValueName>, by writer: UniqueID<KeyValueWriter>) throws {
         try KeyValueChanges.save(names, writer: writer, self)

@@ -11,6 +11,8 @@ final class MergeHooks: Sendable {
 
     subscript(name: String) -> MergeHook? { functions.withLock { $0[name] } }
 
+    var isEmpty: Bool { functions.withLock { $0.isEmpty } }
+
     func register(_ name: String, _ function: @escaping MergeHook) { functions.withLock { $0[name] = function } }
 
     /// The function that a policy needs; `nil` where it needs none, or has none.

@@ -18,6 +18,22 @@ public struct OutboxEntry: Sendable {
     }
 }
 
+/// What an entry of the outbox is, without its bytes.
+public struct OutboxSize: Equatable, Sendable {
+    public var first: UInt64
+    public var last: UInt64
+    /// Operations in it.
+    public var changes: Int
+    public var bytes: Int
+
+    public init(first: UInt64, last: UInt64, changes: Int, bytes: Int) {
+        self.first = first
+        self.last = last
+        self.changes = changes
+        self.bytes = bytes
+    }
+}
+
 /// Segments between being packed and being in the container: staged in the transaction that packs them, removed after
 /// they are published. Publishing one twice writes the same file.
 struct Outbox {
@@ -47,6 +63,23 @@ struct Outbox {
 
     func remove(first: UInt64) throws {
         try connection.execute("DELETE FROM ferry_outbox WHERE first = ?", .integer(Int64(first)))
+    }
+
+    func sizes() throws -> [OutboxSize] {
+        var sizes: [OutboxSize] = []
+        try connection.forEachRow("SELECT first, last, changes, length(bytes) FROM ferry_outbox ORDER BY first") {
+            sizes.append(
+                OutboxSize(
+                    first: UInt64($0.integer(0)), last: UInt64($0.integer(1)), changes: $0.int(2), bytes: $0.int(3)))
+        }
+        return sizes
+    }
+
+    func gather(_ entry: OutboxEntry) throws {
+        try connection.execute(
+            "DELETE FROM ferry_outbox WHERE first >= ? AND last <= ?", .integer(Int64(entry.first)),
+            .integer(Int64(entry.last)))
+        try stage(entry)
     }
 
     func count() throws -> Int { try connection.count("SELECT count(*) FROM ferry_outbox") }

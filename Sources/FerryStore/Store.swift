@@ -78,6 +78,9 @@ public final class Store: Sendable {
         set { replayHook.withLock { $0 = newValue } }
     }
 
+    /// Whether functions of the app's take part in replays: other processes do not have them.
+    public var hasHooks: Bool { willCommitReplay != nil || !hooks.isEmpty }
+
     /// Closes the connection that `init(path:)` opened or `init(owning:)` was given.
     public func close() throws {
         try Self.translating(path) {
@@ -377,12 +380,15 @@ private struct RegistryVersion: Equatable {
     var tables: Int
     var columns: Int
     var policies: Int64
+    /// This device's number: another process may have made the store a new device.
+    var device: Int64
 
     init(_ connection: SQLConnection) throws {
         schema = try connection.count("PRAGMA schema_version")
         tables = try connection.count("SELECT count(*) FROM ferry_table")
         columns = try connection.count("SELECT count(*) FROM ferry_column")
         policies = try StoreMeta(connection: connection).integer(.policies) ?? 0
+        device = try StoreMeta(connection: connection).integer(.device) ?? 0
     }
 }
 

@@ -36,6 +36,10 @@ struct StoreMeta {
         case container, containerPath, containerName
         /// This device's number in `ferry_device`.
         case device
+        /// Where the database was when it was last in use (`StoreFingerprint`).
+        case fingerprint
+        /// The IDs that this database had before, as `FormerDevice.text`.
+        case formerDevices
         /// The raw value of the hybrid clock.
         case clock
         /// Counts the changes of policies that were taken up.
@@ -48,6 +52,10 @@ struct StoreMeta {
         case schemaVersion
         /// Why the last sync failed, as JSON (`WaitingReason`); empty where it did not.
         case failure
+        /// The first changeset that this device's log in the container still has.
+        case logStart
+        /// What compaction is about to do and what it remembers, as JSON (`CompactionNotes`).
+        case compaction
         /// Set when the schema is to go out with the next changeset.
         case schemaUnsent
         /// What is known of the container's settings: the tracked tables as they came, as JSON.

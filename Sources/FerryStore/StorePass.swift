@@ -300,6 +300,8 @@ extension Store {
                 """
             ).first
             guard case .integer(let last)? = row?[0] else { return true }
+            // The file may be one into which several were gathered.
+            if let isOwn = try OwnSegmentList(connection).holds(checksum, endingWith: sequence) { return isOwn }
             if case .integer(let first)? = row?[2] { return Int64(sequence) < first }
             guard Int64(sequence) == last, case .blob(let known)? = row?[1] else { return Int64(sequence) <= last }
             return known == checksum.bytes[...]
@@ -336,8 +338,13 @@ extension Store {
         try read { try Outbox($0).entry(after: sequence) }
     }
 
-    /// Forgets a segment that is in the container.
-    public func removeFromOutbox(first: UInt64) throws {
-        try write { try Outbox($0).remove(first: first) }
+    /// What waits to be published, in order, without its bytes.
+    public func outboxSizes() throws -> [OutboxSize] {
+        try read { try Outbox($0).sizes() }
+    }
+
+    /// Puts one segment in the place of those that wait with the same changesets.
+    public func gatherInOutbox(_ entry: OutboxEntry) throws {
+        try write { try Outbox($0).gather(entry) }
     }
 }

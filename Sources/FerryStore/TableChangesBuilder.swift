@@ -14,11 +14,13 @@ struct TableChangesBuilder {
     /// How many of `changes.columns` are this database's.
     private let localCount: Int
 
-    init(_ table: TrackedTable) {
+    /// - Parameter columns: those whose values can travel; `nil`: the local table's.
+    init(_ table: TrackedTable, columns: [TrackedColumn]? = nil) {
         self.table = table
         changes = TableChanges(name: table.name, identity: table.identity)
-        localCount = table.localColumns.count
-        for column in table.localColumns {
+        let columns = columns ?? table.localColumns
+        localCount = columns.count
+        for column in columns {
             places[column.id] = changes.columns.count
             changes.columns.append(column.name)
         }

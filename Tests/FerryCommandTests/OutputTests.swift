@@ -8,7 +8,9 @@ final class OutputTests: XCTestCase {
         for word in ["ferry init", "ferry join", "ferry watch", "Exit status", "init ", "leave ", "kv "] {
             XCTAssertTrue(outcome.output.contains(word), word)
         }
-        for command in ["init", "join", "sync", "watch", "status", "log", "verify", "leave", "kv"] {
+        for command in [
+            "init", "join", "sync", "watch", "compact", "devices", "status", "log", "verify", "leave", "kv",
+        ] {
             let help = try workshop.succeed(command, "--help").output
             XCTAssertTrue(help.contains("ferry \(command)"), help)
             XCTAssertTrue(command == "kv" || help.contains("Example"), help)

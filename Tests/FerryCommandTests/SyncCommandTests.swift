@@ -1,6 +1,32 @@
 import XCTest
 
 final class SyncCommandTests: XCTestCase {
+    func testACopiedDatabaseIsToldAndGoesOnAsADeviceOfItsOwn() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "VACUUM INTO 'copy.sqlite'")
+        try workshop.sql("copy.sqlite", "UPDATE artist SET name = 'of the copy' WHERE id = 1")
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'of the original' WHERE id = 2")
+        try workshop.succeed("sync", "a.sqlite")
+        let told = try workshop.succeed("sync", "copy.sqlite")
+        XCTAssertTrue(told.output.hasPrefix("This database is a copy"), told.output)
+        XCTAssertTrue(told.output.contains("there is nothing to do"), told.output)
+        XCTAssertFalse(try workshop.succeed("sync", "copy.sqlite").output.contains("copy"))
+        try workshop.succeed("sync", "a.sqlite")
+        XCTAssertEqual(try workshop.rows("a.sqlite"), try workshop.rows("copy.sqlite"))
+        XCTAssertEqual(
+            try workshop.sql("a.sqlite", "SELECT name FROM artist ORDER BY id"), "of the copy\nof the original\n")
+        // Two devices have one name: the page tells them apart, and says which was made of which.
+        let page = try workshop.succeed("status", "b.sqlite").output
+        XCTAssertEqual(page.components(separatedBy: "laptop (").count, 4, page)
+        XCTAssertTrue(page.contains("copied or restored as laptop ("), page)
+        let other = try workshop.run([Workshop.binary, "sync", "b.sqlite", "--json"]).json()
+        XCTAssertNil(other["renewed"])
+        try workshop.sql("a.sqlite", "VACUUM INTO 'second.sqlite'")
+        let renewed = try workshop.run([Workshop.binary, "sync", "second.sqlite", "--json"]).json()["renewed"]
+        XCTAssertEqual((renewed as? [String: Any])?["reason"] as? String, "copied")
+    }
+
     func testASyncSendsAndReceives() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()

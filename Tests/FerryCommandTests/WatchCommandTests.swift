@@ -48,6 +48,37 @@ final class WatchCommandTests: XCTestCase {
         XCTAssertEqual(watch.wait(), 0)
     }
 
+    func testTheSecondWatchFollowsAndTakesOverWhenTheFirstIsKilled() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        let first = try Watch(workshop, "a.sqlite")
+        XCTAssertNotNil(first.event { $0["event"] as? String == "synced" })
+        let second = try Watch(workshop, "a.sqlite")
+        let people = try Watch(workshop, "a.sqlite", isJSON: false)
+        XCTAssertNotNil(second.event { $0["event"] as? String == "following" })
+        XCTAssertTrue(people.line()?.hasPrefix("Keeping a.sqlite in step") ?? false)
+        XCTAssertTrue(people.line()?.contains("Another process keeps this database in step already.") ?? false)
+        // The one that leads does the work; the others, and an explicit sync, do not disturb it.
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'heard' WHERE id = 1")
+        XCTAssertNotNil(first.event { ($0["published"] as? [String: Int])?["changes"] == 1 })
+        try workshop.succeed("sync", "a.sqlite")
+        XCTAssertEqual(second.event { $0["event"] as? String != "following" }?["event"] as? String, "databaseChanged")
+        let start = ContinuousClock.now
+        first.send(SIGKILL)
+        XCTAssertNil(first.wait())
+        let seconds = second.event { $0["event"] as? String == "leading" || $0["event"] as? String == "stopped" }
+        XCTAssertEqual(seconds?["event"] as? String, "leading")
+        XCTAssertLessThan(start.duration(to: .now), .seconds(3))
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'again' WHERE id = 1")
+        XCTAssertNotNil(second.event { ($0["published"] as? [String: Int])?["changes"] == 1 })
+        for watch in [second, people] {
+            watch.send(SIGTERM)
+            XCTAssertEqual(watch.wait(), 0)
+        }
+        try workshop.succeed("sync", "b.sqlite")
+        XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT name FROM artist WHERE id = 1"), "again\n")
+    }
+
     func testWatchRefusesWhatSyncRefuses() throws {
         let workshop = try Workshop()
         try workshop.fail("watch", "none.sqlite", status: 66, code: "databaseMissing")

@@ -12,6 +12,12 @@ final class WordingTests: XCTestCase {
         XCTAssertEqual(Wording.grouped(-1_234_567), "-1,234,567")
     }
 
+    func testSizesAreRounded() {
+        XCTAssertEqual(
+            [0, 1, 999, 1000, 1449, 15_000, 999_499, 999_500, 1_250_000, 62_000_000_000].map(Wording.bytes),
+            ["0 bytes", "1 byte", "999 bytes", "1 kB", "1.4 kB", "15 kB", "999 kB", "1 MB", "1.3 MB", "62 GB"])
+    }
+
     func testListsReadAsSentences() {
         XCTAssertEqual(Wording.list([]), "")
         XCTAssertEqual(Wording.list(["a"]), "a")

@@ -211,8 +211,8 @@ final class ContainerTests: XCTestCase {
         let container = try Container.create(at: folder.path, name: "Test")
         let segment = try makeSegment("one", 1, 1)
         try container.publish(segment.bytes, name: segment.name, of: deviceA)
-        try container.removeSegment(segment.name, of: deviceA)
-        try container.removeSegment(segment.name, of: deviceA)
+        try container.removeSegments([segment.name], of: deviceA)
+        try container.removeSegments([segment.name], of: deviceA)
         XCTAssertEqual(try container.segments(of: deviceA), [])
     }
 

@@ -137,7 +137,7 @@ final class FolderBackendTests: XCTestCase {
         assertThrows(.damagedFile, "is not a folder") { try container.segments(of: deviceA) }
         assertThrows(.damagedFile, "is not a folder") { try container.readHead(of: deviceA) }
         assertThrows(.damagedFile, "is not a folder") { try container.writeHead(makeHead(container.id)) }
-        assertThrows(.damagedFile, "is not a folder") { try container.removeSegment(first.name, of: deviceA) }
+        assertThrows(.damagedFile, "is not a folder") { try container.removeSegments([first.name], of: deviceA) }
         XCTAssertEqual(try folder.names("elsewhere"), ["head", "segments"])
     }
 

@@ -127,16 +127,6 @@ final class ContainerFaultTests: XCTestCase {
         XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item ORDER BY id"), "uno\ntwo\n")
     }
 
-    func testADatabaseRestoredFromABackupIsNotPublishedUnderNumbersThatAreTaken() throws {
-        let fleet = try twoDevices()
-        let backup = fleet.folder.appendingPathComponent("backup").path
-        try fleet.shell(0, "VACUUM INTO '\(backup)'")
-        try fleet.shell(0, "UPDATE item SET name = 'uno' WHERE id = 1")
-        _ = try fleet.replicas[0].sync()
-        let restored = try Replica(path: backup)
-        XCTAssertEqual(code { _ = try restored.sync() }, .deviceForked)
-    }
-
     func testPublishingIsRepeatedAfterACrashWithoutEffect() throws {
         let fleet = try twoDevices()
         try fleet.shell(0, "UPDATE item SET name = 'uno' WHERE id = 1")

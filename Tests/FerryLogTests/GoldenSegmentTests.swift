@@ -40,6 +40,23 @@ final class GoldenSegmentTests: XCTestCase {
         XCTAssertEqual(try SegmentHeader(file: segment.bytes).formatVersion, 1)
     }
 
+    func testVersion3RolledUp() throws {
+        let golden = try golden("segment-v3-rolled-up.base64")
+        let (header, changesets) = try SegmentDecoder.decode(
+            golden, container: Samples.container, device: Samples.device)
+        XCTAssertEqual(header.formatVersion, 3)
+        XCTAssertEqual(header.previous, Checksum(high: 1, low: 2))
+        XCTAssertEqual(header.tail, Checksum(high: 3, low: 4))
+        XCTAssertEqual(header.chainEnd, Checksum(high: 3, low: 4))
+        assertSame(changesets, Samples.everything())
+        var budget = SegmentBudget.forEncoding
+        let body = try BodyEncoder.encode(Samples.everything(), formatVersion: 3, budget: &budget)
+        let stored = Array(golden[header.bodyRange])
+        XCTAssertEqual(
+            header.codec == .zlib ? try Compression.decompress(stored[...], bodyLength: header.bodyBytes) : stored, body
+        )
+    }
+
     func testVersion2WithPayloads() throws {
         let golden = try golden("segment-v2-payloads.base64")
         let (header, changesets) = try SegmentDecoder.decode(

@@ -59,9 +59,52 @@ final class HostileSegmentTests: XCTestCase {
 
     func testANewerVersionAsksForAnUpdate() throws {
         var bytes = try segment()
-        bytes[4] = 3
+        bytes[4] = 4
         assertThrows(.formatTooNew) { _ = try decode(bytes) }
         assertThrows(.formatTooNew) { _ = try SegmentDecoder.header(Array(bytes.prefix(5))) }
+    }
+
+    func testARolledUpSegmentThatIsCutOffOrFlippedIsRefused() throws {
+        let bytes = try SegmentEncoder.encode(
+            changesets, container: Samples.container, previous: nil, tail: Checksum(high: 3, low: 4)
+        ).bytes
+        for count in 0..<bytes.count {
+            assertThrows(.damagedFile) { _ = try decode(Array(bytes.prefix(count))) }
+            if count > 104 { XCTAssertTrue(SegmentDecoder.isIncomplete(Array(bytes.prefix(count)))) }
+        }
+        assertThrows(.damagedFile) { _ = try decode(bytes + [0]) }
+        for index in bytes.indices {
+            for bit in 0..<8 {
+                var changed = bytes
+                changed[index] ^= 1 << UInt8(bit)
+                XCTAssertThrowsError(try decode(changed)) { XCTAssert($0 is FerryError) }
+            }
+        }
+    }
+
+    func testOnlyARolledUpSegmentHasATailAndItAlwaysHasOne() throws {
+        let tail = Checksum(high: 3, low: 4)
+        let withoutTail = try file(body: body(of: Samples.payloads())) { $0.formatVersion = 3 }
+        assertThrows(.damagedFile) { _ = try decode(withoutTail) }
+        for version in 1...2 as ClosedRange<UInt8> {
+            let withTail = try file(body: body(of: changesets)) {
+                $0.formatVersion = version
+                $0.tail = tail
+            }
+            assertThrows(.damagedFile) { _ = try decode(withTail) }
+        }
+        // A header that ends where the tail should begin.
+        let short = try file(body: [], change: { $0.formatVersion = 3 })
+        var content = Array(short.dropLast(16))
+        content[6] = 1
+        assertThrows(.damagedFile) { _ = try decode(content + ContentHash.checksum(content).bytes) }
+        for flags in 2...255 as ClosedRange<UInt8> {
+            var content = Array(
+                try SegmentEncoder.encode(changesets, container: Samples.container, previous: nil, tail: tail)
+                    .bytes.dropLast(16))
+            content[6] = flags
+            assertThrows(.damagedFile) { _ = try decode(content + ContentHash.checksum(content).bytes) }
+        }
     }
 
     func testAnotherContainersOrDevicesSegmentIsForeign() throws {

@@ -106,6 +106,33 @@ final class SegmentRoundTripTests: XCTestCase {
         XCTAssertEqual([header.operationCount, header.valueCount], [5, 11])
     }
 
+    func testSegmentsRolledUpIntoOneStandInTheirPlaceInTheChain() throws {
+        for seed in UInt64(1)...40 {
+            let changesets = Samples.random(seed: seed)
+            var previous: Checksum? = Checksum(high: seed, low: 1)
+            var parts: [Segment] = []
+            for changeset in changesets {
+                let part = try SegmentEncoder.encode([changeset], container: Samples.container, previous: previous)
+                previous = part.chainEnd
+                parts.append(part)
+            }
+            let whole = try SegmentEncoder.encode(
+                changesets, container: Samples.container, previous: parts[0].previous, tail: previous)
+            let (header, decoded) = try SegmentDecoder.decode(
+                whole.bytes, container: Samples.container, device: Samples.device)
+            assertSame(decoded, changesets, "seed \(seed)")
+            XCTAssertEqual(header.previous, Checksum(high: seed, low: 1))
+            XCTAssertEqual(header.chainEnd, parts.last?.checksum)
+            XCTAssertEqual(whole.chainEnd, header.chainEnd)
+            XCTAssertNotEqual(header.checksum, header.chainEnd)
+            XCTAssertEqual(header.checksum.bytes, Array(whole.bytes.suffix(16)))
+            // Rolled up again: the chain's end stays.
+            let again = try SegmentEncoder.encode(
+                decoded, container: Samples.container, previous: header.previous, tail: header.chainEnd)
+            XCTAssertEqual(again.bytes, whole.bytes)
+        }
+    }
+
     func testASchemaTravelsWithItsUndeclaredReferences() throws {
         var changesets = Samples.everything()
         changesets[0].schema?.references = [

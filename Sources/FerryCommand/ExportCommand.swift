@@ -1,0 +1,104 @@
+import ArgumentParser
+import Ferry
+import Foundation
+
+/// `ferry export`.
+struct ExportCommand: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write everything into one file, for a USB stick or a backup.",
+        discussion: """
+            Syncs first, if the container is there, and then writes a snapshot of the whole state: rows, what is hidden \
+            or deleted, and how far each device's changes are in it. `ferry import` merges the file into any database of \
+            the container, or makes a database of it. A file that has the name is replaced once the new one is whole.
+
+            JSON: {"path", "bytes", "objects", "tables", "container": {"id", "name"}, "seconds"}
+
+            Examples:
+              ferry export music.sqlite /media/stick/music.ferry
+              ferry export music.sqlite ~/Backups/music-$(date +%F).ferry
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+
+    @Argument(help: "The file to write.", completion: .file())
+    var file: String
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let replica = try Replica(path: argument.database)
+        let report = try ProgressBar.during(console) { try replica.exportSnapshot(to: file, progress: $0) }
+        if console.isJSON { return try console.emit(report) }
+        try console.say(
+            console.style.green("Wrote \(Wording.count(report.objects, "object")) to \(file).")
+                + " \(Wording.grouped((report.bytes + 1023) / 1024)) KiB (\(Wording.duration(report.seconds)))")
+    }
+}
+
+/// `ferry import`.
+struct ImportCommand: DatabaseCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Merge a file of `ferry export`, or make a database of it.",
+        discussion: """
+            A database that belongs to the file's container takes up what the file has beyond it; an old file brings \
+            nothing back that was changed since. Where there is no database, one is made: with --container it joins that \
+            folder as a device of its own and goes on from there, without it is a plain database of which Ferry keeps \
+            nothing.
+
+            JSON: {"path", "outcome", "changesets", "conflicts", "tables": [{"name", "identity", "objects"}], "seconds"}. \
+            "outcome" is merged, joined or plain.
+
+            Examples:
+              ferry import music.sqlite /media/stick/music.ferry
+              ferry import new.sqlite backup.ferry --container ~/Sync/music
+              ferry import look.sqlite backup.ferry
+            """)
+
+    @OptionGroup var argument: DatabaseArgument
+
+    @Argument(help: "The file that `ferry export` wrote.", completion: .file())
+    var file: String
+
+    @Option(help: "The container's folder, which a new database joins.", completion: .directory)
+    var container: String?
+
+    @Option(help: "What to call this device; the computer's name if left out.")
+    var name: String?
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(_ console: Console) throws {
+        let report = try ProgressBar.during(console) { progress in
+            if FileManager.default.fileExists(atPath: argument.database) {
+                if container != nil || name != nil {
+                    throw FerryError(
+                        .invalidArgument,
+                        "There is a database at \(argument.database) already, which belongs where it belongs. Leave out "
+                            + "--container and --name, or name a database that is not there.")
+                }
+                return try Replica(path: argument.database).importSnapshot(from: file, progress: progress)
+            }
+            return try Replica.importDatabase(
+                at: argument.database, from: file, containerPath: container, name: name, progress: progress
+            ).report
+        }
+        if console.isJSON { return try console.emit(report) }
+        try console.say(sentence(report, console.style))
+    }
+
+    private func sentence(_ report: ImportReport, _ style: Style) -> String {
+        let objects = Wording.count(report.tables.reduce(0) { $0 + $1.objects }, "object")
+        let database = argument.database
+        let time = " (\(Wording.duration(report.seconds)))"
+        return switch report.outcome {
+        case .merged where report.changesets == 0: "Nothing in the file is new here." + time
+        case .merged: style.green("Took up \(Wording.count(report.changesets, "changeset")) from \(file).") + time
+        case .joined:
+            style.green("Made \(database) with \(objects); it belongs to the container.") + time + "\nRun "
+                + style.bold("ferry watch \(Wording.shellWord(database))") + " to keep it in step."
+        case .plain: style.green("Made \(database) with \(objects); it belongs to no container.") + time
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+
+/// A snapshot in the container, as compaction remembers it.
+struct KnownSnapshot: Codable, Equatable, Sendable {
+    /// The device whose it is, 32 hexadecimal digits, and the file name of its manifest.
+    var device: String
+    var name: String
+    /// The number of the last changeset of *this* device that it covers.
+    var covered: UInt64
+    /// The size of its files.
+    var bytes: Int
+    /// Since when this device knows it, by its wall clock, in milliseconds since the Unix epoch.
+    var milliseconds: Int64
+}
+
+/// What compaction decides upon.
+struct CompactionFacts: Equatable {
+    /// This device's segments in the container, those that were replaced among them.
+    var segments: [OwnSegment] = []
+    /// The last of its changesets that every active device has replayed.
+    var acknowledged: UInt64 = 0
+    /// The best snapshot of any device.
+    var snapshot: KnownSnapshot?
+    /// This device's own snapshots, the newest last.
+    var ownSnapshots: [KnownSnapshot] = []
+    /// Where the log begins in the container; 0 where all of it is there.
+    var logStart: UInt64 = 0
+    /// Whether everything packed is published: a snapshot speaks of what others can read.
+    var isPublished = true
+    /// Deletions that this covers are known to everybody who counts; `nil` where that cannot be told, or where it was looked
+    /// for a short time ago.
+    var stable: VersionVector?
+    /// Tombstones in the store; 0 where nobody asked.
+    var tombstones = 0
+    /// The wall clock, in milliseconds since the Unix epoch.
+    var now: Int64 = 0
+
+    /// Segments that no larger one stands for, by their numbers.
+    var live: [OwnSegment] {
+        segments.filter { $0.replacedMilliseconds == nil }.sorted { ($0.first, $0.last) < ($1.first, $1.last) }
+    }
+
+    /// What a snapshot would let go of this log that the best one there is does not, in bytes. The newest segment stays
+    /// anyway.
+    var uncoveredBytes: Int {
+        let covered = snapshot?.covered ?? 0
+        return live.dropLast().reduce(0) { $0 + ($1.last > covered ? $1.bytes : 0) }
+    }
+}
+
+/// One step of compaction. Each can be repeated, so that a plan goes on after a crash at any of them.
+enum CompactionStep: Codable, Equatable, Sendable {
+    /// Makes one segment of those between two numbers.
+    case rollUp(first: UInt64, last: UInt64)
+    /// Publishes the state.
+    case writeSnapshot
+    /// Tells in the head that the log begins later.
+    case beginLog(at: UInt64)
+    /// Removes files of segments, by their names.
+    case removeSegments([String])
+    /// Removes own snapshots that newer ones stand for, by the names of their manifests.
+    case removeSnapshots([String])
+    /// Forgets what is left of objects whose deletion everybody knows.
+    case collectTombstones(stable: [StablePosition])
+}
+
+/// An entry of a version vector, as JSON.
+struct StablePosition: Codable, Equatable, Sendable {
+    /// 32 hexadecimal digits.
+    var device: String
+    var sequence: UInt64
+    /// The raw value of a hybrid time.
+    var time: UInt64
+}
+
+extension VersionVector {
+    /// The same, to be written down.
+    var entries: [StablePosition] {
+        positions.sorted { $0.key < $1.key }.map {
+            StablePosition(device: $0.key.hex, sequence: $0.value.sequence, time: $0.value.time.rawValue)
+        }
+    }
+
+    init(_ entries: [StablePosition]) {
+        self.init()
+        for entry in entries {
+            guard let device = DeviceID(entry.device) else { continue }
+            advance(device, to: LogPosition(sequence: entry.sequence, time: HybridTime(rawValue: entry.time)))
+        }
+    }
+}
+
+/// What compaction does to this device's part of the container and to its store: a pure function of the facts.
+///
+/// Nothing is removed that an active device needs: a segment goes once every active device has replayed it and a snapshot
+/// covers it, or once a larger one has been there in its place for a while. The newest segment always stays.
+struct CompactionPlan: Codable, Equatable, Sendable {
+    var steps: [CompactionStep] = []
+
+    var isEmpty: Bool { steps.isEmpty }
+
+    init(steps: [CompactionStep] = []) { self.steps = steps }
+
+    init(_ facts: CompactionFacts, _ settings: RetentionSettings) {
+        let replaced = facts.segments.filter { Self.isOutdated($0, facts, settings) }
+        if !replaced.isEmpty { steps.append(.removeSegments(replaced.map(\.fileName))) }
+
+        let live = facts.live
+        let covered = min(facts.acknowledged, facts.snapshot?.covered ?? 0)
+        let collected = live.dropLast().prefix { $0.last <= covered }
+        steps += RollUpPlan(maximumBytes: settings.segmentBytes).runs(Array(live.dropFirst(collected.count)))
+            .map { .rollUp(first: $0.first, last: $0.last) }
+
+        let snapshotBytes = facts.snapshot?.bytes ?? 0
+        if facts.isPublished, facts.uncoveredBytes > max(settings.snapshotMinimumBytes, snapshotBytes) {
+            steps.append(.writeSnapshot)
+        }
+        if let last = collected.last {
+            steps.append(.beginLog(at: last.last + 1))
+            // What is replaced by a segment that goes has no reader either.
+            let gone = facts.segments.filter { $0.last <= last.last && !replaced.contains($0) }
+            steps.append(.removeSegments(gone.map(\.fileName)))
+        }
+        let former = facts.ownSnapshots.dropLast().map(\.name)
+        if let newest = facts.ownSnapshots.last, !former.isEmpty,
+            facts.now - newest.milliseconds >= settings.replacedMilliseconds || facts.now < newest.milliseconds
+        {
+            steps.append(.removeSnapshots(former))
+        }
+        if facts.tombstones > 0, let stable = facts.stable { steps.append(.collectTombstones(stable: stable.entries)) }
+    }
+
+    /// Whether a segment that was replaced can go.
+    private static func isOutdated(
+        _ segment: OwnSegment, _ facts: CompactionFacts, _ settings: RetentionSettings
+    ) -> Bool {
+        guard let since = segment.replacedMilliseconds else { return false }
+        // A clock that was set back is no reason to keep it for years.
+        return segment.last <= facts.acknowledged || facts.now - since >= settings.replacedMilliseconds
+            || facts.now < since
+    }
+}
+
+extension OwnSegment {
+    /// The name of its file.
+    var fileName: String {
+        // Whatever was published had a name; the numbers are the same.
+        (try? SegmentName(first: first, last: last, checksum: checksum))?.fileName ?? ""
+    }
+}
+
+/// What compaction remembers from one run to the next, in `ferry_meta`.
+struct CompactionNotes: Codable, Equatable {
+    /// What is still to be done of the plan that is under way.
+    var plan = CompactionPlan()
+    var snapshot: KnownSnapshot?
+    var ownSnapshots: [KnownSnapshot] = []
+    /// When tombstones were last looked for.
+    var tombstonesMilliseconds: Int64?
+    /// Before this nothing is tried again.
+    var notBeforeMilliseconds: Int64?
+}

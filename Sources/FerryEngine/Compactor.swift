@@ -1,0 +1,266 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+import Foundation
+
+/// What compaction needs of snapshots.
+protocol CompactionSnapshots: Sendable {
+    /// The best snapshot in the container that is whole: the one that covers most of this device's log. Reads manifests and
+    /// verifies the chunks of the best.
+    /// - Parameter known: those that were found whole before; it is enough that their files are there.
+    func best(trusting known: [KnownSnapshot]) throws -> KnownSnapshot?
+    /// Publishes the present state. Repeated after a crash it writes only what is missing.
+    /// - Throws: `busy` where changes wait to be packed or published.
+    func write() throws -> KnownSnapshot
+    /// This device's own snapshots, the newest last.
+    func own() throws -> [KnownSnapshot]
+    /// Removes own snapshots, by the names of their manifests, and the chunks that no other one of this device's needs.
+    func remove(_ names: [String]) throws
+}
+
+/// Carries out compaction: the plan is written down, done step by step, and crossed off. What a crash leaves of it is done
+/// first by the next one.
+struct Compactor {
+    let container: Container
+    let store: Store
+    let publisher: Publisher
+    let retention: RetentionSettings
+    let clock: any WallClock
+    /// What the heads of other devices say, and which of them count.
+    let activity: DeviceActivity
+    let snapshots: any CompactionSnapshots
+    let countTombstones: () throws -> Int
+    let collectTombstones: (VersionVector) throws -> Int
+
+    /// How often facts are looked at again because a step changed them: a snapshot lets segments go.
+    private static let maximumRounds = 4
+
+    private var device: DeviceID { publisher.identity.device }
+
+    /// Does what is due; cheap where nothing is: it reads this device's list of segments from the store and nothing from the
+    /// container.
+    /// - Parameter isAsked: somebody asked for it, so that it does not matter when it was done last.
+    func run(isAsked: Bool = false) throws -> CompactionReport {
+        var report = CompactionReport()
+        var notes = try notes()
+        guard try finish(&notes, &report), isAsked || !isTooEarly(notes) else { return report }
+        for _ in 0..<Self.maximumRounds {
+            let plan = try nextPlan(&notes, isAsked: isAsked)
+            if plan.isEmpty { break }
+            notes.plan = plan
+            try keep(notes)
+            guard try finish(&notes, &report) else { break }
+        }
+        return report
+    }
+
+    /// What `run` would do first, without doing anything.
+    func rehearse() throws -> CompactionReport {
+        var notes = try notes()
+        var report = CompactionReport()
+        report.dryRun = true
+        let steps = try notes.plan.steps + nextPlan(&notes, isAsked: true, isDryRun: true).steps
+        let segments = try store.ownSegments()
+        for step in steps { report.foresee(step, segments, tombstones: try countTombstones()) }
+        return report
+    }
+
+    // MARK: Deciding
+
+    private func isTooEarly(_ notes: CompactionNotes) -> Bool {
+        guard let notBefore = notes.notBeforeMilliseconds else { return false }
+        let remaining = notBefore - clock.milliseconds()
+        return remaining > 0 && remaining <= retention.retryMilliseconds
+    }
+
+    private func nextPlan(
+        _ notes: inout CompactionNotes, isAsked: Bool, isDryRun: Bool = false
+    ) throws -> CompactionPlan {
+        let first = try facts(&notes, isAsked: isAsked, isDryRun: isDryRun)
+        let plan = CompactionPlan(first, retention)
+        if !isAsked, !plan.concernsSnapshots { return plan }
+        // What the container has now counts, before anything is written or removed on account of it.
+        let known = [notes.snapshot].compactMap { $0 } + notes.ownSnapshots.filter { $0.covered > 0 }
+        let found = try (best: snapshots.best(trusting: known), own: snapshots.own())
+        notes.snapshot = found.best.map { since(notes, $0) }
+        notes.ownSnapshots = found.own.map { since(notes, $0) }
+        var facts = first
+        facts.snapshot = notes.snapshot
+        facts.ownSnapshots = notes.ownSnapshots
+        if !isDryRun { try keep(notes) }
+        return CompactionPlan(facts, retention)
+    }
+
+    /// A snapshot with the time since when it is known.
+    private func since(_ notes: CompactionNotes, _ snapshot: KnownSnapshot) -> KnownSnapshot {
+        var snapshot = snapshot
+        let known = ([notes.snapshot].compactMap { $0 } + notes.ownSnapshots).first {
+            $0.device == snapshot.device && $0.name == snapshot.name
+        }
+        snapshot.milliseconds = known?.milliseconds ?? clock.milliseconds()
+        return snapshot
+    }
+
+    private func facts(
+        _ notes: inout CompactionNotes, isAsked: Bool, isDryRun: Bool
+    ) throws -> CompactionFacts {
+        let segments = try store.ownSegments()
+        let now = clock.milliseconds()
+        let logStart = try store.logStart()
+        var facts = CompactionFacts(
+            segments: segments, acknowledged: activity.acknowledged(of: segments.map(\.last).max() ?? 0),
+            snapshot: notes.snapshot, ownSnapshots: notes.ownSnapshots, logStart: logStart,
+            isPublished: try store.outboxSizes().isEmpty, now: now)
+        let isTime = notes.tombstonesMilliseconds.map { abs(now - $0) >= retention.tombstoneMilliseconds } ?? true
+        if isAsked || isTime, let stable = activity.stableVector(try store.versionVector(), logStart: logStart) {
+            facts.stable = stable
+            facts.tombstones = try countTombstones()
+            // Looked for, whether there are any or not.
+            if facts.tombstones == 0, !isDryRun, notes.tombstonesMilliseconds != now {
+                notes.tombstonesMilliseconds = now
+                try keep(notes)
+            }
+        }
+        return facts
+    }
+
+    // MARK: Doing
+
+    /// - Returns: whether all of the plan was done that can be.
+    private func finish(_ notes: inout CompactionNotes, _ report: inout CompactionReport) throws -> Bool {
+        while let step = notes.plan.steps.first {
+            let goesOn = try perform(step, &notes, &report)
+            notes.plan.steps.removeFirst()
+            if !goesOn { notes.plan.steps = [] }
+            try keep(notes)
+            if !goesOn { return false }
+        }
+        return report.skipped.isEmpty
+    }
+
+    /// - Returns: whether the plan goes on; what follows is planned anew after the next sync.
+    private func perform(
+        _ step: CompactionStep, _ notes: inout CompactionNotes, _ report: inout CompactionReport
+    ) throws -> Bool {
+        switch step {
+        case .rollUp(let first, let last):
+            do {
+                report.rolledUp.segments += try rollUp(first, last)
+                report.rolledUp.into += 1
+            } catch let error as FerryError where Self.concernsFile(error.code) {
+                // The log stays as it is; what is wrong with the file is for `ferry doctor`.
+                report.skipped.append(error.description)
+                notes.notBeforeMilliseconds = clock.milliseconds() + retention.retryMilliseconds
+            }
+        case .writeSnapshot: return try writeSnapshot(&notes, &report)
+        case .beginLog(let sequence):
+            try store.beginLog(at: sequence)
+            try publisher.writeHead(lastSegment: nil)
+        case .removeSegments(let names): try remove(names, &report)
+        case .removeSnapshots(let names):
+            try snapshots.remove(names)
+            notes.ownSnapshots.removeAll { names.contains($0.name) }
+            report.removed.snapshots += names.count
+        case .collectTombstones(let stable):
+            report.tombstones += try collectTombstones(VersionVector(stable))
+            notes.tombstonesMilliseconds = clock.milliseconds()
+        }
+        return true
+    }
+
+    /// - Returns: whether it could be written now.
+    private func writeSnapshot(_ notes: inout CompactionNotes, _ report: inout CompactionReport) throws -> Bool {
+        do {
+            let written = since(notes, try snapshots.write())
+            notes.snapshot = written
+            notes.ownSnapshots.removeAll { $0.name == written.name }
+            notes.ownSnapshots.append(written)
+            report.snapshot = .init(name: written.name, bytes: written.bytes)
+            return true
+        } catch let error as FerryError where error.code == .busy {
+            // Somebody writes just now: after the next sync.
+            return false
+        }
+    }
+
+    private static func concernsFile(_ code: FerryError.Code) -> Bool {
+        [.damagedFile, .foreignFile, .formatTooNew, .fileNotThereYet, .limitExceeded].contains(code)
+    }
+
+    /// Makes one segment of several.
+    /// - Returns: how many there were.
+    private func rollUp(_ first: UInt64, _ last: UInt64) throws -> Int {
+        let live = try store.ownSegments().filter {
+            $0.replacedMilliseconds == nil && first <= $0.first && $0.last <= last
+        }
+        // A crash came after it was entered.
+        if live.contains(where: { $0.first == first && $0.last == last }) { return 0 }
+        var changesets: [Changeset] = []
+        var headers: [SegmentHeader] = []
+        for segment in live {
+            let name = try SegmentName(first: segment.first, last: segment.last, checksum: segment.checksum)
+            guard let bytes = try container.readSegment(name, of: device) else {
+                throw FerryError(
+                    .fileNotThereYet, "\(name) is not in the container any more, so it cannot be rolled up.",
+                    path: container.path(of: SegmentFile(name), device), device: device, sequence: segment.first)
+            }
+            let (header, part) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
+            headers.append(header)
+            changesets += part
+        }
+        guard changesets.first?.sequence == first, changesets.last?.sequence == last else {
+            throw FerryError(
+                .damagedFile, "The segments from \(first) to \(last) do not hold what the store has entered of them.",
+                device: device, sequence: first)
+        }
+        let segment = try SegmentEncoder.encode(
+            changesets, container: container.id, previous: headers.first?.previous, tail: headers.last?.chainEnd)
+        let name = try SegmentName(first: first, last: last, checksum: segment.checksum)
+        try container.publish(segment.bytes, name: name, of: device)
+        try store.noteRolledUp(
+            OwnSegment(
+                first: first, last: last, changes: live.reduce(0) { $0 + $1.changes }, bytes: segment.bytes.count,
+                checksum: segment.checksum, time: headers.last?.lastTime ?? .zero,
+                publishedMilliseconds: clock.milliseconds()))
+        return live.count
+    }
+
+    private func remove(_ names: [String], _ report: inout CompactionReport) throws {
+        let known = try store.ownSegments()
+        let gone = names.compactMap { SegmentName($0) }
+        try container.removeSegments(gone, of: device)
+        try store.forgetSegments(gone.map { ($0.first, $0.last) })
+        report.removed.segments += gone.count
+        report.removed.bytes += known.reduce(0) { $0 + (names.contains($1.fileName) ? $1.bytes : 0) }
+    }
+
+    // MARK: Notes
+
+    private func notes() throws -> CompactionNotes { try Self.notes(of: store) }
+
+    /// What compaction remembers in a store.
+    static func notes(of store: Store) throws -> CompactionNotes {
+        guard let text = try store.compactionNotes() else { return CompactionNotes() }
+        // What another version of Ferry wrote down is planned anew: every plan follows from the facts.
+        return (try? JSONDecoder().decode(CompactionNotes.self, from: Data(text.utf8))) ?? CompactionNotes()
+    }
+
+    private func keep(_ notes: CompactionNotes) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        try store.setCompactionNotes(String(decoding: encoder.encode(notes), as: UTF8.self))
+    }
+}
+
+extension CompactionPlan {
+    /// Whether something is decided on account of a snapshot, or about one.
+    fileprivate var concernsSnapshots: Bool {
+        steps.contains { step in
+            switch step {
+            case .writeSnapshot, .beginLog, .removeSnapshots: true
+            case .rollUp, .removeSegments, .collectTombstones: false
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+
+/// The snapshots of a container as compaction sees them.
+struct ContainerSnapshots: CompactionSnapshots {
+    let container: Container
+    let store: Store
+    let identity: StoreIdentity
+    let clock: any WallClock
+
+    private var device: DeviceID { identity.device }
+
+    func best(trusting known: [KnownSnapshot]) throws -> KnownSnapshot? {
+        let shelf = SnapshotShelf(container)
+        let entries = try shelf.entries().sorted {
+            $0.manifest.vector[device].sequence > $1.manifest.vector[device].sequence
+        }
+        for entry in entries {
+            let found = describe(entry)
+            // One that was whole and whose files are all there is not read again.
+            if known.contains(where: { $0.device == found.device && $0.name == found.name }) { return found }
+            if try shelf.isWhole(entry) { return found }
+        }
+        return nil
+    }
+
+    func write() throws -> KnownSnapshot {
+        let written = try SnapshotWriter(container: container, store: store, identity: identity).write()
+        return KnownSnapshot(
+            device: device.hex, name: written.name.fileName, covered: written.vector[device].sequence,
+            bytes: written.bytes, milliseconds: clock.milliseconds())
+    }
+
+    func own() throws -> [KnownSnapshot] {
+        let shelf = SnapshotShelf(container)
+        return try container.snapshots(of: device).sorted().map { name in
+            if let entry = try shelf.entry(name, of: device) { return describe(entry) }
+            // One that cannot be read covers nothing, and goes with the next one that stands for it.
+            return KnownSnapshot(
+                device: device.hex, name: name.fileName, covered: 0, bytes: 0, milliseconds: clock.milliseconds())
+        }
+    }
+
+    func remove(_ names: [String]) throws {
+        for name in names.compactMap({ SnapshotName($0) }) { try container.removeSnapshot(name, of: device) }
+        var needed: Set<Checksum> = []
+        for name in try container.snapshots(of: device) {
+            // While one cannot be read nobody knows which chunks it needs.
+            guard let entry = try SnapshotShelf(container).entry(name, of: device) else { return }
+            for table in entry.manifest.tables { needed.formUnion(table.chunks.map(\.checksum)) }
+        }
+        for chunk in try container.chunks(of: device).subtracting(needed).sorted() {
+            try container.removeChunk(chunk, of: device)
+        }
+    }
+
+    private func describe(_ entry: SnapshotShelf.Entry) -> KnownSnapshot {
+        KnownSnapshot(
+            device: entry.device.hex, name: entry.name.fileName,
+            covered: entry.manifest.vector[device].sequence, bytes: entry.bytes, milliseconds: clock.milliseconds())
+    }
+}

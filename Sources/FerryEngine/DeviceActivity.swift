@@ -1,0 +1,157 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+
+/// Which of the other devices count: a pure function of what the store remembers and what heads say.
+///
+/// A device is *active* while its heads change now and then: what it has not replayed yet is kept for it. One that was
+/// retired, or of which nothing was heard for `RetentionSettings.silentAfterMilliseconds`, holds nothing back; what is
+/// collected meanwhile it gets from a snapshot when it returns.
+struct DeviceActivity {
+    enum State: String, Sendable {
+        case active, silent, retired
+    }
+
+    struct Peer {
+        var record: DeviceRecord
+        /// Its head, where it could be read.
+        var head: Head?
+        var state: State
+
+        /// How far it has replayed a device's log; of its own, how far that goes.
+        func position(of device: DeviceID) -> LogPosition {
+            if device == record.id { return head?.position ?? .none }
+            return head?.acknowledgements[device] ?? .none
+        }
+    }
+
+    let own: DeviceID
+    /// All other devices, in the order of their IDs.
+    let peers: [Peer]
+
+    /// - Parameters:
+    ///   - records: as the store has them, `notes` included.
+    ///   - heads: those that could be read.
+    init(
+        own: DeviceID, records: [DeviceRecord], heads: [DeviceID: Head], now: Int64, _ settings: RetentionSettings
+    ) {
+        self.own = own
+        // Of a device that only contexts and stamps name nothing is to be expected.
+        let present = records.filter { $0.id != own && ($0.heardMilliseconds != nil || heads[$0.id] != nil) }
+        peers = present.sorted { $0.id < $1.id }.map { record in
+            let head = heads[record.id]
+            var state = State.active
+            if let heard = record.heardMilliseconds, now - heard > settings.silentAfterMilliseconds { state = .silent }
+            if Self.retirement(record, head, told: record.retiredMilliseconds) != nil { state = .retired }
+            return Peer(record: record, head: head, state: state)
+        }
+    }
+
+    /// The retirement that still holds: one that was made when the device had the head that it has now, or a later one.
+    private static func retirement(_ record: DeviceRecord, _ head: Head?, told: Int64?) -> Int64? {
+        guard let told else { return nil }
+        let written = max(record.writtenMilliseconds ?? .min, head?.writtenMilliseconds ?? .min)
+        return written > told ? nil : told
+    }
+
+    // MARK: What to remember
+
+    /// What the store has to note after a look at the container: the records that change. A head that differs from the
+    /// last one noted was heard now; that is noted at most once in `heardGranularityMilliseconds`.
+    /// - Parameters:
+    ///   - records: as the store has them.
+    ///   - devices: those that have a directory in the container.
+    static func notes(
+        own: DeviceID, records: [DeviceRecord], heads: [DeviceID: Head], devices: [DeviceID], now: Int64,
+        _ settings: RetentionSettings
+    ) -> [DeviceRecord] {
+        let known = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        var told: [DeviceID: Int64] = [:]
+        for head in heads.values { told.merge(head.retired) { max($0, $1) } }
+        return Set(known.keys).union(devices).subtracting([own]).sorted().compactMap { device in
+            let former = known[device] ?? DeviceRecord(id: device, name: heads[device]?.deviceName ?? "")
+            var record = former
+            let retirements = [former.retiredMilliseconds, told[device]].compactMap { $0 }
+            let head = heads[device]
+            record.retiredMilliseconds = retirement(former, head, told: retirements.max())
+            if let head {
+                let isRetirementNews = record.retiredMilliseconds != former.retiredMilliseconds || !retirements.isEmpty
+                note(head, in: &record, isNeeded: isRetirementNews, now, settings)
+            } else if record.heardMilliseconds == nil, devices.contains(device) {
+                record.heardMilliseconds = now
+            }
+            // A clock that was set back must not keep a device active for years.
+            if let heard = record.heardMilliseconds, heard > now + settings.heardGranularityMilliseconds {
+                record.heardMilliseconds = now
+            }
+            return record == former && known[device] != nil ? nil : record
+        }
+    }
+
+    private static func note(
+        _ head: Head, in record: inout DeviceRecord, isNeeded: Bool, _ now: Int64, _ settings: RetentionSettings
+    ) {
+        guard let written = record.writtenMilliseconds, let heard = record.heardMilliseconds else {
+            // Nobody can say how long this head has been lying there.
+            record.heardMilliseconds = max(min(now, head.writtenMilliseconds), 0)
+            record.writtenMilliseconds = head.writtenMilliseconds
+            return
+        }
+        if head.writtenMilliseconds == written { return }
+        if !isNeeded, now - heard < settings.heardGranularityMilliseconds { return }
+        record.heardMilliseconds = now
+        record.writtenMilliseconds = head.writtenMilliseconds
+    }
+
+    /// Whether some device holds this one for retired though it is not: its next head says so.
+    static func isRetired(_ own: DeviceID, written: Int64, heads: [DeviceID: Head]) -> Bool {
+        heads.values.contains { head in head.retired[own].map { $0 >= written } ?? false }
+    }
+
+    // MARK: What everybody has
+
+    var active: [Peer] { peers.filter { $0.state == .active } }
+
+    /// How far every active device has replayed this one's log, all of it where there is no other.
+    /// - Parameter end: the number of the last changeset.
+    func acknowledged(of end: UInt64, without device: DeviceID? = nil) -> UInt64 {
+        active.filter { $0.record.id != device }.map { $0.position(of: own).sequence }.min() ?? end
+    }
+
+    /// What every device that counts has replayed, this one included: deletions that it covers need no tombstones.
+    ///
+    /// Counted are the active devices, and of the others those that could still replay all of every log where they
+    /// stopped: one that the beginning of some log has left behind gets a snapshot first.
+    /// - Parameters:
+    ///   - vector: what this store has replayed.
+    ///   - logStart: where this device's own log begins in the container.
+    /// - Returns: `nil` where it cannot be told: an active device's head cannot be read, or speaks of changes of its own
+    ///   that are not replayed here.
+    func stableVector(_ vector: VersionVector, logStart: UInt64) -> VersionVector? {
+        let counted = peers.filter { $0.state == .active || !isLeftBehind($0, logStart: logStart) }
+        for peer in counted {
+            guard let head = peer.head, head.position.sequence <= vector[peer.record.id].sequence else { return nil }
+        }
+        var stable: [DeviceID: LogPosition] = [:]
+        for (device, position) in vector.positions {
+            stable[device] = counted.reduce(position) { least, peer in
+                let other = peer.position(of: device)
+                return LogPosition(
+                    sequence: min(least.sequence, other.sequence), time: min(least.time, other.time))
+            }
+        }
+        return VersionVector(stable)
+    }
+
+    /// Whether a device that does not hold anything back has to start from a snapshot when it returns.
+    func isLeftBehind(_ peer: Peer, logStart: UInt64) -> Bool {
+        if peer.state == .active { return false }
+        var starts = Dictionary(
+            peers.compactMap { other in other.head.map { (other.record.id, $0.logStart) } },
+            uniquingKeysWith: { first, _ in first })
+        starts[own] = logStart
+        return starts.contains { device, start in
+            device != peer.record.id && start > peer.position(of: device).sequence + 1
+        }
+    }
+}

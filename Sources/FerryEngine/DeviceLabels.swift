@@ -1,0 +1,25 @@
+/// What devices are called where several have one name, as after a database was copied: the name, and the beginning of the
+/// ID. A pure function of all names that are shown together.
+public struct DeviceLabels: Sendable {
+    private let labels: [String: String]
+    /// The fewest digits of an ID that are shown.
+    private static let minimumDigits = 4
+
+    /// - Parameter devices: IDs, as text, and names; every device once.
+    public init(_ devices: [(id: String, name: String)]) {
+        var labels: [String: String] = [:]
+        for (name, group) in Dictionary(grouping: devices, by: \.name) {
+            guard group.count > 1 else {
+                labels[group[0].id] = name
+                continue
+            }
+            var digits = Self.minimumDigits
+            while digits < 36, Set(group.map { $0.id.prefix(digits) }).count < group.count { digits += 1 }
+            for device in group { labels[device.id] = "\(name) (\(device.id.prefix(digits)))" }
+        }
+        self.labels = labels
+    }
+
+    /// The device's label; its ID where it is none of those.
+    public subscript(id: String) -> String { labels[id] ?? id }
+}

@@ -1,0 +1,189 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+
+/// What of a device's own log is in the container, held against what its database remembers: a pure comparison.
+///
+/// Two changesets with one number are told apart by what is in them. Their times alone do not tell: copies that pack the
+/// same notes give them the same times, and new rows other IDs.
+struct OwnLog {
+    /// The changesets found in the container under each number. More than one: two copies have published.
+    var found: [UInt64: Set<Mark>] = [:]
+    /// Numbers under which files were found that are no roll-ups and are not those which the database remembers.
+    var replaced: Set<UInt64> = []
+    /// What the database remembers of its own segments, published or waiting, in the order of their numbers.
+    var remembered: [Remembered] = []
+    /// The last changeset that the database has packed, and the last one that it has published.
+    var packed: UInt64 = 0
+    var published: UInt64 = 0
+
+    /// What tells one changeset from another.
+    struct Mark: Hashable {
+        var time: HybridTime
+        var content: Checksum
+    }
+
+    struct Remembered: Equatable {
+        var first: UInt64
+        var last: UInt64
+        /// The time of its last changeset.
+        var time: HybridTime
+        var checksum: Checksum?
+        /// Its changesets, where they are still at hand.
+        var marks: [UInt64: Mark] = [:]
+
+        /// What the next segment names; not known here of one that was rolled up.
+        var chainEnd: Checksum? { first == last ? checksum : nil }
+
+        /// Whether what was found of it is something else.
+        func isContradicted(by found: [UInt64: Set<Mark>]) -> Bool {
+            if let last = found[last], !last.contains(where: { $0.time == time }) { return true }
+            return marks.contains { number, mark in found[number].map { !$0.contains(mark) } ?? false }
+        }
+    }
+
+    /// The first number under which the container holds something else than the database packed.
+    private var fork: UInt64? {
+        let double = found.filter { $0.key <= packed && $0.value.count > 1 }.map(\.key).min()
+        let other = remembered.first { $0.isContradicted(by: found) }?.first
+        return [double, other, replaced.min()].compactMap { $0 }.min()
+    }
+
+    /// Whether somebody else has published under this device's ID.
+    var isForeign: Bool { fork != nil || found.keys.contains { $0 > packed } }
+
+    /// How far the log is in the container and is this database's own, and whether another goes on from there under the
+    /// same numbers.
+    /// - Returns: the time is `nil` where neither the database nor what was read of the container tells it.
+    var common: (sequence: UInt64, time: HybridTime?, checksum: Checksum?, isForked: Bool) {
+        let fork = fork
+        var sequence = published
+        if let fork {
+            sequence = min(published, fork - 1)
+        } else {
+            // What still waits here and is there all the same was published by another copy, or before a crash.
+            while sequence < packed, found[sequence + 1] != nil { sequence += 1 }
+        }
+        let own = remembered.last { $0.last == sequence }
+        return (sequence, own?.time ?? found[sequence]?.first?.time, own?.chainEnd, fork != nil)
+    }
+}
+
+extension OwnLog {
+    /// Looks into the device's own directory.
+    ///
+    /// Files whose names are the database's own are believed; others are read where they could contradict it: behind its
+    /// end, under numbers that it remembers, or under those of another file.
+    /// - Parameter isComplete: read every file, so that it is known where two logs part.
+    init(_ store: Store, _ container: Container, _ identity: StoreIdentity, isComplete: Bool) throws {
+        let device = identity.device
+        packed = try store.versionVector()[device].sequence
+        let log = try store.publishedLog()
+        published = log.sequence
+        remembered = try store.notedSegments().map {
+            Remembered(first: $0.first, last: $0.last, time: $0.time, checksum: $0.checksum)
+        }
+        if let last = log.last, last.sequence > 0, remembered.last?.last != last.sequence {
+            remembered.append(
+                Remembered(first: last.sequence, last: last.sequence, time: last.time, checksum: log.checksum))
+        }
+        var files: [SegmentFile] = []
+        for file in try container.segmentFiles(of: device) where files.last?.name != file.name { files.append(file) }
+        let isOwn = Set(remembered.compactMap { own in own.checksum.map { Key(own.first, own.last, $0.high) } })
+        var suspects = files.filter { !isOwn.contains(Key($0.name.first, $0.name.last, $0.name.hash)) }
+        if !isComplete {
+            let overlapping = Self.overlapping(files)
+            suspects = suspects.filter { file in
+                file.name.last > published
+                    || remembered.contains { file.name.first <= $0.last && $0.last <= file.name.last }
+                    || overlapping.contains(file.name)
+            }
+        }
+        if suspects.isEmpty && !isComplete { return }
+        var position: UInt64 = 0
+        while let entry = try store.outboxEntry(after: position) {
+            position = entry.first
+            let (header, changesets) = try SegmentDecoder.decode(entry.bytes, container: container.id, device: device)
+            var waiting = Remembered(
+                first: entry.first, last: entry.last, time: header.lastTime, checksum: entry.checksum)
+            for changeset in changesets { waiting.marks[changeset.sequence] = try Self.mark(changeset, container) }
+            remembered.append(waiting)
+        }
+        // What suspects stand beside has to be read too.
+        let numbers = suspects.map { $0.name.first...$0.name.last }
+        for file in files where isComplete || numbers.contains(where: { $0.overlaps(file.name.first...file.name.last) })
+        {
+            try read(file, container, device)
+        }
+    }
+
+    /// All that is in the container under a device's ID after a number, whoever wrote it, each changeset once.
+    static func changesets(
+        after sequence: UInt64, _ container: Container, _ device: DeviceID
+    ) throws -> [Changeset] {
+        var changesets: [Mark: Changeset] = [:]
+        for file in try container.segmentFiles(of: device, after: sequence) {
+            guard let bytes = try container.readSegment(file, of: device) else { continue }
+            // What cannot be read is told by those who read the log.
+            guard let decoded = try? SegmentDecoder.decode(bytes, container: container.id, device: device).1 else {
+                continue
+            }
+            for changeset in decoded where changeset.sequence > sequence {
+                changesets[try mark(changeset, container)] = changeset
+            }
+        }
+        return changesets.sorted {
+            ($0.value.sequence, $0.key.time, $0.key.content) < ($1.value.sequence, $1.key.time, $1.key.content)
+        }.map(\.value)
+    }
+
+    private static func mark(_ changeset: Changeset, _ container: Container) throws -> Mark {
+        // The same whatever segment it came in.
+        let alone = try SegmentEncoder.encode([changeset], container: container.id, previous: nil)
+        return Mark(time: changeset.time, content: alone.checksum)
+    }
+
+    private struct Key: Hashable {
+        var first: UInt64
+        var last: UInt64
+        var hash: UInt64
+
+        init(_ first: UInt64, _ last: UInt64, _ hash: UInt64) {
+            self.first = first
+            self.last = last
+            self.hash = hash
+        }
+    }
+
+    /// The names that share numbers with others.
+    /// - Parameter files: in the order of their first numbers.
+    private static func overlapping(_ files: [SegmentFile]) -> Set<SegmentName> {
+        var names: Set<SegmentName> = []
+        var furthest: SegmentName?
+        for name in files.map(\.name) {
+            if let former = furthest, name.first <= former.last { names.formUnion([former, name]) }
+            if furthest.map({ $0.last < name.last }) ?? true { furthest = name }
+        }
+        return names
+    }
+
+    private mutating func read(_ file: SegmentFile, _ container: Container, _ device: DeviceID) throws {
+        guard let bytes = try container.readSegment(file, of: device) else { return }
+        let (header, changesets): (SegmentHeader, [Changeset])
+        do {
+            (header, changesets) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
+        } catch {
+            // Cut off, garbled, from elsewhere or of a newer format: no evidence. Others that read this log name it.
+            return
+        }
+        for changeset in changesets {
+            found[changeset.sequence, default: []].insert(try Self.mark(changeset, container))
+        }
+        // With the same numbers a roll-up replaces nothing: it holds several segments.
+        let same = remembered.filter { $0.first == header.firstSequence && $0.last == header.lastSequence }
+        if !same.isEmpty, same.allSatisfy({ $0.checksum != nil && $0.checksum != header.checksum }) {
+            replaced.insert(header.firstSequence)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+import Foundation
+
+/// What `exportSnapshot` did.
+public struct ExportReport: Codable, Equatable, Sendable {
+    public var path: String
+    public var bytes: Int
+    /// Objects in it, deleted and hidden ones included.
+    public var objects: Int
+    public var tables: Int
+    /// Of which container it is.
+    public var container: StatusReport.DeviceName
+    public var seconds: Double
+}
+
+/// What `importSnapshot` did.
+public struct ImportReport: Codable, Equatable, Sendable {
+    /// How a database is afterwards.
+    public enum Outcome: String, Codable, Sendable {
+        /// It was in the container's company before; what the file had beyond it is merged.
+        case merged
+        /// It was made from the file and belongs to the container.
+        case joined
+        /// It was made from the file and belongs to no container.
+        case plain
+    }
+
+    public var path: String
+    public var outcome: Outcome
+    /// Changesets of other devices that the file covers and the database had not replayed.
+    public var changesets: Int
+    public var conflicts: Int
+    public var tables: [StatusReport.Table]
+    public var seconds: Double
+}
+
+extension Replica {
+    /// Writes the whole state as one file, for a USB stick or a backup, in place of a file that has its name.
+    ///
+    /// Syncs first, where the container is there. Any device of the container can import the file, and so can a new one.
+    /// - Throws: `busy` where the container is away and changes wait to be published: nobody else could ever get them from
+    ///   this file. `invalidArgument` for a path in the container's folder, `inputOutput`.
+    public func exportSnapshot(to path: String, progress: ProgressHandler? = nil) throws -> ExportReport {
+        let start = environment.clock.milliseconds()
+        let file = Self.absolutePath(path)
+        guard !file.hasPrefix(identity.containerPath + "/") else {
+            throw FerryError(
+                .invalidArgument, "The file would lie inside the container's folder. Choose another place.", path: file)
+        }
+        do {
+            _ = try sync(progress: progress)
+        } catch let error as FerryError
+            where Self.isOfTheContainer(error.code)
+        {
+            if try store.unpublishedCount() == 0 { return try archive(file, start) }
+            throw FerryError(
+                .busy,
+                "Changes wait to be published, and a snapshot would tell others of what they cannot read. Sync first; where "
+                    + "the folder is lost, copy the database itself (`sqlite3 \(store.path) \".backup copy.sqlite\"`).",
+                path: file, cause: error)
+        }
+        return try archive(file, start)
+    }
+
+    private func archive(_ path: String, _ start: Int64) throws -> ExportReport {
+        try lock.withLock {
+            let writer = try SnapshotArchiveWriter(
+                path: path, container: identity.container, random: environment.random)
+            let manifest = try store.readSnapshot { chunk in
+                let (bytes, checksum) = try SnapshotChunkEncoder.encode(chunk, container: identity.container)
+                try writer.append(bytes, checksum: checksum)
+                return .init(checksum: checksum, bytes: bytes.count, objects: chunk.objects.count)
+            }
+            let bytes = try writer.finish(manifest: SnapshotManifestEncoder.encode(manifest).bytes)
+            return ExportReport(
+                path: path, bytes: bytes, objects: manifest.objects,
+                tables: manifest.tables.count { !$0.name.hasPrefix("ferry_") },
+                container: .init(id: identity.container.description, name: identity.containerName),
+                seconds: Double(environment.clock.milliseconds() - start) / 1000)
+        }
+    }
+
+    /// Merges a file that `exportSnapshot` wrote on any device of the same container. An old one brings nothing back that
+    /// was changed since: it is what its devices knew then, and merges as that.
+    /// - Throws: `containerMismatch` for another container's file, `damagedFile`, `formatTooNew`, `inputOutput`.
+    public func importSnapshot(from path: String, progress: ProgressHandler? = nil) throws -> ImportReport {
+        let start = environment.clock.milliseconds()
+        let archive = try SnapshotArchive(path: Self.absolutePath(path))
+        guard archive.container == identity.container else {
+            throw FerryError(
+                .containerMismatch,
+                "The file is of another container than the one that the database belongs to. Import it into a new database.",
+                path: path)
+        }
+        return try lock.withLock { try merge(archive, .merged, start, progress) }
+    }
+
+    private func merge(
+        _ archive: SnapshotArchive, _ outcome: ImportReport.Outcome, _ start: Int64, _ progress: ProgressHandler?
+    ) throws -> ImportReport {
+        let vector = try store.versionVector()
+        let changesets = archive.manifest.positions.reduce(0) { sum, entry in
+            let (here, there) = (vector[entry.key].sequence, entry.value.log.sequence)
+            return entry.key != identity.device && there > here ? sum + Int(there - here) : sum
+        }
+        var (replayed, conflicts) = (0, 0)
+        let loader = SnapshotLoader(archive, store: store, seal: sealer(for: identity))
+        // No device has this ID, so that no sync takes it for a snapshot in the container.
+        if changesets > 0 {
+            try loader.load(archive.manifest, checksum: archive.checksum, of: DeviceID(high: 0, low: 0)) { pass in
+                replayed += pass.replayed
+                conflicts += pass.conflicts
+                progress?(Progress(phase: .replaying, completed: replayed, total: nil))
+            }
+        }
+        return ImportReport(
+            path: store.path, outcome: outcome, changesets: changesets, conflicts: conflicts,
+            tables: try store.status().tables.map {
+                .init(name: $0.name, identity: $0.identity.text, objects: $0.objects)
+            }, seconds: Double(environment.clock.milliseconds() - start) / 1000)
+    }
+
+    /// Makes a database from a file that `exportSnapshot` wrote.
+    ///
+    /// - Parameter containerPath: the folder of the container that the file is of, which the new database joins as a device
+    ///   of its own; `nil`: the database belongs to no container, and Ferry leaves no trace in it.
+    /// - Throws: `alreadyTracked` and `invalidArgument` where there is a database already, `containerMismatch` where the
+    ///   folder is another container; otherwise as `importSnapshot`.
+    public static func importDatabase(
+        at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil,
+        environment: Environment = .live, progress: ProgressHandler? = nil
+    ) throws -> (replica: Replica?, report: ImportReport) {
+        let start = environment.clock.milliseconds()
+        let archive = try SnapshotArchive(path: absolutePath(path))
+        if FileManager.default.fileExists(atPath: databasePath) {
+            throw FerryError(
+                .invalidArgument, "There is a file at \(databasePath) already. Name one that is not there.",
+                path: databasePath)
+        }
+        let container = try containerPath.map {
+            try Container.open(
+                at: absolutePath($0), expecting: archive.container, fileSystem: environment.fileSystem,
+                random: environment.random)
+        }
+        if let containerPath { try refuseDatabase(at: databasePath, inside: absolutePath(containerPath)) }
+        guard let schema = archive.manifest.schema?.record else {
+            throw FerryError(.damagedFile, "The file says nothing of the tables that it has.", path: path)
+        }
+        _ = try DatabaseCreator.create(schema, at: databasePath)
+        let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
+        let identity = StoreIdentity(
+            device: environment.random.makeID(), deviceName: try checkedName(name), container: archive.container,
+            containerName: container?.name ?? "", containerPath: containerPath.map(absolutePath) ?? "")
+        _ = try store.beginTracking(identity, selection(schema, store), rowsAreOld: true)
+        let replica = try Replica(store, environment: environment)
+        var report = try replica.merge(archive, container == nil ? .plain : .joined, start, progress)
+        guard container != nil else {
+            _ = try replica.leave()
+            return (nil, report)
+        }
+        report.conflicts += try replica.sync(progress: progress).conflicts
+        report.seconds = Double(environment.clock.milliseconds() - start) / 1000
+        return (replica, report)
+    }
+}

@@ -1,0 +1,83 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+
+/// Recognising that a database was copied or restored, and making it a device of its own (Docs/Architecture.md,
+/// "Telling a copy").
+extension Replica {
+    /// Where the database is now.
+    var fingerprint: StoreFingerprint {
+        StoreFingerprint(path: store.path.isEmpty ? "" : Self.absolutePath(store.path), on: environment.host)
+    }
+
+    /// Takes over what another process made of the database since the replica was opened.
+    /// - Throws: `notTracked` where it left its container.
+    func refreshIdentity() throws {
+        let known = identity
+        guard let present = try store.identity(), present.container == known.container else { throw leftContainer }
+        if present == known { return }
+        let former = try store.formerDevices().map(\.device)
+        guard present.device == known.device || former.contains(known.device) else { throw leftContainer }
+        take(present)
+    }
+
+    private var leftContainer: FerryError {
+        FerryError(
+            .notTracked, "The database left its container since it was opened. Open it again.", path: store.path)
+    }
+
+    /// Runs `body`, which packs changes, while holding the device's lock. A database that proves to be a copy gets a
+    /// device ID of its own first; the next sync tells of it.
+    /// - Throws: where it is a copy and the container is away, what keeps the container from being read: only there can
+    ///   be seen what was sent already.
+    func packing<Result>(_ body: () throws -> Result) throws -> Result {
+        try lock.withLock {
+            try refreshIdentity()
+            if try isCopied() { unreported = try becomeNewDevice(.copied, openContainer()) }
+            return try body()
+        }
+    }
+
+    func isCopied() throws -> Bool {
+        guard let former = try store.fingerprint() else { return false }
+        return fingerprint.change(since: former) == .copied
+    }
+
+    /// Looks whether the database is still the only one that publishes under its device ID, and where it is not, gives
+    /// it another. Before anything is packed or published.
+    /// - Parameter isThorough: list the device's own files, rather than read its head only.
+    /// - Returns: what was done; `nil` where all is as it should be.
+    func recognise(_ container: Container, isThorough: Bool) throws -> Renewal? {
+        if try isCopied() { return try becomeNewDevice(.copied, container) }
+        // A head that cannot be read says nothing; it is written anew after this.
+        if let head = try? container.readHead(of: identity.device),
+            try !store.publishedSegments(include: head.position.sequence, head.lastSegmentChecksum)
+        {
+            return try becomeNewDevice(.restored, container)
+        }
+        if isThorough, try OwnLog(store, container, identity, isComplete: false).isForeign {
+            return try becomeNewDevice(.restored, container)
+        }
+        let present = fingerprint
+        if try store.fingerprint() != present { try store.note(present) }
+        return nil
+    }
+
+    private func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container) throws -> Renewal {
+        let log = try OwnLog(store, container, identity, isComplete: true)
+        let common = log.common
+        let former = identity.device
+        // Where nothing tells the time, everything of the former device's is written again.
+        let position = LogPosition(sequence: common.sequence, time: common.time ?? .zero)
+        let sentAgain = try store.becomeNewDevice(
+            environment.random.makeID(),
+            published: PublishedLog(position: position, checksum: common.checksum, isForked: common.isForked),
+            branches: common.isForked ? OwnLog.changesets(after: common.sequence, container, former) : [],
+            fingerprint: fingerprint, seal: sealer(for: identity))
+        try refreshIdentity()
+        return Renewal(
+            reason: common.isForked ? .cloned : reason, formerDevice: former.description,
+            device: identity.device.description, sentAgain: sentAgain)
+    }
+}

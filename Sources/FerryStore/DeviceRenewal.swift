@@ -1,0 +1,157 @@
+import FerryCore
+
+/// A device ID that a database had before it was restored or copied.
+public struct FormerDevice: Equatable, Sendable {
+    public var device: DeviceID
+    /// The last changeset of that device's log that the database remembers as its own.
+    public var sequence: UInt64
+
+    public init(device: DeviceID, sequence: UInt64) {
+        self.device = device
+        self.sequence = sequence
+    }
+}
+
+/// What of a device's log is known to be in the container, and to be this database's own.
+public struct PublishedLog: Equatable, Sendable {
+    public var position: LogPosition
+    /// The checksum of the last segment up to there; `nil` where it is not known.
+    public var checksum: Checksum?
+    /// Whether the container holds other changesets under numbers that this database has given away too.
+    public var isForked: Bool
+
+    public init(position: LogPosition, checksum: Checksum?, isForked: Bool) {
+        self.position = position
+        self.checksum = checksum
+        self.isForked = isForked
+    }
+}
+
+extension Store {
+    /// The IDs that this database had before, the last one first.
+    public func formerDevices() throws -> [FormerDevice] {
+        try read { try Self.formerDevices(StoreMeta(connection: $0)) }
+    }
+
+    static func formerDevices(_ meta: StoreMeta) throws -> [FormerDevice] {
+        try (meta.string(.formerDevices) ?? "").split(separator: " ").compactMap { entry in
+            let parts = entry.split(separator: ":")
+            guard parts.count == 2, let device = DeviceID(String(parts[0])), let sequence = UInt64(parts[1]) else {
+                return nil
+            }
+            return FormerDevice(device: device, sequence: sequence)
+        }
+    }
+
+    /// How far this device's log was published, as the store remembers: what was packed, less what waits in the outbox.
+    /// - Returns: the number of the last changeset published; with its time and checksum where nothing waits.
+    public func publishedLog() throws -> (sequence: UInt64, last: LogPosition?, checksum: Checksum?) {
+        try read { connection in
+            let row = try connection.rows(
+                """
+                SELECT sequence, time, checksum, (SELECT min(first) FROM ferry_outbox) FROM ferry_device
+                WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')
+                """
+            ).first
+            guard case .integer(let sequence)? = row?[0], case .integer(let time)? = row?[1] else {
+                throw FerryError(.internalInconsistency, "The store does not say which device it is.")
+            }
+            if case .integer(let first)? = row?[3] { return (UInt64(first) - 1, nil, nil) }
+            let position = LogPosition(
+                sequence: UInt64(sequence), time: HybridTime(rawValue: UInt64(bitPattern: time)))
+            if case .blob(let bytes)? = row?[2] { return (position.sequence, position, Checksum(bytes: bytes)) }
+            return (position.sequence, position, nil)
+        }
+    }
+
+    /// The segments that this device has published, as far as they are noted: what they hold, and the time of the last
+    /// changeset of each.
+    public func notedSegments() throws -> [(first: UInt64, last: UInt64, time: HybridTime, checksum: Checksum)] {
+        try read { connection in
+            var segments: [(first: UInt64, last: UInt64, time: HybridTime, checksum: Checksum)] = []
+            try connection.forEachRow("SELECT first, last, time, checksum FROM ferry_segment ORDER BY first, last") {
+                row in
+                guard let checksum: Checksum = row.id(3) else { return }
+                segments.append(
+                    (
+                        UInt64(row.integer(0)), UInt64(row.integer(1)),
+                        HybridTime(rawValue: UInt64(bitPattern: row.integer(2))), checksum
+                    ))
+            }
+            return segments
+        }
+    }
+
+    /// Gives the database another device ID, in one transaction: from then on the former device is a peer, whose log was
+    /// replayed as far as `published` says, and which is read like any other.
+    ///
+    /// What the state has of the former device beyond that, nobody would ever send: it is written again under the new
+    /// ID, as soon after its own time as can be told from it (`UnsentRewriting`). Notes that are not packed yet are
+    /// packed under the new ID by the next pass. Numbers of devices in the state stay what they are.
+    /// - Parameters:
+    ///   - device: the new ID; nobody may have it yet.
+    ///   - branches: where several copies published under the ID, what each said from there on. It is merged first and
+    ///     then written again like the rest, because whoever said it may not be there any more.
+    ///   - fingerprint: where the database is now.
+    ///   - seal: makes segments of what is written again; they wait in the outbox.
+    /// - Returns: the number of changes that were written again.
+    public func becomeNewDevice(
+        _ device: DeviceID, published: PublishedLog, branches: [Changeset] = [], fingerprint: StoreFingerprint,
+        seal: SegmentSealer
+    ) throws -> Int {
+        try enter(tablesOf: branches)
+        return try access { access in
+            let (connection, former) = (access.connection, access.device)
+            if published.isForked {
+                // Branches are merged below, and replay has to meet what is pending as state. It is written again with the
+                // rest.
+                var clock = try access.hybridClock()
+                var (outcome, touched) = (PassOutcome(), Set<Int>())
+                try pack(access, &clock, &outcome, seal, &touched)
+                try access.save(clock)
+            }
+            let packed = try access.versionVector()[former].sequence
+            try connection.execute(
+                "INSERT INTO ferry_device(id, name, sequence, time) SELECT ?, name, 0, 0 FROM ferry_device WHERE id = ?",
+                .blob(device.bytes[...]), .blob(former.bytes[...]))
+            try access.meta.set(.device, connection.lastInsertedKey)
+            try connection.execute("DELETE FROM ferry_outbox")
+            try connection.execute("DELETE FROM ferry_segment")
+            try access.meta.set(.logStart, 0)
+            try access.meta.set(.compaction, "")
+            let list =
+                [FormerDevice(device: former, sequence: published.position.sequence)]
+                + (try Self.formerDevices(access.meta))
+            try access.meta.set(
+                .formerDevices, list.map { "\($0.device.hex):\($0.sequence)" }.joined(separator: " "))
+            try access.meta.set(.fingerprint, fingerprint.text)
+            // Its log begins with the schema, like every log.
+            try access.meta.set(.schemaUnsent, 1)
+            let renewed = try StoreAccess(
+                connection, registry: access.registry, clock: clock, random: random, hooks: hooks,
+                digests: access.digests)
+            var clock = try renewed.hybridClock()
+            var tables: Set<String> = []
+            if !branches.isEmpty {
+                let merged = try AppTriggers(renewed).run { try ChangesetApplier(renewed).apply(branches, &clock) }
+                tables = Set(merged.tables.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
+            }
+            // Merging moved it.
+            try connection.execute(
+                "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?",
+                .integer(Int64(published.position.sequence)),
+                .integer(Int64(bitPattern: published.position.time.rawValue)),
+                published.checksum.map { .blob($0.bytes[...]) } ?? .null, .blob(former.bytes[...]))
+            if packed <= published.position.sequence && branches.isEmpty { return (0, []) }
+            let rewriting = UnsentRewriting(renewed, former: former, published)
+            var outcome = PassOutcome()
+            tables.formUnion(
+                try rewriting.run { changes in
+                    try stage(changes, schema: nil, time: clock.tick(), renewed, seal, &outcome)
+                })
+            try renewed.save(clock)
+            try renewed.keyValueChanges.save(connection)
+            return (outcome.packed, Array(tables))
+        }
+    }
+}

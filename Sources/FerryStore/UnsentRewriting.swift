@@ -1,0 +1,192 @@
+import FerryCore
+import FerryMerge
+
+/// Writes again under a new device ID what the state has under stamps of the former one that nobody will ever send.
+///
+/// Every such register gets a stamp of the new device's that is one tick later than it had: later than the former one,
+/// which some device may have read after all (where two copies published under one ID), and not so late that it would
+/// overwrite what others have written since. Insertions stay insertions of the same objects, so no row comes twice.
+///
+/// Of columns under a policy the parts travel as they are, stamps of the former device included: a counter's total of
+/// that device counts once, whoever sends it. Only where two copies have both published under the former ID can two
+/// totals have one name; then the value shown is written plainly, and what it overtakes is kept as a conflict.
+struct UnsentRewriting {
+    /// Of the new device.
+    private let access: StoreAccess
+    private let former: DeviceID
+    private let published: PublishedLog
+
+    /// The most objects in one changeset.
+    private static let maximumObjects = 20_000
+
+    init(_ access: StoreAccess, former: DeviceID, _ published: PublishedLog) {
+        self.access = access
+        self.former = former
+        self.published = published
+    }
+
+    /// - Parameter stage: takes the changes of one changeset.
+    /// - Returns: the names of the tables whose rows may have changed.
+    func run(_ stage: ([TableChanges]) throws -> Void) throws -> [String] {
+        var tokens: [RowToken] = []
+        for table in access.registry.parentsFirst {
+            tokens += try objects(of: table).map { RowToken(table: table.id, id: $0) }
+        }
+        if tokens.isEmpty { return [] }
+        var start = 0
+        while start < tokens.count {
+            let end = min(start + Self.maximumObjects, tokens.count)
+            try write(tokens[start..<end], stage)
+            start = end
+        }
+        // A stamp that moves may pass another one, rarely: whether rows are shown is looked at once more. While changes are
+        // pending rows are not what the state says, and packing looks at those.
+        if try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return [] }
+        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: tokens) }
+        return Set(tokens.map(\.table)).map { access.registry[$0] }.filter(\.isLocal).map(\.name)
+    }
+
+    private func write(_ tokens: ArraySlice<RowToken>, _ stage: ([TableChanges]) throws -> Void) throws {
+        do {
+            try access.savepoint {
+                var changes: [TableChanges] = []
+                var rest = tokens
+                while let table = rest.first?.table {
+                    var builder = TableChangesBuilder(access.registry[table], columns: access.registry[table].columns)
+                    for token in rest.prefix(while: { $0.table == table }) {
+                        try rewrite(token.id, access.registry[table], &builder)
+                    }
+                    rest = rest.drop { $0.table == table }
+                    if !builder.isEmpty { changes.append(builder.changes) }
+                }
+                if !changes.isEmpty { try stage(changes) }
+            }
+        } catch let error as FerryError where error.code == .limitExceeded && tokens.count > 1 {
+            // Too much for one segment: in two.
+            let middle = tokens.startIndex + tokens.count / 2
+            try write(tokens[..<middle], stage)
+            try write(tokens[middle...], stage)
+        }
+    }
+
+    // MARK: Finding
+
+    private func isUnsent(_ stamp: Stamp?) -> Bool {
+        guard let stamp, stamp.device == former else { return false }
+        if stamp.time > published.position.time { return true }
+        // Rows of an unknown time are packed when a database joins, before anything else.
+        return stamp.time == .unknown && published.position.time <= .unknown
+    }
+
+    private func objects(of table: TrackedTable) throws -> [ObjectID] {
+        let number = try access.devices.number(of: former)
+        let time = published.position.time <= .unknown ? .zero : published.position.time
+        var found: [ObjectID] = []
+        try access.connection.forEachRow(
+            """
+            SELECT object FROM \(table.objectTable)
+            WHERE inserted_by = \(number) AND inserted > \(time.rawValue)
+                OR deleted_by = \(number) AND deleted > \(time.rawValue) OR fields IS NOT NULL
+            """
+        ) { row in
+            if let id: ObjectID = row.id(0) { found.append(id) }
+        }
+        let states = access.objects(of: table.id)
+        return try found.filter { object in
+            let registers = try states.load(object).registers
+            return isUnsent(registers.inserted) || isUnsent(registers.deleted)
+                || registers.fields.contains(where: isUnsent)
+        }.sorted()
+    }
+
+    // MARK: Writing
+
+    /// What is written at one time.
+    private struct Write {
+        var isInsertion = false
+        var columns: [Int] = []
+        var isDeletion = false
+    }
+
+    private func rewrite(_ object: ObjectID, _ table: TrackedTable, _ builder: inout TableChangesBuilder) throws {
+        let states = access.objects(of: table.id)
+        var state = try states.load(object)
+        var row: FieldValues = [:]
+        if state.shown.hasRow, table.isLocal {
+            row = try Travelling(access).values(presentRow(state.key, table) ?? [:], table)
+        }
+        let values = row.overlaid(with: state.kept.fields)
+        let wish = table.isMapped ? state.shown.hasRow ? state.key.first : state.kept.key : nil
+        for (time, write) in writes(of: state, values).sorted(by: { $0.key < $1.key }) {
+            let stamp = Stamp(time: time, device: access.device)
+            if write.isInsertion { state.registers.inserted = stamp }
+            if write.isInsertion || !write.columns.isEmpty {
+                var plain: FieldValues = [:]
+                var parts: [EncodedPart] = []
+                for column in write.columns {
+                    state.registers.fields[column] = stamp
+                    if let register = state.policies[column], !mustBePlain(register) {
+                        parts += register.parts.map { part in
+                            EncodedPart(
+                                column: .init(number: column, kind: part.kind),
+                                bytes: PolicyCodec.encode(part, own: stamp))
+                        }
+                        if !register.isPlain { continue }
+                    }
+                    guard let value = values[column] else { continue }
+                    plain[column] = value
+                    guard var register = state.policies[column] else { continue }
+                    register.merge(.plain(value), at: stamp)
+                    state.keep(register, column, table.columns[column].policy)
+                }
+                builder.append(
+                    object, write.isInsertion ? .insert : .update, time, key: write.isInsertion ? wish : nil,
+                    values: plain, parts: parts)
+            }
+            if write.isDeletion {
+                state.registers.deleted = stamp
+                builder.append(object, .delete, time)
+            }
+        }
+        states.renewCheck(of: &state, row: row)
+        try states.save(state)
+    }
+
+    /// The values of the row that an object had when it was packed last, as far as they were not changed since. Where a
+    /// deletion is pending, the trigger kept them; what is under the key now may be another object.
+    private func presentRow(_ key: [FieldValue], _ table: TrackedTable) throws -> FieldValues? {
+        let condition = key.indices.map { "k\($0) IS ?" }.joined(separator: " AND ")
+        let deletion = try access.connection.rows(
+            "SELECT sequence FROM ferry_pending WHERE \"table\" = \(table.id) AND event = \(PendingEvent.delete.rawValue) "
+                + "AND \(condition) ORDER BY sequence LIMIT 1", values: key
+        ).first
+        let reader = access.reader(of: table.id)
+        if case .integer(let sequence)? = deletion?[0] { return try reader.readOld(sequence) }
+        return try reader.read(key)
+    }
+
+    /// The unsent registers by the times that they get. Of a column whose value is known nowhere any more nothing can
+    /// be told.
+    private func writes(of state: ObjectState, _ values: FieldValues) -> [HybridTime: Write] {
+        var writes: [HybridTime: Write] = [:]
+        func renewed(_ stamp: Stamp) -> HybridTime { stamp.time == .unknown ? .unknown : stamp.time.next }
+        if let stamp = state.registers.inserted, isUnsent(stamp) {
+            writes[renewed(stamp), default: Write()].isInsertion = true
+        }
+        if let stamp = state.registers.deleted, isUnsent(stamp) {
+            writes[renewed(stamp), default: Write()].isDeletion = true
+        }
+        for case (let column, let stamp?) in state.registers.fields.enumerated()
+        where isUnsent(stamp) && values[column] != nil {
+            writes[renewed(stamp), default: Write()].columns.append(column)
+        }
+        return writes
+    }
+
+    /// Whether a column under a policy is written as the value that it shows.
+    private func mustBePlain(_ register: ColumnRegister) -> Bool {
+        // Nobody else has what its sums and elements stand on.
+        if let plain = register.plain, isUnsent(plain.stamp) { return true }
+        return published.isForked && (register.counter != nil || register.versions != nil)
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import XCTest
+
+/// A snapshot as a file: a backup, and a way between computers that share no folder.
+final class ExportCommandTests: XCTestCase {
+    /// One table stays on the device that it is on.
+    private func shared(_ workshop: Workshop, _ database: String) throws -> String {
+        try workshop.rows(database).replacing("INSERT INTO \"table\" VALUES('note','stays');\n", with: "")
+    }
+
+    func testAFileCarriesWhatIsNewToADeviceWithoutTheFolder() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'news' WHERE id = 1; DELETE FROM song WHERE id = 3")
+        let export = try workshop.succeed("export", "a.sqlite", "stick.ferry", "--json").json()
+        XCTAssertEqual(export["objects"] as? Int, 9)
+        XCTAssertEqual(export["tables"] as? Int, 4)
+        // The phone does not see the folder.
+        try FileManager.default.moveItem(atPath: workshop.path("shared"), toPath: workshop.path("away"))
+        let report = try workshop.succeed("import", "b.sqlite", "stick.ferry", "--json").json()
+        XCTAssertEqual(report["outcome"] as? String, "merged")
+        XCTAssertEqual(try shared(workshop, "b.sqlite"), try shared(workshop, "a.sqlite"))
+        let again = try workshop.succeed("import", "b.sqlite", "stick.ferry")
+        XCTAssertTrue(again.output.contains("Nothing in the file is new here."), again.output)
+        // When the folder is back nothing is replayed twice.
+        try FileManager.default.moveItem(atPath: workshop.path("away"), toPath: workshop.path("shared"))
+        try workshop.succeed("sync", "b.sqlite")
+        try workshop.succeed("verify", "b.sqlite", "--deep")
+        XCTAssertEqual(try shared(workshop, "b.sqlite"), try shared(workshop, "a.sqlite"))
+    }
+
+    func testABackupBecomesAPlainDatabase() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.succeed("export", "a.sqlite", "backup.ferry")
+        try workshop.succeed("import", "look.sqlite", "backup.ferry")
+        XCTAssertEqual(try workshop.rows("look.sqlite"), try workshop.rows("b.sqlite"))
+        XCTAssertEqual(
+            try workshop.sql("look.sqlite", "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'ferry%'"), "0\n")
+        try workshop.fail("status", "look.sqlite", status: 65, code: "notTracked")
+    }
+
+    func testABackupJoinsTheContainerAsADeviceOfItsOwn() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.succeed("export", "a.sqlite", "backup.ferry")
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'later' WHERE id = 2")
+        try workshop.succeed("sync", "a.sqlite")
+        let report = try workshop.succeed(
+            "import", "c.sqlite", "backup.ferry", "--container", "shared", "--name", "new")
+        XCTAssertTrue(report.output.contains("it belongs to the container"), report.output)
+        XCTAssertEqual(try shared(workshop, "c.sqlite"), try shared(workshop, "a.sqlite"))
+        try workshop.sql("c.sqlite", "UPDATE artist SET name = 'from new' WHERE id = 1")
+        try workshop.succeed("sync", "c.sqlite")
+        try workshop.succeed("sync", "a.sqlite")
+        XCTAssertEqual(try shared(workshop, "c.sqlite"), try shared(workshop, "a.sqlite"))
+    }
+
+    func testWhatDoesNotFitIsRefused() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'news'")
+        try workshop.succeed("export", "a.sqlite", "backup.ferry")
+        let other = try Workshop()
+        try other.begin()
+        try other.succeed("export", "a.sqlite", workshop.path("other.ferry"))
+        try workshop.fail("import", "a.sqlite", "other.ferry", status: 69, code: "containerMismatch")
+        try workshop.fail("import", "a.sqlite", "none.ferry", status: 74, code: "inputOutput")
+        try workshop.fail("export", "a.sqlite", "shared/inside.ferry", status: 64, code: "invalidArgument")
+        try workshop.fail(
+            "import", "a.sqlite", "backup.ferry", "--container", "shared", status: 64, code: "invalidArgument")
+        try Data("no snapshot at all, just a letter of some length".utf8).write(
+            to: URL(filePath: workshop.path("x.ferry")))
+        try workshop.fail("import", "a.sqlite", "x.ferry", status: 65, code: "damagedFile")
+        let whole = try Data(contentsOf: URL(filePath: workshop.path("backup.ferry")))
+        let before = try workshop.rows("b.sqlite")
+        for length in [0, 3, 24, 40, whole.count / 2, whole.count - 1] {
+            try whole.prefix(length).write(to: URL(filePath: workshop.path("x.ferry")))
+            try workshop.fail("import", "b.sqlite", "x.ferry", status: 65, code: "damagedFile")
+            try workshop.fail("import", "new.sqlite", "x.ferry", status: 65, code: "damagedFile")
+            XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("new.sqlite")))
+        }
+        for place in stride(from: 0, to: whole.count, by: max(whole.count / 40, 1)) {
+            var flipped = whole
+            flipped[place] ^= 0x20
+            try flipped.write(to: URL(filePath: workshop.path("x.ferry")))
+            XCTAssertNotEqual(try workshop.ferry("import", "b.sqlite", "x.ferry").status, 0, "byte \(place)")
+        }
+        XCTAssertEqual(try workshop.rows("b.sqlite"), before)
+    }
+
+    func testWhileTheFolderIsAwayOnlyWhatIsPublishedIsExported() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try FileManager.default.moveItem(atPath: workshop.path("shared"), toPath: workshop.path("away"))
+        try workshop.succeed("export", "a.sqlite", "backup.ferry")
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'unsent'")
+        try workshop.fail("export", "a.sqlite", "more.ferry", status: 75, code: "busy", mentioning: ".backup")
+        XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("more.ferry")))
+    }
+}

@@ -1,0 +1,139 @@
+import FerryCore
+import FerryStore
+import Foundation
+import XCTest
+
+@testable import FerryEngine
+
+/// Several loops for one database: one leads, the others follow.
+final class LeadingTests: XCTestCase {
+    private let notes = "PRAGMA journal_mode = wal; CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
+
+    private func fleet() throws -> Fleet {
+        let fleet = try Fleet()
+        try fleet.start(notes)
+        try fleet.join()
+        return fleet
+    }
+
+    private func kinds(_ loop: RunningLoop) -> [String] {
+        loop.events.map { event in
+            switch event {
+            case .started: "started"
+            case .following: "following"
+            case .leading: "leading"
+            case .synced: "synced"
+            case .databaseChanged: "databaseChanged"
+            case .failed: "failed"
+            case .stopped: "stopped"
+            }
+        }
+    }
+
+    func testTheSecondLoopFollowsMakesNoPassesAndTakesOverWhenTheFirstEnds() throws {
+        let fleet = try fleet()
+        let leader = RunningLoop(fleet.replicas[0])
+        try waitUntil("it leads") { !leader.reports.isEmpty }
+        let second = try Replica(path: fleet.databasePath(0))
+        let follower = RunningLoop(second)
+        try waitUntil("it follows") { kinds(follower).contains("following") }
+        let other = RunningLoop(fleet.replicas[1])
+        for number in 1...20 { try fleet.shell(number % 2, "INSERT INTO note(text) VALUES ('\(number)');") }
+        try waitUntil("all arrive") {
+            try fleet.replicas.allSatisfy { try $0.store.read { try $0.count("SELECT count(*) FROM note") } == 20 }
+        }
+        // It tells commits, and moves nothing itself.
+        try waitUntil("it tells commits") { kinds(follower).contains("databaseChanged") }
+        XCTAssertEqual(follower.reports.count, 0)
+        XCTAssertEqual(leader.reports.reduce(0) { $0 + $1.published.changes }, 10)
+        // Asked, it makes a pass all the same.
+        XCTAssertEqual(try second.sync().waiting, [])
+        leader.finish()
+        let start = ContinuousClock.now
+        try waitUntil("it takes over", seconds: 5) { kinds(follower).contains("synced") }
+        XCTAssertLessThan(start.duration(to: .now), .seconds(2))
+        try fleet.shell(0, "INSERT INTO note(text) VALUES ('last');")
+        try waitUntil("it arrives") {
+            try fleet.replicas[1].store.read { try $0.count("SELECT count(*) FROM note") } == 21
+        }
+        follower.finish()
+        other.finish()
+        XCTAssertEqual(
+            Array(kinds(follower).filter { $0 != "databaseChanged" }.prefix(4)),
+            ["started", "following", "leading", "synced"])
+        for loop in [leader, follower, other] { XCTAssertEqual(loop.failures.map(\.message), []) }
+        XCTAssertFalse(kinds(leader).contains("following"))
+    }
+
+    func testAFollowerEndsWhenTheDatabaseLeavesItsContainer() throws {
+        let fleet = try fleet()
+        let leader = RunningLoop(fleet.replicas[0])
+        try waitUntil("it leads") { !leader.reports.isEmpty }
+        let follower = RunningLoop(try Replica(path: fleet.databasePath(0)))
+        try waitUntil("it follows") { kinds(follower).contains("following") }
+        _ = try Replica(path: fleet.databasePath(0)).leave()
+        try waitUntil("both end") { leader.hasEnded && follower.hasEnded }
+        XCTAssertEqual(follower.failures.map(\.code), [.notTracked])
+        XCTAssertFalse(FileManager.default.fileExists(atPath: fleet.databasePath(0) + "-ferry-leader"))
+    }
+
+    func testAStoreWithFunctionsOfTheAppsDoesNotFollow() throws {
+        let fleet = try fleet()
+        let leader = RunningLoop(fleet.replicas[0])
+        try waitUntil("it leads") { !leader.reports.isEmpty }
+        let store = try Store(path: fleet.databasePath(0))
+        store.registerMergeHook("longest") { max($0, $1) }
+        let other = RunningLoop(try Replica(store))
+        try waitUntil("it makes a pass") { !other.reports.isEmpty }
+        XCTAssertFalse(kinds(other).contains("following"))
+        leader.finish()
+        other.finish()
+    }
+
+    func testAnEngineTellsThatItFollows() async throws {
+        let fleet = try fleet()
+        let leader = RunningLoop(fleet.replicas[0])
+        try waitUntil("it leads") { !leader.reports.isEmpty }
+        let engine = SyncEngine(try Replica(path: fleet.databasePath(0)))
+        var events = engine.events.makeAsyncIterator()
+        engine.start()
+        while let event = await events.next() {
+            if case .following = event { break }
+        }
+        guard case .following = engine.state else { return XCTFail("\(engine.state)") }
+        leader.finish()
+        while let event = await events.next() {
+            if case .synced = event { break }
+        }
+        guard case .running = engine.state else { return XCTFail("\(engine.state)") }
+        await engine.stop()
+    }
+
+    func testWhoWaitsTooLongForTheDevicesLockIsTold() throws {
+        let fleet = try fleet()
+        let path = fleet.databasePath(0)
+        try DeviceLock(databasePath: path).withLock {
+            XCTAssertThrowsError(try DeviceLock(databasePath: path).withLock(waitMilliseconds: 20) {}) {
+                XCTAssertEqual(($0 as? FerryError)?.code, .busy)
+            }
+        }
+        try DeviceLock(databasePath: path).withLock(waitMilliseconds: 20) {}
+    }
+
+    func testALockThatIsHeldIsHadByNobodyElseAndARemovedFileIsNotMistakenForIt() throws {
+        let fleet = try fleet()
+        let path = fleet.databasePath(0)
+        let (first, second) = (LeaderLock(databasePath: path), LeaderLock(databasePath: path))
+        XCTAssertTrue(try first.acquire())
+        XCTAssertTrue(try first.acquire())
+        XCTAssertFalse(try second.acquire())
+        first.release()
+        XCTAssertTrue(try second.acquire())
+        second.remove()
+        XCTAssertTrue(try first.acquire())
+        second.release()
+        XCTAssertFalse(try second.acquire())
+        XCTAssertTrue(try LeaderLock(databasePath: "").acquire())
+        XCTAssertThrowsError(try LeaderLock(databasePath: fleet.folder.path + "/none/db").acquire())
+    }
+}

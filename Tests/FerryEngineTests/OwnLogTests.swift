@@ -1,0 +1,66 @@
+import FerryCore
+import XCTest
+
+@testable import FerryEngine
+
+/// What the own log in the container says of a database, as a pure comparison.
+final class OwnLogTests: XCTestCase {
+    private func mark(_ time: Int64, _ content: UInt64 = 0) -> OwnLog.Mark {
+        OwnLog.Mark(time: HybridTime(milliseconds: time), content: Checksum(high: content, low: 0))
+    }
+
+    private func segment(_ number: UInt64, _ time: Int64, waits content: UInt64? = nil) -> OwnLog.Remembered {
+        OwnLog.Remembered(
+            first: number, last: number, time: HybridTime(milliseconds: time), checksum: nil,
+            marks: content.map { [number: mark(time, $0)] } ?? [:])
+    }
+
+    func testWhatIsThereAsItIsRememberedIsOnesOwn() {
+        let log = OwnLog(
+            found: [1: [mark(10)], 2: [mark(20)]], remembered: [segment(1, 10), segment(2, 20)], packed: 2, published: 2
+        )
+        XCTAssertFalse(log.isForeign)
+        XCTAssertEqual(log.common.sequence, 2)
+    }
+
+    func testWhatIsMissingSaysNothing() {
+        let log = OwnLog(remembered: [segment(2, 20)], packed: 3, published: 2)
+        XCTAssertFalse(log.isForeign)
+        XCTAssertEqual(log.common.sequence, 2)
+        XCTAssertEqual(log.common.time, HybridTime(milliseconds: 20))
+    }
+
+    func testALogThatGoesOnIsSomebodyElsesAndEndsHereWhereItWasRemembered() {
+        let log = OwnLog(found: [3: [mark(30)]], remembered: [segment(2, 20)], packed: 2, published: 2)
+        XCTAssertTrue(log.isForeign)
+        XCTAssertEqual(log.common.sequence, 2)
+        XCTAssertFalse(log.common.isForked)
+    }
+
+    func testWhatWaitsAndIsThereIsPublished() {
+        let log = OwnLog(
+            found: [3: [mark(30, 7)], 4: [mark(40)]], remembered: [segment(2, 20), segment(3, 30, waits: 7)], packed: 3,
+            published: 2)
+        XCTAssertTrue(log.isForeign)
+        XCTAssertEqual(log.common.sequence, 3)
+        XCTAssertFalse(log.common.isForked)
+    }
+
+    func testAnotherContentUnderANumberIsAForkEvenAtTheSameTime() {
+        let waiting = OwnLog(
+            found: [3: [mark(30, 8)]], remembered: [segment(2, 20), segment(3, 30, waits: 7)], packed: 3, published: 2)
+        XCTAssertTrue(waiting.isForeign)
+        XCTAssertEqual(waiting.common.sequence, 2)
+        XCTAssertTrue(waiting.common.isForked)
+        let published = OwnLog(found: [2: [mark(20, 7), mark(20, 8)]], remembered: [], packed: 3, published: 3)
+        XCTAssertEqual(published.common.sequence, 1)
+        let replaced = OwnLog(
+            found: [2: [mark(20)]], replaced: [2], remembered: [segment(2, 20)], packed: 2, published: 2)
+        XCTAssertEqual(replaced.common.sequence, 1)
+        XCTAssertTrue(replaced.common.isForked)
+    }
+
+    func testWhereNothingTellsTheTimeItIsNotKnown() {
+        XCTAssertNil(OwnLog(remembered: [segment(3, 30)], packed: 3, published: 2).common.time)
+    }
+}

@@ -1,0 +1,64 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+import Foundation
+import XCTest
+
+@testable import FerryEngine
+
+/// Ten years of a container's life: a laptop that writes all day, a phone, a tablet that is used on Sundays, a computer
+/// that is away for a year, a copy of the phone's database that goes on beside it, and a laptop that is restored from a
+/// backup. `FERRY_FLUSHES` sets how many times a day the laptop flushes.
+final class TenYearsTests: XCTestCase {
+    func testTenYearsLeaveASmallContainerAndDevicesThatAgree() throws {
+        let flushes = ProcessInfo.processInfo.environment["FERRY_FLUSHES"].flatMap { Int($0) } ?? 2
+        let life = try SimulatedLife(seed: 1)
+        defer { life.close() }
+        let laptop = try life.begin("laptop")
+        let phone = try life.join("phone")
+        let tablet = try life.join("tablet")
+        let desktop = try life.join("desktop")
+        var (restored, copied): (SimulatedDevice, SimulatedDevice)
+        (restored, copied) = (laptop, phone)
+        var largest = SimulatedLife.Size()
+        for day in 0..<3650 {
+            let laptop = restored
+            // Now and then a busy day.
+            for _ in 0..<(day % 365 == 100 ? flushes * 40 : flushes) {
+                try life.write(on: laptop)
+                try laptop.sync()
+                life.advance(minutes: 3)
+            }
+            try life.write(on: phone)
+            try phone.sync()
+            if copied !== phone {
+                try life.write(on: copied)
+                try copied.sync()
+            }
+            if day % 7 == 6 {
+                try life.write(on: tablet)
+                try tablet.sync()
+            }
+            // The desktop is away in the fifth year, with something that it did not send.
+            if day == 4 * 365 { try life.write(on: desktop, rows: 5) }
+            if !(4 * 365..<5 * 365).contains(day), day % 3 == 0 {
+                try life.write(on: desktop)
+                try desktop.sync()
+            }
+            if day == 5 * 365 + 30 { copied = try life.copy(phone, to: "new phone", host: "another phone") }
+            if day == 7 * 365 { try laptop.backUp() }
+            if day == 7 * 365 + 20 { restored = try life.restore(laptop) }
+            life.advance(minutes: 24 * 60 - flushes * 3)
+            if day % 30 == 29 { largest = largest.union(try life.size()) }
+        }
+        let devices = copied === phone ? [restored, phone, tablet, desktop] : [restored, phone, copied, tablet, desktop]
+        try life.settle(devices)
+        try life.assertAgreement(devices)
+        let size = try life.size()
+        let live = try life.liveBytes(restored)
+        print(
+            "ten years, \(life.flushes) flushes: \(size.files) files and \(size.bytes / 1024) KiB at the end, at most "
+                + "\(largest.files) files and \(largest.bytes / 1024) KiB, for \(live / 1024) KiB of live rows on "
+                + "\(devices.count) devices")
+    }
+}
