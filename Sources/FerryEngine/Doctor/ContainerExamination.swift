@@ -26,8 +26,31 @@ struct ContainerExamination {
             try noteHead(of: device, name, isSelf: isSelf, &report)
             files += try noteSegments(of: device, name, isSelf: isSelf, &report)
         }
-        report.examined.append("\(files) segments of \(devices.count) devices")
+        let snapshots = try SnapshotShelf(container).entries().count
+        report.examined.append("\(files) segments and \(snapshots) snapshots of \(devices.count) devices")
+        try noteActivity(&report)
     }
+
+    /// Devices that nothing was heard of for long, and what is kept for one that may not come back.
+    private func noteActivity(_ report: inout DoctorReport) throws {
+        for device in try replica.devices().devices where !device.isThisDevice {
+            if device.activity == "silent" {
+                report.add(
+                    .note, device.name, "Nothing was heard of it for long, so nothing is kept for it any more.",
+                    advice:
+                        "When it returns it starts from a snapshot. If it will not, `ferry devices … retire` takes it off.",
+                    since: device.lastHeardMilliseconds)
+            } else if device.holdsBackBytes > Self.manyBytes {
+                report.add(
+                    .note, device.name, "\(device.holdsBackBytes >> 20) MiB are kept for it alone until it syncs.",
+                    advice: "If it will not come back, `ferry devices … retire` lets them go.",
+                    since: device.lastHeardMilliseconds)
+            }
+        }
+    }
+
+    /// What is kept for one device is worth a word from here on.
+    private static let manyBytes = 16 << 20
 
     private func noteHead(
         of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
