@@ -124,11 +124,13 @@ final class Oracle {
         }
     }
 
-    /// Which objects other objects' rows show.
-    static func joined(_ outcomes: [String: [ObjectID: PlainOutcome]]) -> [ObjectID: ObjectID] {
-        var result: [ObjectID: ObjectID] = [:]
-        for (id, outcome) in outcomes.values.joined() {
-            if case .joined(let row) = outcome { result[id] = row }
+    /// Which objects other objects' rows show, by tables: a key that is a reference has the ID of what it refers to.
+    static func joined(_ outcomes: [String: [ObjectID: PlainOutcome]]) -> [String: [ObjectID: ObjectID]] {
+        var result: [String: [ObjectID: ObjectID]] = [:]
+        for (table, outcomes) in outcomes {
+            for (id, outcome) in outcomes {
+                if case .joined(let row) = outcome { result[table.lowercased(), default: [:]][id] = row }
+            }
         }
         return result
     }
@@ -154,10 +156,12 @@ extension Oracle {
         let outcomes = try outcomes(state)
         complaints += Self.difference(try device.shownRows(schema), Self.rows(outcomes))
         let (present, expected) = (try device.joined(schema), Self.joined(outcomes))
-        for id in Set(present.keys).union(expected.keys).sorted() where present[id] != expected[id] {
-            complaints.append(
-                "\(id) is one row with \(present[id]?.description ?? "nobody"), not \(expected[id]?.description ?? "nobody")"
-            )
+        for table in Set(present.keys).union(expected.keys).sorted() {
+            let (present, expected) = (present[table] ?? [:], expected[table] ?? [:])
+            for id in Set(present.keys).union(expected.keys).sorted() where present[id] != expected[id] {
+                let (here, there) = (present[id]?.description ?? "nobody", expected[id]?.description ?? "nobody")
+                complaints.append("\(table): \(id) is one row with \(here), not \(there)")
+            }
         }
         return complaints
     }

@@ -280,9 +280,9 @@ extension TestDevice {
     }
 
     /// Which objects other objects' rows show, by the store's list and by the objects' own marks.
-    func joined(_ schema: OracleSchema) throws -> [ObjectID: ObjectID] {
+    func joined(_ schema: OracleSchema) throws -> [String: [ObjectID: ObjectID]] {
         try store.readAccess { access in
-            var result: [ObjectID: ObjectID] = [:]
+            var result: [String: [ObjectID: ObjectID]] = [:]
             for table in schema.tables {
                 guard let tracked = access.registry.table(named: table.name) else { continue }
                 let rows = try access.connection.rows(
@@ -296,7 +296,7 @@ extension TestDevice {
                     guard case .blob(let other) = row[1], let representative = ObjectID(bytes: other) else {
                         throw FerryError(.database, "\(table.name): \(id) is joined to nobody")
                     }
-                    result[id] = representative
+                    result[table.name.lowercased(), default: [:]][id] = representative
                 }
             }
             return result
