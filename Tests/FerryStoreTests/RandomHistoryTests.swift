@@ -19,7 +19,7 @@ final class RandomHistoryTests: XCTestCase {
 
     /// With conflicts and rows that are restored, and hooks that write during replay.
     func testRandomHistoriesWithRestoredRowsShowWhatTheOracleSays() throws {
-        try play({ [] }, defaultCount: 150, restores: true)
+        try play({ [] }, defaultCount: 200, restores: true)
     }
 
     /// With snapshots that devices read besides logs, over fixed schemas and over generated ones.
