@@ -19,7 +19,10 @@ struct LeaveCommand: DatabaseCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
-        let report = try Replica(path: argument.database).leave()
+        let replica = try Replica(path: argument.database)
+        let name = Wording.shellWord(replica.identity.deviceName)
+        let hasOthers = try replica.devices().devices.count > 1
+        let report = try replica.leave()
         if console.isJSON { return try console.emit(report) }
         try console.say(
             "\(argument.database) belongs to no container any more; its rows stay. "
@@ -28,6 +31,9 @@ struct LeaveCommand: DatabaseCommand {
             console.warn(
                 Wording.count(report.unpublished, "change was", "changes were")
                     + " not published and will not reach the other devices.")
+        }
+        if hasOthers {
+            console.hint("So that nothing is kept for it: `ferry devices … retire \(name)` on another device.")
         }
     }
 }

@@ -216,11 +216,11 @@ extension Replica {
         let snapshot = try SnapshotShelf(container).entries().first
         var positions = snapshot?.manifest.vector ?? VersionVector()
         var newest = snapshot?.manifest.schema
-        var damage: FerryError?
+        var problem: FerryError?
         while true {
             let batch = try reader.read(after: positions, isThorough: true)
             let problems = batch.problems.sorted { $0.key < $1.key }.map(\.value)
-            damage = problems.first { $0.code != .fileNotThereYet }
+            problem = problems.first { $0.code != .fileNotThereYet } ?? problems.first
             for changeset in batch.changesets {
                 positions.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
                 let stamp = Stamp(time: changeset.time, device: changeset.device)
@@ -231,8 +231,8 @@ extension Replica {
             if !batch.isFull { break }
         }
         guard let newest else {
-            // Waiting does not help where what is there is damaged.
-            if let damage { throw damage }
+            // Waiting does not help where what is there is damaged, and where it is late the file has a name.
+            if let problem { throw problem }
             throw FerryError(
                 .containerEmpty,
                 "The container holds no device's log yet: nothing says what tables it has. Wait until the folder's "
@@ -278,7 +278,7 @@ extension Replica {
         let chosen = name ?? ProcessInfo.processInfo.hostName
         if chosen.isEmpty || chosen.utf8.count > Head.maximumNameBytes {
             throw FerryError(
-                .invalidArgument, "A device's name has 1 to \(Head.maximumNameBytes) bytes. Choose another with --name."
+                .invalidArgument, "A device's name has 1 to \(Head.maximumNameBytes) bytes. Choose another."
             )
         }
         return chosen

@@ -73,7 +73,11 @@ final class JoinCommandTests: XCTestCase {
     func testJoiningAContainerWhoseOnlyLogIsDamagedSaysSo() throws {
         let workshop = try Workshop()
         try workshop.begin()
-        try workshop.change(workshop.files(suffix: ".segment")[0]) { $0.removeLast(7) }
+        let segment = try workshop.files(suffix: ".segment")[0]
+        try workshop.change(segment) { $0.removeLast(7) }
+        try workshop.fail(
+            "join", "b.sqlite", "shared", status: 75, code: "fileNotThereYet", mentioning: segment.lastPathComponent)
+        try workshop.change(segment) { $0 = $0.dropLast() + [1, 2, 3, 4, 5, 6, 7, 8] }
         try workshop.fail("join", "b.sqlite", "shared", status: 65, code: "damagedFile")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("b.sqlite")))
     }
