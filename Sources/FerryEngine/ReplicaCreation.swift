@@ -216,11 +216,12 @@ extension Replica {
         let snapshot = try SnapshotShelf(container).entries().first
         var positions = snapshot?.manifest.vector ?? VersionVector()
         var newest = snapshot?.manifest.schema
-        var problem: FerryError?
+        var damage: FerryError?
         while true {
             let batch = try reader.read(after: positions, isThorough: true)
             let problems = batch.problems.sorted { $0.key < $1.key }.map(\.value)
-            problem = problems.first { $0.code != .fileNotThereYet } ?? problems.first
+            // A file that has not arrived whole is named; one that has not arrived at all is what the error below says.
+            damage = problems.first { $0.code != .fileNotThereYet } ?? problems.first { $0.path != nil }
             for changeset in batch.changesets {
                 positions.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
                 let stamp = Stamp(time: changeset.time, device: changeset.device)
@@ -231,8 +232,8 @@ extension Replica {
             if !batch.isFull { break }
         }
         guard let newest else {
-            // Waiting does not help where what is there is damaged, and where it is late the file has a name.
-            if let problem { throw problem }
+            // Waiting does not help where what is there is damaged.
+            if let damage { throw damage }
             throw FerryError(
                 .containerEmpty,
                 "The container holds no device's log yet: nothing says what tables it has. Wait until the folder's "

@@ -74,11 +74,12 @@ final class JoinCommandTests: XCTestCase {
         let workshop = try Workshop()
         try workshop.begin()
         let segment = try workshop.files(suffix: ".segment")[0]
-        try workshop.change(segment) { $0.removeLast(7) }
-        try workshop.fail(
-            "join", "b.sqlite", "shared", status: 75, code: "fileNotThereYet", mentioning: segment.lastPathComponent)
-        try workshop.change(segment) { $0 = $0.dropLast() + [1, 2, 3, 4, 5, 6, 7, 8] }
+        let whole = try Data(contentsOf: segment)
+        try workshop.change(segment) { $0[$0.startIndex + 120] ^= 1 }
         try workshop.fail("join", "b.sqlite", "shared", status: 65, code: "damagedFile")
+        try whole.dropLast(7).write(to: segment)
+        try workshop.fail(
+            "join", "b.sqlite", "shared", status: 75, code: "fileNotThereYet", mentioning: "arrived whole")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("b.sqlite")))
     }
 
