@@ -21,7 +21,8 @@ struct LeaveCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         let name = Wording.shellWord(replica.identity.deviceName)
-        let hasOthers = try replica.devices().devices.count > 1
+        // A copy that was never synced is nobody in the container.
+        let hasOthers = try !replica.isCopied() && replica.devices().devices.count > 1
         let report = try replica.leave()
         if console.isJSON { return try console.emit(report) }
         try console.say(

@@ -64,7 +64,7 @@ struct StatusPage {
         if report.devices.isEmpty { return "Everything is published; no other device has joined yet." }
         // A device that goes on under another ID reads no more under this one, unless it was copied.
         let late = report.devices.filter {
-            $0.unacknowledged > 0 && $0.activity == "active" && $0.successors == nil
+            ($0.unacknowledged > 0 || $0.changesetsAhead ?? 0 > 0) && $0.activity == "active" && $0.successors == nil
         }
         if late.isEmpty { return "Everything is in step." }
         let names = Wording.list(late.map { labels[$0.id] })

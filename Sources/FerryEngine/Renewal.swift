@@ -28,6 +28,7 @@ public struct Renewal: Codable, Equatable, Sendable {
             // Which of the two it was cannot be told apart for certain.
             case .restored, .cloned: "This database was restored from a backup, or another copy of it is in use."
             }
-        return cause + " It goes on as a device of its own; nothing that was sent is lost, and there is nothing to do."
+        let loss = reason == .copied ? "nothing is lost" : "nothing that was sent is lost"
+        return cause + " It goes on as a device of its own; \(loss), and there is nothing to do."
     }
 }

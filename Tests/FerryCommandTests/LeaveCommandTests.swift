@@ -40,6 +40,8 @@ final class LeaveCommandTests: XCTestCase {
         try workshop.beginTwo()
         XCTAssertTrue(try workshop.succeed("leave", "b.sqlite").errors.contains("ferry devices … retire phone"))
         try workshop.succeed("devices", "a.sqlite", "retire", "phone")
+        try FileManager.default.copyItem(atPath: workshop.path("a.sqlite"), toPath: workshop.path("look.sqlite"))
+        XCTAssertEqual(try workshop.succeed("leave", "look.sqlite").errors, "")
     }
 
     func testAPathThatWasLeftCanBeJoinedAnew() throws {
