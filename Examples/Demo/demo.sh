@@ -164,6 +164,30 @@ for index in "${!titles[@]}"; do
     told "$dim-> ${answers[index]}$off"
 done
 
+heading "9. A database is copied, and both go on"
+tablet=$place/tablet/music.sqlite
+mkdir "$place/tablet"
+told "tablet, sqlite3   .backup of the laptop's database; then it adds an artist"
+sqlite3 "$laptop" ".backup '$tablet'"
+sqlite3 "$tablet" "INSERT INTO Artist(Name) VALUES ('Cleo Summer');"
+on_laptop "INSERT INTO Artist(Name) VALUES ('Dan Autumn');"
+run ferry sync "$tablet"
+run ferry devices "$tablet" rename tablet
+for database in "$laptop" "$tablet" "$phone" "$laptop"; do "$ferry" sync "$database" --quiet; done
+run ferry devices "$phone"
+printf '\n'
+side_by_side "SELECT ArtistId, Name FROM Artist WHERE Name IN ('Cleo Summer', 'Dan Autumn') ORDER BY Name"
+told "$dim-> The copy is recognised and becomes a device of its own; nobody has to do anything.$off"
+
+heading "The folder stays small"
+for ((number = 1; number <= 40; number++)); do
+    on_laptop "UPDATE Artist SET Name = 'Again and again $number' WHERE ArtistId = 5;"
+    "$ferry" sync "$laptop" --quiet
+done
+for database in "$phone" "$tablet"; do "$ferry" sync "$database" --quiet; done
+run ferry compact "$laptop"
+told "$dim-> 40 changes, one by one. It happens by itself too, at the end of a sync.$off"
+
 heading "Table by table"
 python3 "$here/compare.py" "$laptop" "$phone"
 run ferry verify "$laptop" --deep

@@ -6,7 +6,10 @@ struct ConflictsCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "conflicts",
         abstract: "Show what concurrent writes lost, and bring it back.",
-        usage: "ferry conflicts <database> [list | show <what> | resolve <number> ... | restore <number>] [<options>]",
+        usage: """
+            ferry conflicts <database> [list | show <what> | resolve <number> ... |
+            restore <number>] [<options>]
+            """,
         discussion: """
             list      conflicts that nobody has resolved, the newest first, then the rows that are \
             hidden, or joined to another one, and why

@@ -6,7 +6,10 @@ struct DevicesCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices",
         abstract: "Show the devices of the container; rename this one, retire another.",
-        usage: "ferry devices <database> [list | rename <name> | retire <device>] [<options>]",
+        usage: """
+            ferry devices <database> [list | rename <name> | retire <device>]
+            [<options>]
+            """,
         discussion: """
             What a device has not replayed yet is kept for it, as long as it is active: its head changes at least once in \
             60 days, which it does by itself wherever Ferry runs. A silent device holds nothing back any more. `retire` \
@@ -17,7 +20,8 @@ struct DevicesCommand: DatabaseCommand {
             next sync.
 
             JSON: {"devices": [{"id", "name", "isThisDevice", "activity", "lastHeardMilliseconds", "behind", \
-            "unacknowledged", "holdsBackSegments", "holdsBackBytes", "isLeftBehind"}], "reachable"}; rename adds \
+            "unacknowledged", "holdsBackSegments", "holdsBackBytes", "isLeftBehind", "successors"}], \
+            "reachable"}; rename adds \
             "renamed", retire "retired", the name. "activity" is active, silent or retired.
 
             Examples:
@@ -106,7 +110,7 @@ struct DevicesPage {
                 ? "" : "\(Wording.count(device.holdsBackSegments, "file")), \(Wording.bytes(device.holdsBackBytes))"
             table.add(
                 device.name, id, age, Wording.grouped(device.behind), Wording.grouped(device.unacknowledged), held,
-                Self.state(device))
+                state(device))
         }
         var lines = table.lines(console.style)
         if !report.reachable {
@@ -115,7 +119,10 @@ struct DevicesPage {
         return lines
     }
 
-    private static func state(_ device: DevicesReport.Device) -> String {
-        device.activity + (device.isLeftBehind ? ", starts from a snapshot when it returns" : "")
+    private func state(_ device: DevicesReport.Device) -> String {
+        let labels = DeviceLabels(report.devices.map { ($0.id, $0.name) })
+        let successors = device.successors.map { "; copied or restored as " + Wording.list($0.map { labels[$0] }) }
+        return device.activity + (device.isLeftBehind ? ", starts from a snapshot when it returns" : "")
+            + (successors ?? "")
     }
 }

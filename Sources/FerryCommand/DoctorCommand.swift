@@ -31,7 +31,7 @@ struct DoctorCommand: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         let report = try Replica(path: argument.database).examine(isRepairing: repair)
-        let page = DoctorPage(report, now: Environment.live.clock.milliseconds())
+        let page = DoctorPage(report, now: Environment.live.clock.milliseconds(), hasRepaired: repair)
         if console.isJSON {
             try console.emit(ReportWithError(report: report, error: page.failure))
         } else {
@@ -45,10 +45,13 @@ struct DoctorCommand: DatabaseCommand {
 struct DoctorPage {
     let report: DoctorReport
     let now: Int64
+    /// Whether it was asked to repair: then what is left is for a person.
+    let hasRepaired: Bool
 
-    init(_ report: DoctorReport, now: Int64) {
+    init(_ report: DoctorReport, now: Int64, hasRepaired: Bool = false) {
         self.report = report
         self.now = now
+        self.hasRepaired = hasRepaired
     }
 
     /// The failure that the exit status tells of; `nil` where nothing is broken.
@@ -64,7 +67,7 @@ struct DoctorPage {
     func lines(_ style: Style) -> [String] {
         var lines = ["Examined \(Wording.list(report.examined)). (\(Wording.duration(report.seconds)))"]
         for finding in report.findings { lines += [""] + self.lines(finding, style) }
-        let repairable = report.findings.contains { $0.canBeRepaired && !$0.isRepaired }
+        let repairable = !hasRepaired && report.findings.contains { $0.canBeRepaired && !$0.isRepaired }
         lines.append("")
         if report.isHealthy {
             let isClean = !report.findings.contains { $0.severity != .note }

@@ -31,8 +31,8 @@ struct ExportCommand: DatabaseCommand {
         let report = try ProgressBar.during(console) { try replica.exportSnapshot(to: file, progress: $0) }
         if console.isJSON { return try console.emit(report) }
         try console.say(
-            console.style.green("Wrote \(Wording.count(report.objects, "object")) to \(file).")
-                + " \(Wording.grouped((report.bytes + 1023) / 1024)) KiB (\(Wording.duration(report.seconds)))")
+            console.style.green("Wrote \(Wording.count(report.objects, "row")) to \(file).")
+                + " \(Wording.bytes(report.bytes)) (\(Wording.duration(report.seconds)))")
     }
 }
 
@@ -41,6 +41,10 @@ struct ImportCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Merge a file of `ferry export`, or make a database of it.",
+        usage: """
+            ferry import <database> <file> [--container <container>]
+            [--name <name>] [<options>]
+            """,
         discussion: """
             A database that belongs to the file's container takes up what the file has beyond it; an old file brings \
             nothing back that was changed since. Where there is no database, one is made: with --container it joins that \
@@ -78,7 +82,7 @@ struct ImportCommand: DatabaseCommand {
                         "There is a database at \(argument.database) already, which belongs where it belongs. Leave out "
                             + "--container and --name, or name a database that is not there.")
                 }
-                return try Replica(path: argument.database).importSnapshot(from: file, progress: progress)
+                return try presentReplica().importSnapshot(from: file, progress: progress)
             }
             return try Replica.importDatabase(
                 at: argument.database, from: file, containerPath: container, name: name, progress: progress
@@ -88,17 +92,30 @@ struct ImportCommand: DatabaseCommand {
         try console.say(sentence(report, console.style))
     }
 
+    /// The database that is there already.
+    private func presentReplica() throws -> Replica {
+        do {
+            return try Replica(path: argument.database)
+        } catch let error as FerryError where error.code == .notTracked {
+            throw FerryError(
+                .notTracked,
+                "There is a database at that path already, and it belongs to no container. To make one of the file, name a "
+                    + "path where none is; to merge it, name a database of the file's container.",
+                path: argument.database)
+        }
+    }
+
     private func sentence(_ report: ImportReport, _ style: Style) -> String {
-        let objects = Wording.count(report.tables.reduce(0) { $0 + $1.objects }, "object")
+        let rows = Wording.count(report.tables.reduce(0) { $0 + $1.objects }, "row")
         let database = argument.database
         let time = " (\(Wording.duration(report.seconds)))"
         return switch report.outcome {
         case .merged where report.changesets == 0: "Nothing in the file is new here." + time
-        case .merged: style.green("Took up \(Wording.count(report.changesets, "changeset")) from \(file).") + time
+        case .merged: style.green("Took up \(Wording.changesets(report.changesets)) from \(file).") + time
         case .joined:
-            style.green("Made \(database) with \(objects); it belongs to the container.") + time + "\nRun "
+            style.green("Made \(database) with \(rows); it belongs to the container.") + time + "\nRun "
                 + style.bold("ferry watch \(Wording.shellWord(database))") + " to keep it in step."
-        case .plain: style.green("Made \(database) with \(objects); it belongs to no container.") + time
+        case .plain: style.green("Made \(database) with \(rows); it belongs to no container.") + time
         }
     }
 }

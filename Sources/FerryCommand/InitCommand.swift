@@ -6,6 +6,11 @@ struct InitCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
         abstract: "Make a container for a database and publish what is there.",
+        usage: """
+            ferry init <database> <container> [--name <name>] [--tables <a,b>]
+            [--except <a,b>] [--identity <table=col,col>] ...
+            [--reference <table.col=table>] ... [<options>]
+            """,
         discussion: """
             The container is a folder that the other devices get through your file syncer. It is made where it is \
             missing; its parent must exist. Every table with a primary key travels, unless you choose otherwise; the \

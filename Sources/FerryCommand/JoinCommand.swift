@@ -9,6 +9,10 @@ struct JoinCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "join",
         abstract: "Join a container that another device made.",
+        usage: """
+            ferry join <database> <container> [--name <name>]
+            [--rows <merge|theirs|mine>] [--match keys] [--dry-run] [<options>]
+            """,
         discussion: """
             The database and the tables it lacks are made from the container. Where both have rows they merge: a row \
             that only one of them has comes to both; where both have a row and differ, the container's values are \
@@ -66,7 +70,7 @@ struct JoinCommand: DatabaseCommand {
         } else {
             try tell(report, console)
         }
-        try WaitingDevices.tell(report.waiting, console)
+        try WaitingDevices.tell(report.waiting, of: argument.database, console)
     }
 
     private func tell(_ report: JoinReport, _ console: Console) throws {

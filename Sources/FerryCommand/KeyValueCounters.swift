@@ -5,6 +5,7 @@ import Ferry
 struct KeyValueIncrement: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "increment", abstract: "Count up, or down by a negative number.",
+        usage: "ferry kv increment <database> <counter> [<by>] [<options>]",
         discussion: """
             Prints what the counter stands at then.
 

@@ -5,6 +5,7 @@ import Ferry
 struct KeyValueAdd: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add members to a set.",
+        usage: "ferry kv add <database> <set> <members> ... [<options>]",
         discussion: """
             Example:
               ferry kv add music.sqlite favourites song-17 song-18
@@ -30,6 +31,7 @@ struct KeyValueAdd: DatabaseCommand {
 struct KeyValueDiscard: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard", abstract: "Take members out of a set.",
+        usage: "ferry kv discard <database> <set> <members> ... [<options>]",
         discussion: """
             Example:
               ferry kv discard music.sqlite favourites song-17

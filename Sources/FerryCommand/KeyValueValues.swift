@@ -7,6 +7,7 @@ struct KeyValueSet: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
         abstract: "Set a value.",
+        usage: "ferry kv set <database> <key> <value> ... [--type <type>] [<options>]",
         discussion: """
             Examples:
               ferry kv set music.sqlite theme dark

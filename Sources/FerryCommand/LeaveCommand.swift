@@ -19,7 +19,11 @@ struct LeaveCommand: DatabaseCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
-        let report = try Replica(path: argument.database).leave()
+        let replica = try Replica(path: argument.database)
+        let name = Wording.shellWord(replica.identity.deviceName)
+        // A copy that was never synced is nobody in the container.
+        let hasOthers = try !replica.isCopied() && replica.devices().devices.count > 1
+        let report = try replica.leave()
         if console.isJSON { return try console.emit(report) }
         try console.say(
             "\(argument.database) belongs to no container any more; its rows stay. "
@@ -28,6 +32,9 @@ struct LeaveCommand: DatabaseCommand {
             console.warn(
                 Wording.count(report.unpublished, "change was", "changes were")
                     + " not published and will not reach the other devices.")
+        }
+        if hasOthers {
+            console.hint("So that nothing is kept for it: `ferry devices … retire \(name)` on another device.")
         }
     }
 }

@@ -6,6 +6,7 @@ struct LogCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
         abstract: "Show the newest changes of all devices.",
+        usage: "ferry log <database> [--limit <limit>] [--table <table>] [<options>]",
         discussion: """
             Newest first: when, which device, which table, which row, and what was done to it. What waits to be \
             published is not in the log yet.

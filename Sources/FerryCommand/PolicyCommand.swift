@@ -6,7 +6,10 @@ struct PolicyCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
         abstract: "Say how concurrent writes to a table, an index or a column merge.",
-        usage: "ferry policy <database> [list | set <what> <policy> ... | remove <what> ...] [<options>]",
+        usage: """
+            ferry policy <database> [list | set <what> <policy> ... |
+            remove <what> ...] [<options>]
+            """,
         discussion: """
             Without a policy the last writer wins, field by field; an update brings back a row that somebody deleted \
             meanwhile; and rows with the same UNIQUE value become one. A policy is part of the data: it travels with \

@@ -6,6 +6,10 @@ struct RestoreCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
         abstract: "Make one row what it was at a time.",
+        usage: """
+            ferry restore <database> <table> <key> ... --at <at> [--object <id>]
+            [--allow-delete] [--dry-run] [<options>]
+            """,
         discussion: """
             The row's values at that time are folded from the devices' logs and written as an ordinary change now, which \
             the next sync sends: a deleted row comes back, a changed one gets its former values. A row that was not \

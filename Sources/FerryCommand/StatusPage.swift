@@ -32,7 +32,7 @@ struct StatusPage {
                 style.yellow(Wording.count(report.unpublished, "change waits", "changes wait")) + " to be published.")
         }
         if behind > 0 {
-            news.append(style.yellow(Wording.count(behind, "changeset is", "changesets are")) + " still to come.")
+            news.append(style.yellow(Wording.changesets(behind) + (behind == 1 ? " is" : " are")) + " still to come.")
         }
         for device in report.devices {
             if let problem = device.problem {
@@ -43,12 +43,9 @@ struct StatusPage {
             if let tables = device.differing { news += difference(device.name, tables, style) }
         }
         if news.isEmpty {
-            news.append(
-                style.green(
-                    report.devices.isEmpty
-                        ? "Everything is published; no other device has joined yet." : "Everything is in step."))
-        } else if report.container.problem == nil, report.unpublished > 0 || behind > 0 {
-            news.append("Run " + style.bold("ferry sync \(Wording.shellWord(database))") + " to send and receive.")
+            news.append(style.green(rest))
+        } else {
+            news += advice(style)
         }
         for policy in report.policies where !policy.applied {
             news.append(
@@ -60,6 +57,37 @@ struct StatusPage {
             news.append(Wording.count(report.conflicts, "conflict") + "; `ferry conflicts` shows what lost.")
         }
         return news
+    }
+
+    /// What is said where nothing is to be done.
+    private var rest: String {
+        if report.devices.isEmpty { return "Everything is published; no other device has joined yet." }
+        // A device that goes on under another ID reads no more under this one, unless it was copied.
+        let late = report.devices.filter {
+            ($0.unacknowledged > 0 || $0.changesetsAhead ?? 0 > 0) && $0.activity == "active" && $0.successors == nil
+        }
+        if late.isEmpty { return "Everything is in step." }
+        let names = Wording.list(late.map { labels[$0.id] })
+        return
+            "Everything is sent and received here; \(names) \(late.count == 1 ? "has" : "have") not read all of it yet."
+    }
+
+    /// What to do about it. A sync fetches nothing from a device whose files are not there.
+    private func advice(_ style: Style) -> [String] {
+        var lines: [String] = []
+        let word = Wording.shellWord(database)
+        let canReceive = report.devices.contains { $0.behind > 0 && $0.problem == nil }
+        if report.container.problem == nil, report.unpublished > 0 || canReceive {
+            lines.append("Run " + style.bold("ferry sync \(word)") + " to send and receive.")
+        }
+        if report.devices.contains(where: { Self.isDamage($0.problemCode) }) {
+            lines.append("Run " + style.bold("ferry doctor \(word)") + " to see what to do.")
+        }
+        return lines
+    }
+
+    private static func isDamage(_ code: String?) -> Bool {
+        code.map { [.damagedFile, .foreignFile].contains(FerryError.Code(rawValue: $0)) } ?? false
     }
 
     /// A device that holds nothing back any more is named, so that nobody is surprised when it returns.
@@ -124,8 +152,8 @@ struct StatusPage {
     }
 
     private static func standing(_ device: StatusReport.Peer, age: String) -> String {
-        let behind = Wording.count(device.changesetsBehind ?? 0, "changeset")
-        let ahead = Wording.count(device.changesetsAhead ?? 0, "changeset")
+        let behind = Wording.changesets(device.changesetsBehind ?? 0)
+        let ahead = Wording.changesets(device.changesetsAhead ?? 0)
         let word = standing(device.standing, age: age, behind: behind, ahead: ahead)
         return device.activity == "retired" ? [word, "retired"].filter { !$0.isEmpty }.joined(separator: ", ") : word
     }

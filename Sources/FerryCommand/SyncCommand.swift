@@ -37,7 +37,7 @@ struct SyncCommand: DatabaseCommand {
         }
         if report.compaction?.mended ?? false { console.warn(CompactionPage.mended) }
         for reason in report.compaction?.skipped ?? [] { console.warn(reason) }
-        try WaitingDevices.tell(report.waiting, console)
+        try WaitingDevices.tell(report.waiting, of: argument.database, console)
     }
 }
 
@@ -77,9 +77,10 @@ enum WaitingDevices {
     }
 
     /// Warns of each, and ends the command where one waits for more than time: a file is damaged, foreign or too new.
-    static func tell(_ waiting: [SyncReport.Waiting], _ console: Console) throws {
+    static func tell(_ waiting: [SyncReport.Waiting], of database: String, _ console: Console) throws {
         warn(waiting, console)
         guard let code = waiting.first(where: \.isDamage)?.code else { return }
+        console.hint("`ferry doctor \(Wording.shellWord(database))` says what to do.")
         throw ExitCode(ExitStatus(FerryError.Code(rawValue: code)).rawValue)
     }
 }

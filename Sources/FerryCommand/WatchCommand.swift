@@ -15,7 +15,7 @@ struct WatchCommand: DatabaseCommand {
             Where another process keeps the database in step already, an app or another watch, this one waits and \
             takes over when that ends.
 
-            With --json, one object per line: {"event": "started"}, {"event": "synced", …what sync gives…}, \
+            With --json, one object per line: {"event": "started"}, {"event": "synced", … as sync …}, \
             {"event": "databaseChanged"}, {"event": "failed", "error": {…}}, {"event": "following"} (another process \
             keeps it in step), {"event": "leading"} (this one does from now on), {"event": "stopped"}.
 

@@ -7,6 +7,9 @@ enum Wording {
         "\(grouped(number)) \(number == 1 ? singular : plural ?? singular + "s")"
     }
 
+    /// What one flush of a device's changes is called to people: `1 set of changes`, `3 sets of changes`.
+    static func changesets(_ number: Int) -> String { count(number, "set of changes", "sets of changes") }
+
     /// `15,607`.
     static func grouped(_ number: Int) -> String {
         var text = ""

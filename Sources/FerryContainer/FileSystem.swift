@@ -64,7 +64,9 @@ extension FerryError {
     /// The error for a symbolic link, FIFO, socket, device or directory where a file should be, or the reverse.
     static func wrongKind(_ path: String, shouldBe kind: String) -> FerryError {
         FerryError(
-            .damagedFile, "\(path) is not a \(kind). Move it away; the right one will be synced again.", path: path)
+            .damagedFile,
+            "\(path.split(separator: "/").last ?? "/") is not a \(kind). Move it away; the right one will be synced again.",
+            path: path)
     }
 
     /// The error for a file above the caller's limit.

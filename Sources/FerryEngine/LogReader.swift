@@ -53,12 +53,13 @@ struct LogReader {
             if peer == device { continue }
             batch.devices.append(peer)
             do {
-                let head = try container.readHead(of: peer)
+                let (head, problem) = try readHead(of: peer)
                 if let head { batch.heads[peer] = head }
                 let position = positions[peer].sequence
                 if let head, head.position.sequence <= position, !isThorough { continue }
                 try read(
                     peer, after: position, head, known[peer], isThorough: isThorough, &batch, &operations)
+                if let problem, batch.problems[peer] == nil { batch.problems[peer] = problem }
             } catch let error as FerryError where Self.concernsOneDevice(error) {
                 batch.problems[peer] = error
             }
@@ -81,6 +82,19 @@ struct LogReader {
 
     static func concernsOneDevice(_ error: FerryError) -> Bool {
         [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(error.code)
+    }
+
+    /// A head is a hint: where it is damaged, or has not arrived whole, the log is read without it. The device does not wait,
+    /// so this is no damage of its log.
+    private func readHead(of peer: DeviceID) throws -> (Head?, problem: FerryError?) {
+        do {
+            return (try container.readHead(of: peer), nil)
+        } catch let error as FerryError where error.code == .damagedFile {
+            let message =
+                "Its file \"head\" is damaged or has not arrived whole. Its changes are read all the same, and its next "
+                + "sync writes the file anew."
+            return (nil, FerryError(.fileNotThereYet, message, path: error.path, device: peer, cause: error))
+        }
     }
 
     private func read(
@@ -162,7 +176,9 @@ struct LogReader {
             } catch let error as FerryError where Self.concernsOneDevice(error) {
                 // Cut off or garbled: perhaps still on its way, so it is looked at again. The others may be whole.
                 problem = error
-                problem.message = "\(candidate.fileName): \(error.message)"
+                if !error.message.contains(candidate.fileName) {
+                    problem.message = "\(candidate.fileName): \(error.message)"
+                }
                 if problem.path == nil { problem.path = container.path(of: candidate, peer) }
             }
         }

@@ -32,8 +32,13 @@ struct LogWalk {
             let candidate = files.filter { $0.name.first <= next }
                 .min { !$0.isCopy && $1.isCopy || ($0.isCopy == $1.isCopy && $0.name.last > $1.name.last) }
             guard let candidate else {
-                guard let following = files.map(\.name.first).min() else { break }
-                result.problem = damage ?? Self.missing(device, next)
+                guard let following = files.map(\.name.first).min() else {
+                    if result.problem == nil, damage == nil, let start = logStart(of: device), start > next {
+                        result.problem = missing(device, next)
+                    }
+                    break
+                }
+                result.problem = damage ?? missing(device, next)
                 result.last = following - 1
                 continue
             }
@@ -74,8 +79,17 @@ struct LogWalk {
         [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(error.code)
     }
 
-    private static func missing(_ device: DeviceID, _ sequence: UInt64) -> FerryError {
-        FerryError(
+    /// Where a device's head says that its log begins. A head is a hint: without it a reason is told less well.
+    private func logStart(of device: DeviceID) -> UInt64? { try? container.readHead(of: device)?.logStart }
+
+    private func missing(_ device: DeviceID, _ sequence: UInt64) -> FerryError {
+        if let start = logStart(of: device), start > sequence {
+            return FerryError(
+                .fileNotThereYet,
+                "Its changes before number \(start) still count, and are no longer in the container one by one: the files of "
+                    + "a log are removed once a snapshot holds what they said.", device: device, sequence: sequence)
+        }
+        return FerryError(
             .fileNotThereYet, "Its changes from number \(sequence) on are not in the container, though later ones are.",
             device: device, sequence: sequence)
     }

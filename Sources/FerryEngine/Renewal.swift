@@ -25,9 +25,10 @@ public struct Renewal: Codable, Equatable, Sendable {
         let cause =
             switch reason {
             case .copied: "This database is a copy, or was moved to another machine."
-            case .restored: "This database was restored from a backup, or a copy of it is in use."
-            case .cloned: "Another copy of this database is in use."
+            // Which of the two it was cannot be told apart for certain.
+            case .restored, .cloned: "This database was restored from a backup, or another copy of it is in use."
             }
-        return cause + " It goes on as a device of its own; nothing is lost, and there is nothing to do."
+        let loss = reason == .copied ? "nothing is lost" : "nothing that was sent is lost"
+        return cause + " It goes on as a device of its own; \(loss), and there is nothing to do."
     }
 }

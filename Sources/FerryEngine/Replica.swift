@@ -73,6 +73,7 @@ public final class Replica: Sendable {
     public func sync(isThorough: Bool = true, progress: ProgressHandler? = nil) throws -> SyncReport {
         try lock.withLock {
             try refreshIdentity()
+            if isThorough { try Self.refuseDatabase(at: store.path, inside: identity.containerPath) }
             return try notingFailure { try syncLocked(isThorough: isThorough, progress) }
         }
     }

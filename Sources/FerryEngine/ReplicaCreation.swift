@@ -279,7 +279,7 @@ extension Replica {
         let chosen = name ?? ProcessInfo.processInfo.hostName
         if chosen.isEmpty || chosen.utf8.count > Head.maximumNameBytes {
             throw FerryError(
-                .invalidArgument, "A device's name has 1 to \(Head.maximumNameBytes) bytes. Choose another with --name."
+                .invalidArgument, "A device's name has 1 to \(Head.maximumNameBytes) bytes. Choose another."
             )
         }
         return chosen

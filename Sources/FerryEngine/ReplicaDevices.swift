@@ -22,6 +22,9 @@ public struct DevicesReport: Codable, Equatable, Sendable {
         public var holdsBackBytes: Int
         /// Whether some log does not reach back any more to where it stopped: when it returns it starts from a snapshot.
         public var isLeftBehind: Bool
+        /// The IDs under which it goes on, or copies of it do; `nil` where there are none. One that was restored from a
+        /// backup or is gone writes no more: it can be retired.
+        public var successors: [String]?
     }
 
     public var devices: [Device]
@@ -44,6 +47,7 @@ extension Replica {
         let own = vector[identity.device].sequence
         let logStart = try store.logStart()
         let name = try store.identity()?.deviceName ?? identity.deviceName
+        let successors = Self.successors(look.heads, self: identity.device, try store.formerDevices())
         var devices = [
             DevicesReport.Device(
                 id: identity.device.description, name: name, isThisDevice: true,
@@ -60,7 +64,8 @@ extension Replica {
                     behind: Self.difference(peer.position(of: peer.record.id).sequence, peer.record.position.sequence),
                     unacknowledged: Self.difference(own, peer.position(of: identity.device).sequence),
                     holdsBackSegments: held.segments, holdsBackBytes: held.bytes,
-                    isLeftBehind: activity.isLeftBehind(peer, logStart: logStart)))
+                    isLeftBehind: activity.isLeftBehind(peer, logStart: logStart),
+                    successors: successors[peer.record.id]?.map(\.description)))
         }
         return DevicesReport(devices: devices, reachable: isReachable)
     }

@@ -39,7 +39,8 @@ extension Replica {
         }
     }
 
-    func isCopied() throws -> Bool {
+    /// Whether the database lies elsewhere than when it was last in use, and will go on under an ID of its own.
+    package func isCopied() throws -> Bool {
         guard let former = try store.fingerprint() else { return false }
         return fingerprint.change(since: former) == .copied
     }

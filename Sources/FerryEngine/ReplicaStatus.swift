@@ -102,7 +102,7 @@ extension Replica {
     }
 
     /// For each device that goes on under other IDs, which these are: more than one where copies of it were made.
-    private static func successors(
+    static func successors(
         _ heads: [DeviceID: Head], self device: DeviceID, _ former: [FormerDevice]
     ) -> [DeviceID: [DeviceID]] {
         var successors: [DeviceID: Set<DeviceID>] = [:]

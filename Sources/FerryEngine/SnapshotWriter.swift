@@ -12,12 +12,6 @@ struct SnapshotWriter {
     let store: Store
     let identity: StoreIdentity
 
-    init(container: Container, store: Store, identity: StoreIdentity) {
-        self.container = container
-        self.store = store
-        self.identity = identity
-    }
-
     /// Writes a snapshot of all that the store has replayed and published.
     /// - Throws: `busy` where changes wait to be packed or published: try again after the next sync. Otherwise as
     ///   `ContainerBackend.writeOnce`; what was written stays for the next attempt.

@@ -48,6 +48,28 @@ final class DevicesCommandTests: XCTestCase {
         XCTAssertEqual(try workshop.ferry("devices", "a.sqlite", "list", "phone").status, 64)
     }
 
+    func testTheFormerIDOfARestoredDatabaseSaysWhatItGoesOnAs() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", ".backup '\(workshop.path("backup.sqlite"))'")
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x' WHERE id = 1")
+        try workshop.succeed("sync", "a.sqlite")
+        try FileManager.default.removeItem(atPath: workshop.path("a.sqlite"))
+        try FileManager.default.copyItem(atPath: workshop.path("backup.sqlite"), toPath: workshop.path("a.sqlite"))
+        let output = try workshop.succeed("sync", "a.sqlite").output
+        XCTAssertTrue(
+            output.hasPrefix("This database was restored from a backup, or another copy of it is in use."), output)
+        XCTAssertEqual(try workshop.sql("a.sqlite", "SELECT name FROM artist WHERE id = 1"), "x\n")
+        let devices = try XCTUnwrap(
+            try workshop.succeed("devices", "a.sqlite", "--json").json()["devices"] as? [[String: Any]])
+        let own = try XCTUnwrap(devices.first { $0["isThisDevice"] as? Bool == true }?["id"] as? String)
+        let former = try XCTUnwrap(devices.first { $0["successors"] != nil })
+        XCTAssertEqual(former["successors"] as? [String], [own])
+        let lines = try workshop.succeed("devices", "a.sqlite").output
+        XCTAssertTrue(lines.contains("active; copied or restored as laptop (\(own.prefix(4)))"), lines)
+        try workshop.succeed("devices", "a.sqlite", "retire", String((former["id"] as? String ?? "").prefix(8)))
+    }
+
     func testASilentDeviceIsNamedByStatus() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()

@@ -5,6 +5,24 @@ import XCTest
 
 /// `ferry history` and `ferry restore`.
 final class HistoryCommandTests: XCTestCase {
+    func testHistorySaysThatAPartOfALogIsKeptInASnapshotOnly() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        let id = try XCTUnwrap(
+            (workshop.succeed("status", "a.sqlite", "--json").json()["device"] as? [String: String])?["id"])
+        let segment = try XCTUnwrap(
+            workshop.files(suffix: ".segment").first { $0.path.contains(id.replacing("-", with: "")) })
+        try workshop.change(segment) { $0[$0.count - 20] ^= 1 }
+        for database in ["a.sqlite", "b.sqlite"] {
+            try workshop.succeed("doctor", database, "--repair")
+            let outcome = try workshop.succeed("history", database, "artist", "1")
+            XCTAssertTrue(outcome.errors.contains("no longer in the container one by one"), outcome.errors)
+            try workshop.sql("a.sqlite", "UPDATE artist SET name = 'new' WHERE id = 1")
+            try workshop.succeed("sync", "a.sqlite")
+            try workshop.succeed("sync", "b.sqlite")
+        }
+    }
+
     /// A song that the laptop renamed and the phone deleted.
     private func story() throws -> Workshop {
         let workshop = try Workshop()

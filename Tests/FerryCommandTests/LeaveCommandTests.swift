@@ -35,6 +35,15 @@ final class LeaveCommandTests: XCTestCase {
         XCTAssertTrue((report["container"] as? String)?.hasSuffix("/shared") ?? false)
     }
 
+    func testWhoLeavesIsToldHowTheOthersStopWaiting() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        XCTAssertTrue(try workshop.succeed("leave", "b.sqlite").errors.contains("ferry devices … retire phone"))
+        try workshop.succeed("devices", "a.sqlite", "retire", "phone")
+        try FileManager.default.copyItem(atPath: workshop.path("a.sqlite"), toPath: workshop.path("look.sqlite"))
+        XCTAssertEqual(try workshop.succeed("leave", "look.sqlite").errors, "")
+    }
+
     func testAPathThatWasLeftCanBeJoinedAnew() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()

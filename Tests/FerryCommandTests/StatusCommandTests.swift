@@ -56,6 +56,42 @@ final class StatusCommandTests: XCTestCase {
         XCTAssertTrue(output.contains("phone "), output)
     }
 
+    func testStatusSaysWhoHasNotReadAllOfIt() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x' WHERE id = 1")
+        try workshop.succeed("sync", "a.sqlite")
+        let output = try workshop.succeed("status", "a.sqlite").output
+        XCTAssertTrue(
+            output.hasPrefix("Everything is sent and received here; phone has not read all of it yet.\n"), output)
+        XCTAssertTrue(output.contains("ahead by 1 set of changes"), output)
+        XCTAssertTrue(try workshop.succeed("status", "b.sqlite").output.contains("Run ferry sync b.sqlite"))
+        try workshop.succeed("sync", "b.sqlite")
+        XCTAssertTrue(try workshop.succeed("status", "a.sqlite").output.hasPrefix("Everything is in step.\n"))
+    }
+
+    func testStatusSendsNobodyToASyncThatCannotHelp() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x' WHERE id = 1")
+        try workshop.succeed("sync", "a.sqlite")
+        let segment = try XCTUnwrap(
+            workshop.files(suffix: ".segment").first { $0.lastPathComponent.hasPrefix("000000000002") })
+        let whole = try Data(contentsOf: segment)
+        try workshop.change(segment) { $0.removeLast(7) }
+        let late = try workshop.succeed("status", "b.sqlite").output
+        XCTAssertTrue(late.contains("1 set of changes is still to come."), late)
+        XCTAssertFalse(late.contains("Run ferry"), late)
+        try whole.write(to: segment)
+        try workshop.change(segment) { $0[$0.count - 20] ^= 1 }
+        let damaged = try workshop.succeed("status", "b.sqlite").output
+        XCTAssertTrue(damaged.contains("Run ferry doctor b.sqlite to see what to do."), damaged)
+        XCTAssertFalse(damaged.contains("ferry sync"), damaged)
+        let outcome = try workshop.ferry("sync", "b.sqlite")
+        XCTAssertEqual(outcome.status, 65)
+        XCTAssertTrue(outcome.errors.contains("`ferry doctor b.sqlite` says what to do."), outcome.errors)
+    }
+
     func testStatusTellsWhatIsHiddenAndWhy() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()

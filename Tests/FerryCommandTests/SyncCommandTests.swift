@@ -1,6 +1,36 @@
 import XCTest
 
 final class SyncCommandTests: XCTestCase {
+    func testADamagedHeadStopsNobody() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        let head = try workshop.files(suffix: "head")[0]
+        try workshop.succeed("join", "b.sqlite", "shared", "--name", "phone")
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x' WHERE id = 1")
+        try workshop.succeed("sync", "a.sqlite")
+        for damage in [Data("junk".utf8), Data(), try Data(contentsOf: head).dropLast(9)] {
+            try damage.write(to: head)
+            let outcome = try workshop.succeed("sync", "b.sqlite")
+            XCTAssertTrue(outcome.errors.contains("laptop: Its file \"head\" is damaged"), outcome.errors)
+            XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT name FROM artist WHERE id = 1"), "x\n")
+        }
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'y' WHERE id = 1")
+        try workshop.succeed("sync", "a.sqlite")
+        XCTAssertEqual(try workshop.succeed("sync", "b.sqlite").errors, "")
+    }
+
+    func testADatabaseThatWasMovedIntoTheContainerIsRefused() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        for (from, to) in [("a.sqlite", "shared/a.sqlite"), ("shared/a.sqlite", "a.sqlite")] {
+            try FileManager.default.moveItem(atPath: workshop.path(from), toPath: workshop.path(to))
+            if to != "a.sqlite" {
+                try workshop.fail("sync", to, status: 64, code: "invalidArgument", mentioning: "Move it out")
+            }
+        }
+        try workshop.succeed("sync", "a.sqlite")
+    }
+
     func testACopiedDatabaseIsToldAndGoesOnAsADeviceOfItsOwn() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()

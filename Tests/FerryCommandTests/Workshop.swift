@@ -121,7 +121,8 @@ final class Workshop {
     /// Runs SQL in the `sqlite3` shell.
     @discardableResult
     func sql(_ database: String, _ script: String) throws -> String {
-        let outcome = try run(["sqlite3", "-bail", path(database)], input: "PRAGMA foreign_keys=ON;\n" + script)
+        let outcome = try run(
+            ["sqlite3", "-bail", path(database)], input: ".timeout 10000\nPRAGMA foreign_keys=ON;\n" + script)
         if outcome.status != 0 { throw Problem(text: "sqlite3 says: \(outcome.errors)") }
         return outcome.output
     }

@@ -51,7 +51,8 @@ final class TenYearsTests: XCTestCase {
             life.advance(minutes: 24 * 60 - flushes * 3)
             if day % 30 == 29 { largest = largest.union(try life.size()) }
         }
-        let devices = copied === phone ? [restored, phone, tablet, desktop] : [restored, phone, copied, tablet, desktop]
+        let devices =
+            copied === phone ? [restored, phone, tablet, desktop] : [restored, phone, copied, tablet, desktop]
         try life.settle(devices)
         try life.assertAgreement(devices)
         let size = try life.size()

@@ -12,7 +12,7 @@ extension Store {
     public func readSnapshot(
         _ body: (SnapshotChunk) throws -> SnapshotManifest.Chunk
     ) throws -> SnapshotManifest {
-        try readAside(after: { try self.refuseUnlessPublished($0) }) { connection in
+        try readAside(after: refuseUnlessPublished) { connection in
             guard let identity = try Self.identity(connection) else { throw Self.notTracked }
             let registry = try Registry(connection, SchemaReader(connection: connection).read())
             let access = try StoreAccess(
