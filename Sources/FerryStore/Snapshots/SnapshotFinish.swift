@@ -127,6 +127,8 @@ private struct AbsentSettlement {
                 again[table.id, default: []].append(object)
             }
         }
+        let isDone = count < Self.batchSize
+        if isDone { try addKeptAgainstDeletions(to: &again) }
         var written: [TouchedObject] = []
         for table in access.registry.parentsFirst where again[table.id] != nil {
             written += try publishAgain(again[table.id] ?? [], table, &clock)
@@ -139,7 +141,36 @@ private struct AbsentSettlement {
                     .blob(id.bytes[...]))
             }
         }
-        return count < Self.batchSize
+        return isDone
+    }
+
+    /// Adds deleted objects that this device keeps because it wrote to them, or to what refers to them, when it did not know
+    /// of the deletion. The others may have forgotten them before they heard of that.
+    private func addKeptAgainstDeletions(to again: inout [Int: [ObjectID]]) throws {
+        // Where the snapshot knows all that this device wrote, so do they.
+        if standing.snapshot[access.device].sequence >= standing.own[access.device].sequence { return }
+        for table in access.registry.parentsFirst {
+            var ids: [ObjectID] = []
+            try connection.forEachRow(
+                "SELECT object FROM \(table.objectTable) WHERE deleted IS NOT NULL AND shown <> 0 ORDER BY object"
+            ) { if let id: ObjectID = $0.id(0) { ids.append(id) } }
+            let known = Set(again[table.id] ?? [])
+            for id in ids where !known.contains(id) {
+                if try isKeptAgainstDeletion(access.objects(of: table.id).load(id)) {
+                    again[table.id, default: []].append(id)
+                }
+            }
+        }
+    }
+
+    private func isKeptAgainstDeletion(_ state: ObjectState) -> Bool {
+        let registers = state.registers
+        guard let inserted = registers.inserted, let deleted = registers.deleted, inserted < deleted else { return false }
+        if HeldBackRows.isHeldBack(state) { return !standing.isCovered(deleted) }
+        return registers.isAlive
+            && registers.fields.contains { stamp in
+                stamp.map { $0.device == access.device && !standing.isKnownToSnapshot($0) } ?? false
+            }
     }
 
     private enum Decision {
@@ -213,6 +244,10 @@ private struct AbsentSettlement {
         var touched: [TouchedObject] = []
         for id in ids.sorted() {
             let state = try access.objects(of: table.id).load(id)
+            if HeldBackRows.isHeldBack(state) {
+                touched.append(try writer.publishAgain(id, &clock))
+                continue
+            }
             var values: FieldValues = [:]
             if table.isLocal, state.shown.hasRow, let row = try access.reader(of: table.id).read(state.key) {
                 values = try Travelling(access).values(row, table)
