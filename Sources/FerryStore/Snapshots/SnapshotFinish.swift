@@ -31,7 +31,10 @@ extension Store {
             if !settlement.published.isEmpty {
                 try stage(settlement.published, schema: nil, time: max(clock.tick(), .unknown), access, seal, &outcome)
             }
-            if isDone { try takePosition(of: manifest, access, &clock) }
+            if isDone {
+                if !progress.isFresh { try KeptRows(access).note(standing) }
+                try takePosition(of: manifest, access, &clock)
+            }
             outcome.conflicts = try ConflictLog(access).count() - conflicts
             try access.save(clock)
             try access.keyValueChanges.save(access.connection)
@@ -127,11 +130,9 @@ private struct AbsentSettlement {
                 again[table.id, default: []].append(object)
             }
         }
-        let isDone = count < Self.batchSize
-        if isDone { try addKeptAgainstDeletions(to: &again) }
         var written: [TouchedObject] = []
         for table in access.registry.parentsFirst where again[table.id] != nil {
-            written += try publishAgain(again[table.id] ?? [], table, &clock)
+            written += try KeptRows(access).publishAgain(again[table.id] ?? [], table, &clock, &published)
         }
         try RowMaintenance(access).settle(written)
         for (table, ids) in objects {
@@ -141,36 +142,7 @@ private struct AbsentSettlement {
                     .blob(id.bytes[...]))
             }
         }
-        return isDone
-    }
-
-    /// Adds deleted objects that this device keeps because it wrote to them, or to what refers to them, when it did not know
-    /// of the deletion. The others may have forgotten them before they heard of that.
-    private func addKeptAgainstDeletions(to again: inout [Int: [ObjectID]]) throws {
-        // Where the snapshot knows all that this device wrote, so do they.
-        if standing.snapshot[access.device].sequence >= standing.own[access.device].sequence { return }
-        for table in access.registry.parentsFirst {
-            var ids: [ObjectID] = []
-            try connection.forEachRow(
-                "SELECT object FROM \(table.objectTable) WHERE deleted IS NOT NULL AND shown <> 0 ORDER BY object"
-            ) { if let id: ObjectID = $0.id(0) { ids.append(id) } }
-            let known = Set(again[table.id] ?? [])
-            for id in ids where !known.contains(id) {
-                if try isKeptAgainstDeletion(access.objects(of: table.id).load(id)) {
-                    again[table.id, default: []].append(id)
-                }
-            }
-        }
-    }
-
-    private func isKeptAgainstDeletion(_ state: ObjectState) -> Bool {
-        let registers = state.registers
-        guard let inserted = registers.inserted, let deleted = registers.deleted, inserted < deleted else { return false }
-        if HeldBackRows.isHeldBack(state) { return !standing.isCovered(deleted) }
-        return registers.isAlive
-            && registers.fields.contains { stamp in
-                stamp.map { $0.device == access.device && !standing.isKnownToSnapshot($0) } ?? false
-            }
+        return count < Self.batchSize
     }
 
     private enum Decision {
@@ -234,29 +206,5 @@ private struct AbsentSettlement {
         try connection.execute("DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", number, id)
         try access.joined.forget(RowToken(table: table.id, id: object))
         return true
-    }
-
-    /// Writes objects as new rows, as of now, with all that this device knows of them.
-    private mutating func publishAgain(
-        _ ids: [ObjectID], _ table: TrackedTable, _ clock: inout HybridClock
-    ) throws -> [TouchedObject] {
-        var writer = try CapturedWriter(access, table)
-        var touched: [TouchedObject] = []
-        for id in ids.sorted() {
-            let state = try access.objects(of: table.id).load(id)
-            if HeldBackRows.isHeldBack(state) {
-                touched.append(try writer.publishAgain(id, &clock))
-                continue
-            }
-            var values: FieldValues = [:]
-            if table.isLocal, state.shown.hasRow, let row = try access.reader(of: table.id).read(state.key) {
-                values = try Travelling(access).values(row, table)
-            }
-            values = values.overlaid(with: state.kept.fields)
-            let insertion = CapturedOperation(kind: .insert, time: clock.tick(), values: values, oldRow: nil)
-            touched.append(try writer.writeHidden(id, [insertion], shown: [:], &clock))
-        }
-        if !writer.changes.isEmpty { published.append(writer.changes.changes) }
-        return touched
     }
 }
