@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// Deleted rows that a returning device keeps, because it wrote to them, or to what refers to them, when it did not know
+/// Deleted rows that a returning device, or one that was copied or restored, keeps because it wrote to them, or to what refers to them, when it did not know
 /// of the deletion.
 ///
 /// The others counted it out when they forgot such deletions, so what it wrote means nothing to them. Once it has replayed
@@ -69,7 +69,7 @@ struct KeptRows {
 
 extension Store {
     /// Publishes again what this device keeps of rows whose deletion the others may have forgotten while it was away.
-    /// Does nothing where no snapshot was merged since it was last done.
+    /// Does nothing where no snapshot was merged since it was last done, and the device has the ID that it had then.
     /// - Parameter isLast: whether everything is replayed, so that it need not be done again.
     /// - Returns: whether there is something new to publish.
     public func publishKeptRows(isLast: Bool, seal: SegmentSealer) throws -> Bool {
