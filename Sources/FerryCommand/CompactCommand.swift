@@ -15,7 +15,7 @@ struct CompactCommand: DatabaseCommand {
             A plan is written down first, so that an interruption at any point does no harm: the next run goes on.
 
             JSON: {"dryRun", "rolledUp": {"segments", "into"}, "snapshot": {"name", "bytes"}, "removed": {"segments", \
-            "bytes", "snapshots"}, "tombstones", "skipped": [text], "heldBackBy": [name], "segments", "bytes", \
+            "bytes", "snapshots"}, "tombstones", "mended", "skipped": [text], "heldBackBy": [name], "segments", "bytes", \
             "seconds"}. "segments" and "bytes" tell what this device's log takes now. "snapshot" is left out where none \
             is written. In a dry run "tombstones" counts all there are; some of them may have to stay.
 
@@ -38,12 +38,18 @@ struct CompactCommand: DatabaseCommand {
         } else {
             for line in CompactionPage(report).lines(console.style) { try console.say(line) }
         }
+        if report.mended { console.warn(CompactionPage.mended) }
         for reason in report.skipped { console.warn(reason) }
     }
 }
 
 /// A compaction as text: a pure function of the report.
 struct CompactionPage {
+    /// For `CompactionReport.mended`.
+    static let mended =
+        "Files that this device wrote were gone from the folder, or damaged. All that was in them is published again as a "
+        + "whole, so the other devices can go on."
+
     let report: CompactionReport
 
     init(_ report: CompactionReport) { self.report = report }

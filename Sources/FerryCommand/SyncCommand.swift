@@ -35,6 +35,7 @@ struct SyncCommand: DatabaseCommand {
             if let renewed = report.renewed { try console.say(renewed.sentence) }
             try console.say(SyncSentence.of(report, console.style) + " (\(Wording.duration(report.seconds)))")
         }
+        if report.compaction?.mended ?? false { console.warn(CompactionPage.mended) }
         for reason in report.compaction?.skipped ?? [] { console.warn(reason) }
         try WaitingDevices.tell(report.waiting, console)
     }

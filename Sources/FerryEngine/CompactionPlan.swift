@@ -27,6 +27,8 @@ struct CompactionFacts: Equatable {
     var ownSnapshots: [KnownSnapshot] = []
     /// Where the log begins in the container; 0 where all of it is there.
     var logStart: UInt64 = 0
+    /// The last changeset of this device's of which the container has no whole file though it should; 0 where it has all.
+    var lost: UInt64 = 0
     /// Whether everything packed is published: a snapshot speaks of what others can read.
     var isPublished = true
     /// Deletions that this covers are known to everybody who counts; `nil` where that cannot be told, or where it was looked
@@ -40,6 +42,20 @@ struct CompactionFacts: Equatable {
     /// Segments that no larger one stands for, by their numbers.
     var live: [OwnSegment] {
         segments.filter { $0.replacedMilliseconds == nil }.sorted { ($0.first, $0.last) < ($1.first, $1.last) }
+    }
+
+    /// The last changeset for which nothing but a snapshot can stand.
+    var withoutSegment: UInt64 { max(lost, logStart > 0 ? logStart - 1 : 0) }
+
+    /// The last number between two that no file has; 0 where files have all of them.
+    static func lastMissing(in files: [SegmentName], from first: UInt64, through last: UInt64) -> UInt64 {
+        var missing: UInt64 = 0
+        var next = max(first, 1)
+        for file in files.sorted() where file.last >= next {
+            if file.first > next { missing = min(file.first - 1, last) }
+            next = file.last + 1
+        }
+        return next <= last ? last : missing
     }
 
     /// What a snapshot would let go of this log that the best one there is does not, in bytes. The newest segment stays
@@ -104,6 +120,19 @@ struct CompactionPlan: Codable, Equatable, Sendable {
     init(steps: [CompactionStep] = []) { self.steps = steps }
 
     init(_ facts: CompactionFacts, _ settings: RetentionSettings) {
+        let covered = facts.snapshot?.covered ?? 0
+        if covered < facts.withoutSegment {
+            // Before anything else others need a way on.
+            if facts.isPublished { steps.append(.writeSnapshot) }
+        } else if facts.lost > 0, facts.lost >= facts.logStart {
+            steps.append(.beginLog(at: facts.lost + 1))
+            steps.append(.removeSegments(facts.segments.filter { $0.last <= facts.lost }.map(\.fileName)))
+        } else {
+            plan(facts, settings)
+        }
+    }
+
+    private mutating func plan(_ facts: CompactionFacts, _ settings: RetentionSettings) {
         let replaced = facts.segments.filter { Self.isOutdated($0, facts, settings) }
         if !replaced.isEmpty { steps.append(.removeSegments(replaced.map(\.fileName))) }
 
@@ -159,6 +188,8 @@ struct CompactionNotes: Codable, Equatable {
     var ownSnapshots: [KnownSnapshot] = []
     /// When tombstones were last looked for.
     var tombstonesMilliseconds: Int64?
+    /// The last changeset of which the container has no whole file though it should, as far as that was seen.
+    var lost: UInt64?
     /// Before this nothing is tried again.
     var notBeforeMilliseconds: Int64?
 }

@@ -34,6 +34,8 @@ public struct CompactionReport: Codable, Equatable, Sendable {
     public var removed = Removed()
     /// Traces of deleted objects that were forgotten; in a dry run all there are, of which some may stay.
     public var tombstones = 0
+    /// Whether files of this device's log were gone from the container, or damaged, and a snapshot stands for them now.
+    public var mended = false
     /// What could not be done, and why; it is tried again.
     public var skipped: [String] = []
     /// Devices that let segments go only once they have replayed more.
@@ -47,7 +49,7 @@ public struct CompactionReport: Codable, Equatable, Sendable {
 
     /// Whether anything was done, or would be.
     public var hasNews: Bool {
-        rolledUp.into > 0 || snapshot != nil || removed != Removed() || tombstones > 0
+        rolledUp.into > 0 || snapshot != nil || removed != Removed() || tombstones > 0 || mended
     }
 
     /// Takes in what a step would do.

@@ -10,6 +10,8 @@ protocol CompactionSnapshots: Sendable {
     /// verifies the chunks of the best.
     /// - Parameter known: those that were found whole before; it is enough that their files are there.
     func best(trusting known: [KnownSnapshot]) throws -> KnownSnapshot?
+    /// Whether a snapshot is in the container, whole or not.
+    func isThere(_ snapshot: KnownSnapshot) throws -> Bool
     /// Publishes the present state. Repeated after a crash it writes only what is missing.
     /// - Throws: `busy` where changes wait to be packed or published.
     func write() throws -> KnownSnapshot
@@ -32,6 +34,8 @@ struct Compactor {
     let snapshots: any CompactionSnapshots
     let countTombstones: () throws -> Int
     let collectTombstones: (VersionVector) throws -> Int
+    /// Whether to look if the files are there that should be.
+    var isThorough = false
 
     /// How often facts are looked at again because a step changed them: a snapshot lets segments go.
     private static let maximumRounds = 4
@@ -40,17 +44,20 @@ struct Compactor {
 
     /// Does what is due; cheap where nothing is: it reads this device's list of segments from the store and nothing from the
     /// container.
-    /// - Parameter isAsked: somebody asked for it, so that it does not matter when it was done last.
-    func run(isAsked: Bool = false) throws -> CompactionReport {
+    /// - Parameters:
+    ///   - isAsked: somebody asked for it, so that it does not matter when it was done last.
+    ///   - lost: the last changeset of which the files are known to be gone or damaged; 0 if none.
+    func run(isAsked: Bool = false, mending lost: UInt64 = 0) throws -> CompactionReport {
         var report = CompactionReport()
         var notes = try notes()
+        if lost > notes.lost ?? 0 { notes.lost = lost }
         guard try finish(&notes, &report), isAsked || !isTooEarly(notes) else { return report }
         for _ in 0..<Self.maximumRounds {
             let plan = try nextPlan(&notes, isAsked: isAsked)
             if plan.isEmpty { break }
             notes.plan = plan
             try keep(notes)
-            guard try finish(&notes, &report) else { break }
+            guard try finish(&notes, &report) || notes.lost != nil else { break }
         }
         return report
     }
@@ -79,7 +86,7 @@ struct Compactor {
     ) throws -> CompactionPlan {
         let first = try facts(&notes, isAsked: isAsked, isDryRun: isDryRun)
         let plan = CompactionPlan(first, retention)
-        if !isAsked, !plan.concernsSnapshots { return plan }
+        if !isAsked, first.lost == 0, !plan.concernsSnapshots { return plan }
         // What the container has now counts, before anything is written or removed on account of it.
         let known = [notes.snapshot].compactMap { $0 } + notes.ownSnapshots.filter { $0.covered > 0 }
         let found = try (best: snapshots.best(trusting: known), own: snapshots.own())
@@ -112,6 +119,8 @@ struct Compactor {
             segments: segments, acknowledged: activity.acknowledged(of: segments.map(\.last).max() ?? 0),
             snapshot: notes.snapshot, ownSnapshots: notes.ownSnapshots, logStart: logStart,
             isPublished: try store.outboxSizes().isEmpty, now: now)
+        if isAsked || isThorough { try lookForFiles(&facts, &notes) }
+        facts.lost = notes.lost ?? 0
         let isTime = notes.tombstonesMilliseconds.map { abs(now - $0) >= retention.tombstoneMilliseconds } ?? true
         if isAsked || isTime, let stable = activity.stableVector(try store.versionVector(), logStart: logStart) {
             facts.stable = stable
@@ -123,6 +132,15 @@ struct Compactor {
             }
         }
         return facts
+    }
+
+    /// Looks whether the container has this device's segments, and the snapshot that stands for what is before them: folders
+    /// lose files, or go back to an older state.
+    private func lookForFiles(_ facts: inout CompactionFacts, _ notes: inout CompactionNotes) throws {
+        let missing = CompactionFacts.lastMissing(
+            in: try container.segments(of: device), from: facts.logStart, through: facts.live.last?.last ?? 0)
+        if missing > 0 { notes.lost = max(notes.lost ?? 0, missing) }
+        if facts.logStart > 1, let known = facts.snapshot, try !snapshots.isThere(known) { facts.snapshot = nil }
     }
 
     // MARK: Doing
@@ -148,8 +166,12 @@ struct Compactor {
             do {
                 report.rolledUp.segments += try rollUp(first, last)
                 report.rolledUp.into += 1
-            } catch let error as FerryError where Self.concernsFile(error.code) {
-                // The log stays as it is; what is wrong with the file is for `ferry doctor`.
+            } catch let error as FerryError where [.damagedFile, .foreignFile, .fileNotThereYet].contains(error.code) {
+                // Nobody else can read it either. A snapshot has to stand for it.
+                notes.lost = max(notes.lost ?? 0, error.sequence ?? last)
+                return false
+            } catch let error as FerryError where [.formatTooNew, .limitExceeded].contains(error.code) {
+                // The log stays as it is.
                 report.skipped.append(error.description)
                 notes.notBeforeMilliseconds = clock.milliseconds() + retention.retryMilliseconds
             }
@@ -157,6 +179,10 @@ struct Compactor {
         case .beginLog(let sequence):
             try store.beginLog(at: sequence)
             try publisher.writeHead(lastSegment: nil)
+            if let lost = notes.lost, lost < sequence {
+                notes.lost = nil
+                report.mended = true
+            }
         case .removeSegments(let names): try remove(names, &report)
         case .removeSnapshots(let names):
             try snapshots.remove(names)
@@ -184,10 +210,6 @@ struct Compactor {
         }
     }
 
-    private static func concernsFile(_ code: FerryError.Code) -> Bool {
-        [.damagedFile, .foreignFile, .formatTooNew, .fileNotThereYet, .limitExceeded].contains(code)
-    }
-
     /// Makes one segment of several.
     /// - Returns: how many there were.
     private func rollUp(_ first: UInt64, _ last: UInt64) throws -> Int {
@@ -203,16 +225,22 @@ struct Compactor {
             guard let bytes = try container.readSegment(name, of: device) else {
                 throw FerryError(
                     .fileNotThereYet, "\(name) is not in the container any more, so it cannot be rolled up.",
-                    path: container.path(of: SegmentFile(name), device), device: device, sequence: segment.first)
+                    path: container.path(of: SegmentFile(name), device), device: device, sequence: segment.last)
             }
-            let (header, part) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
-            headers.append(header)
-            changesets += part
+            do {
+                let (header, part) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
+                headers.append(header)
+                changesets += part
+            } catch {
+                var located = error
+                located.sequence = segment.last
+                throw located
+            }
         }
         guard changesets.first?.sequence == first, changesets.last?.sequence == last else {
             throw FerryError(
                 .damagedFile, "The segments from \(first) to \(last) do not hold what the store has entered of them.",
-                device: device, sequence: first)
+                device: device, sequence: last)
         }
         let segment = try SegmentEncoder.encode(
             changesets, container: container.id, previous: headers.first?.previous, tail: headers.last?.chainEnd)

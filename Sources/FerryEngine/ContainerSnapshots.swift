@@ -25,6 +25,11 @@ struct ContainerSnapshots: CompactionSnapshots {
         return nil
     }
 
+    func isThere(_ snapshot: KnownSnapshot) throws -> Bool {
+        guard let device = DeviceID(snapshot.device), let name = SnapshotName(snapshot.name) else { return false }
+        return try container.snapshots(of: device).contains(name)
+    }
+
     func write() throws -> KnownSnapshot {
         let written = try SnapshotWriter(container: container, store: store, identity: identity).write()
         return KnownSnapshot(

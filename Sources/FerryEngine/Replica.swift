@@ -131,7 +131,7 @@ public final class Replica: Sendable {
         }
         let activity = try noteActivity(look)
         try publisher(container).refreshHead(others: look.heads)
-        report.compaction = try compactIfDue(container, activity)
+        report.compaction = try compactIfDue(container, activity, isThorough: isThorough)
         problems.merge(clocksAhead(try store.versionVector())) { reason, _ in reason }
         let since = try store.noteWaiting(problems)
         report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in

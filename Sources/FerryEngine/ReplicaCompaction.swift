@@ -35,6 +35,11 @@ extension Replica {
     /// - Parameter isDryRun: tell what would be done, and do nothing.
     /// - Throws: as `sync`.
     public func compact(isDryRun: Bool = false) throws -> CompactionReport {
+        try compact(isDryRun: isDryRun, mending: 0)
+    }
+
+    /// - Parameter lost: the last changeset of which the files are known to be gone or damaged; 0 if none.
+    func compact(isDryRun: Bool = false, mending lost: UInt64) throws -> CompactionReport {
         try lock.withLock {
             let start = environment.clock.milliseconds()
             let container = try openContainer()
@@ -43,7 +48,7 @@ extension Replica {
             let look = try ContainerLook(container, except: identity.device)
             let activity = try isDryRun ? presentActivity(look).activity : noteActivity(look)
             let compactor = try compactor(container, activity)
-            var report = try isDryRun ? compactor.rehearse() : compactor.run(isAsked: true)
+            var report = try isDryRun ? compactor.rehearse() : compactor.run(isAsked: true, mending: lost)
             let segments = try store.ownSegments()
             report.segments = segments.count
             report.bytes = segments.reduce(0) { $0 + $1.bytes }
@@ -58,9 +63,14 @@ extension Replica {
     /// The cost where nothing is due does not grow with the history: it is decided from this device's list of segments,
     /// which compaction keeps to some dozens, from one note, and from the heads that the pass has read anyway. Nothing of
     /// the container is listed or read.
+    /// - Parameter isThorough: look if the own files are there, which lists the own directory.
     /// - Returns: `nil` where nothing was due.
-    func compactIfDue(_ container: Container, _ activity: DeviceActivity) throws -> CompactionReport? {
-        let report = try compactor(container, activity).run()
+    func compactIfDue(
+        _ container: Container, _ activity: DeviceActivity, isThorough: Bool
+    ) throws -> CompactionReport? {
+        var compactor = try compactor(container, activity)
+        compactor.isThorough = isThorough
+        let report = try compactor.run()
         return report.hasNews || !report.skipped.isEmpty ? report : nil
     }
 

@@ -220,7 +220,8 @@ extension Replica {
         while true {
             let batch = try reader.read(after: positions, isThorough: true)
             let problems = batch.problems.sorted { $0.key < $1.key }.map(\.value)
-            damage = problems.first { $0.code != .fileNotThereYet }
+            // A file that has not arrived whole is named; one that has not arrived at all is what the error below says.
+            damage = problems.first { $0.code != .fileNotThereYet } ?? problems.first { $0.path != nil }
             for changeset in batch.changesets {
                 positions.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
                 let stamp = Stamp(time: changeset.time, device: changeset.device)

@@ -72,7 +72,7 @@ struct RowRestoration {
                 throw Self.refusal(
                     "The row of \(table.name) is there again. `ferry conflicts … resolve` takes it off the list.")
             }
-            guard state.registers.inserted != nil else {
+            guard state.registers.newest != nil else {
                 throw Self.refusal(
                     "Every device has seen the deletion of the row of \(table.name), so that its values are forgotten here. "
                         + "`ferry restore … --at` looks for them in the logs.")

@@ -73,8 +73,13 @@ final class JoinCommandTests: XCTestCase {
     func testJoiningAContainerWhoseOnlyLogIsDamagedSaysSo() throws {
         let workshop = try Workshop()
         try workshop.begin()
-        try workshop.change(workshop.files(suffix: ".segment")[0]) { $0.removeLast(7) }
+        let segment = try workshop.files(suffix: ".segment")[0]
+        let whole = try Data(contentsOf: segment)
+        try workshop.change(segment) { $0[$0.startIndex + 120] ^= 1 }
         try workshop.fail("join", "b.sqlite", "shared", status: 65, code: "damagedFile")
+        try whole.dropLast(7).write(to: segment)
+        try workshop.fail(
+            "join", "b.sqlite", "shared", status: 75, code: "fileNotThereYet", mentioning: "arrived whole")
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("b.sqlite")))
     }
 

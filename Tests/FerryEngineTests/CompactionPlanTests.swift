@@ -295,4 +295,25 @@ final class SeededNumbers {
         value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
         return Int((value ^ value >> 31) % UInt64(bound))
     }
+
+    func testNumbersThatNoFileHasAreFound() throws {
+        func name(_ first: UInt64, _ last: UInt64) throws -> SegmentName {
+            try SegmentName(first: first, last: last, checksum: Checksum(high: first, low: last))
+        }
+        func missing(_ files: [SegmentName], from first: UInt64 = 0, through last: UInt64 = 9) -> UInt64 {
+            CompactionFacts.lastMissing(in: files, from: first, through: last)
+        }
+        XCTAssertEqual(try missing([name(1, 9)]), 0)
+        XCTAssertEqual(try missing([name(1, 4), name(5, 9)]), 0)
+        // Small ones beside the one that they were rolled up into.
+        XCTAssertEqual(try missing([name(1, 9), name(1, 4), name(2, 3), name(5, 5)]), 0)
+        XCTAssertEqual(try missing([name(1, 3), name(5, 9)]), 4)
+        XCTAssertEqual(try missing([name(1, 3), name(5, 6), name(8, 9)]), 7)
+        XCTAssertEqual(try missing([name(1, 8)]), 9)
+        XCTAssertEqual(missing([]), 9)
+        XCTAssertEqual(missing([], from: 10), 0)
+        XCTAssertEqual(try missing([name(5, 9)], from: 5), 0)
+        XCTAssertEqual(try missing([name(6, 9)], from: 5), 5)
+        XCTAssertEqual(missing([], through: 0), 0)
+    }
 }

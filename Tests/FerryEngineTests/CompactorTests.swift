@@ -126,19 +126,31 @@ final class CompactorTests: XCTestCase {
         XCTAssertEqual(try compactor(home).run(isAsked: true).rolledUp, report.rolledUp)
     }
 
-    func testAFileOfOnesOwnThatIsGoneIsToldAndStopsNothingElse() throws {
+    func testFilesOfOnesOwnThatAreGoneAreStoodForByASnapshot() throws {
         let home = try twoDevices(flushes: 40)
-        let lost = try XCTUnwrap(try home.segments(0).first { $0.first > 3 })
+        let lost = try XCTUnwrap(try home.segments(0).last { $0.first > 3 && $0.last < 30 })
         try home.container.removeSegments([lost], of: home.replicas[0].identity.device)
-        let report = try compactor(home).run()
-        XCTAssertEqual(report.skipped.count, 1)
-        XCTAssertTrue(report.skipped[0].contains(lost.fileName))
-        XCTAssertEqual(report.rolledUp.into, 1)
-        // It is not tried again at once.
-        XCTAssertEqual(try compactor(home).run().skipped, [])
-        home.clock.advance(hours: 2)
-        XCTAssertEqual(try compactor(home).run().skipped.count, 1)
+        var compactor = try compactor(home)
+        compactor.isThorough = true
+        let report = try compactor.run()
+        XCTAssertTrue(report.mended)
+        XCTAssertEqual(report.skipped, [])
+        XCTAssertEqual(try home.replicas[0].store.logStart(), lost.last + 1)
+        XCTAssertNil(try home.segments(0).first { $0.first <= lost.last })
+        XCTAssertFalse(try compactor.run().mended)
         XCTAssertEqual(try home.replicas[0].sync().published.segments, 0)
+    }
+
+    func testADamagedFileThatIsToBeRolledUpIsStoodForByASnapshot() throws {
+        let home = try twoDevices(flushes: 10)
+        let damaged = try XCTUnwrap(try home.segments(0).last { $0.first > 3 })
+        let path = try XCTUnwrap(try home.container.path(of: SegmentFile(damaged), home.replicas[0].identity.device))
+        try home.files.removeFile(at: path)
+        try home.files.write([1, 2, 3], toNewFileAt: path)
+        try home.flush(0, 30)
+        _ = try compactor(home).run()
+        XCTAssertGreaterThan(try home.replicas[0].store.logStart(), damaged.last)
+        XCTAssertEqual(try home.replicas[0].sync().waiting, [])
     }
 
     func testAKillAtAnyStepOfCompactionLosesNothingAndTheRestIsDoneNextTime() throws {
@@ -232,6 +244,8 @@ private struct PlainSnapshots: CompactionSnapshots {
     }
 
     func best(trusting known: [KnownSnapshot]) throws -> KnownSnapshot? { try own().max { $0.covered < $1.covered } }
+
+    func isThere(_ snapshot: KnownSnapshot) throws -> Bool { try own().contains { $0.name == snapshot.name } }
 
     func write() throws -> KnownSnapshot {
         let covered = try replica.store.versionVector()[replica.identity.device].sequence

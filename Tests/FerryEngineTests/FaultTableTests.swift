@@ -73,10 +73,12 @@ final class FaultTableTests: XCTestCase {
         }
         for row in rows where Self.proven.contains(row.section) {
             XCTAssertTrue(row.proof.contains(/`\w+Tests`/), "row \(row.number) names no test")
-            XCTAssertFalse(row.proof.contains("not yet"), "row \(row.number) has no proof of something")
+            XCTAssertFalse(row.proof.contains(/not\*? (tested )?\*?yet/), "row \(row.number) has no proof of something")
         }
     }
 
     /// The sections whose rows all have proofs. What is open elsewhere says *not yet*.
-    private static let proven: Set<String> = []
+    private static let proven: Set<String> = [
+        "Files arrive badly", "The container misbehaves", "Devices and time",
+    ]
 }

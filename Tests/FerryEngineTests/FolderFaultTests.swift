@@ -135,4 +135,80 @@ final class FolderFaultTests: XCTestCase {
         try fleet.settle()
         XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item WHERE id = 1"), "uno\n")
     }
+
+    /// The first device's segments, the oldest first.
+    private func segments(_ fleet: Fleet) throws -> [String] {
+        let folder = directory(fleet, of: 0) + "/segments"
+        return try FileManager.default.contentsOfDirectory(atPath: folder).sorted().map { folder + "/" + $0 }
+    }
+
+    func testOwnFilesThatVanishAreStoodForByASnapshotAndNobodyLosesAnything() throws {
+        let fleet = try twoDevices()
+        try fleet.shell(0, "INSERT INTO item VALUES (2, 'two')")
+        _ = try fleet.replicas[0].sync()
+        try fleet.shell(0, "INSERT INTO item VALUES (3, 'three')")
+        _ = try fleet.replicas[0].sync()
+        // The second device has not read the last two, and now the middle one is gone.
+        try FileManager.default.removeItem(atPath: try segments(fleet)[1])
+        XCTAssertEqual(try fleet.replicas[1].sync().waiting.map(\.code), ["fileNotThereYet"])
+        XCTAssertTrue(try XCTUnwrap(try fleet.replicas[0].sync().compaction).mended)
+        XCTAssertEqual(try fleet.replicas[1].sync().waiting, [])
+        XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item ORDER BY id"), "one\ntwo\nthree\n")
+        XCTAssertNil(try fleet.replicas[0].sync().compaction)
+        // A third one joins from the snapshot.
+        try fleet.join()
+        try fleet.shell(2, "UPDATE item SET name = 'due' WHERE id = 2")
+        try fleet.settle()
+        try fleet.assertEqual("SELECT * FROM item ORDER BY id")
+    }
+
+    func testAWholeDirectoryThatVanishesIsWrittenAgain() throws {
+        let fleet = try twoDevices()
+        try fleet.shell(0, "INSERT INTO item VALUES (2, 'two')")
+        _ = try fleet.replicas[0].sync()
+        try FileManager.default.removeItem(atPath: directory(fleet, of: 0))
+        try fleet.settle()
+        XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item ORDER BY id"), "one\ntwo\n")
+        try fleet.shell(0, "INSERT INTO item VALUES (3, 'three')")
+        try fleet.settle()
+        try fleet.join()
+        try fleet.settle()
+        try fleet.assertEqual("SELECT * FROM item ORDER BY id")
+        XCTAssertEqual(try fleet.replicas[1].sync().waiting, [])
+    }
+
+    func testASnapshotThatVanishesIsWrittenAgainWhereTheLogBeginsLater() throws {
+        let fleet = try twoDevices()
+        try fleet.shell(0, "INSERT INTO item VALUES (2, 'two')")
+        _ = try fleet.replicas[0].sync()
+        try FileManager.default.removeItem(atPath: try segments(fleet)[0])
+        _ = try fleet.replicas[0].sync()
+        let snapshots = directory(fleet, of: 0) + "/snapshots"
+        XCTAssertFalse(try FileManager.default.contentsOfDirectory(atPath: snapshots).isEmpty)
+        try FileManager.default.removeItem(atPath: snapshots)
+        _ = try fleet.replicas[0].sync()
+        XCTAssertFalse(try FileManager.default.contentsOfDirectory(atPath: snapshots).isEmpty)
+        try fleet.join()
+        try fleet.settle()
+        try fleet.assertEqual("SELECT * FROM item ORDER BY id")
+    }
+
+    func testADamagedFileOfOnesOwnIsMendedByTheDoctor() throws {
+        let fleet = try twoDevices()
+        try fleet.shell(0, "INSERT INTO item VALUES (2, 'two')")
+        _ = try fleet.replicas[0].sync()
+        let file = URL(filePath: try XCTUnwrap(try segments(fleet).last))
+        var bytes = try Data(contentsOf: file)
+        bytes[120] ^= 1
+        try bytes.write(to: file)
+        XCTAssertEqual(try fleet.replicas[1].sync().waiting.map(\.code), ["damagedFile"])
+        let found = try fleet.replicas[0].examine()
+        XCTAssertFalse(found.isHealthy)
+        XCTAssertTrue(found.findings.contains { $0.file == file.path && $0.canBeRepaired })
+        let report = try fleet.replicas[0].examine(isRepairing: true)
+        XCTAssertTrue(report.isHealthy, "\(report.findings)")
+        XCTAssertTrue(report.findings.contains { $0.isRepaired })
+        XCTAssertEqual(try fleet.replicas[1].sync().waiting, [])
+        XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item ORDER BY id"), "one\ntwo\n")
+    }
 }

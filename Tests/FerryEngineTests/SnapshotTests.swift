@@ -193,26 +193,55 @@ final class SnapshotTests: XCTestCase {
         try fleet.assertEqual(Self.rows)
     }
 
+    func testASnapshotBridgesADamagedSegment() throws {
+        let fleet = try eventfulFleet()
+        try fleet.join()
+        try fleet.settle()
+        try fleet.shell(0, "INSERT INTO tag VALUES ('lost', 1, NULL)")
+        _ = try fleet.replicas[0].sync()
+        _ = try fleet.replicas[1].sync()
+        let segments = fleet.folder(0, "segments")
+        let newest = try XCTUnwrap(FileManager.default.contentsOfDirectory(atPath: segments.path).max())
+        let file = segments.appendingPathComponent(newest)
+        var bytes = try Data(contentsOf: file)
+        bytes[bytes.count - 30] ^= 1
+        try bytes.write(to: file)
+        XCTAssertEqual(try fleet.replicas[2].sync().waiting.map(\.code), ["damagedFile"])
+        try fleet.writeSnapshot(1)
+        XCTAssertEqual(try fleet.replicas[2].sync().waiting, [])
+        XCTAssertEqual(try fleet.shell(2, "SELECT count(*) FROM tag WHERE name = 'lost'"), "1\n")
+        try fleet.shell(0, "INSERT INTO tag VALUES ('after', 1, NULL)")
+        try fleet.settle()
+        try fleet.assertEqual(Self.rows)
+    }
+
     // MARK: Returning
 
     func testADeviceThatWasAwayWhileItsPeersLogsWereCollectedReturns() throws {
         let fleet = try eventfulFleet()
+        try fleet.shell(0, "INSERT INTO tag VALUES ('doomed', 1, x'aa'), ('doomed too', 1, x'bb')")
         try fleet.join()
         try fleet.settle()
         try fleet.shell(
             0,
-            "DELETE FROM album WHERE title = 'Vier'; UPDATE artist SET name = 'Tom W.' WHERE name = 'Tom';"
-                + "INSERT INTO tag VALUES ('new', 3, NULL); INSERT INTO album VALUES (50, 'Alice', 2, 1)")
+            "DELETE FROM tag WHERE name LIKE 'doomed%'; DELETE FROM album WHERE title = 'Vier';"
+                + "UPDATE artist SET name = 'Tom W.' WHERE name = 'Tom'; INSERT INTO tag VALUES ('new', 3, NULL); INSERT INTO album VALUES (50, 'Alice', 2, 1)"
+        )
         _ = try fleet.replicas[0].sync()
         _ = try fleet.replicas[1].sync()
         try fleet.shell(1, "UPDATE tag SET weight = 4 WHERE name = 'new'")
         _ = try fleet.replicas[1].sync()
         _ = try fleet.replicas[0].sync()
+        // All that the two know of what they deleted is forgotten.
+        for index in 0..<2 {
+            let store = fleet.replicas[index].store
+            XCTAssertGreaterThan(try store.collectTombstones(stable: store.versionVector()), 2)
+        }
         try fleet.writeSnapshot(1)
         try fleet.removeSegments(of: [0, 1])
         try fleet.shell(
             2,
-            "INSERT INTO artist VALUES (70, 'Away'); UPDATE tag SET weight = 12 WHERE name = 'night';"
+            "UPDATE tag SET weight = 5 WHERE name = 'doomed'; INSERT INTO artist VALUES (70, 'Away'); UPDATE tag SET weight = 12 WHERE name = 'night';"
                 + "DELETE FROM album_tag WHERE tag = 'night'; UPDATE album SET title = 'Rain' WHERE title = 'Rain Dogs'"
         )
         let report = try fleet.replicas[2].sync()
@@ -221,6 +250,9 @@ final class SnapshotTests: XCTestCase {
         try fleet.assertEqual(Self.rows)
         XCTAssertEqual(
             try fleet.shell(0, "SELECT weight FROM tag WHERE name IN ('new', 'night') ORDER BY 1"), "4.0\n12.0\n")
+        // What it wrote to is back whole; what it did not is gone.
+        XCTAssertEqual(
+            try fleet.shell(1, "SELECT name, weight, hex(note) FROM tag WHERE name LIKE 'doomed%'"), "doomed|5.0|AA\n")
         XCTAssertEqual(try fleet.shell(2, "SELECT count(*) FROM album WHERE title IN ('Vier', 'Rain Dogs')"), "0\n")
         for replica in fleet.replicas {
             XCTAssertEqual(

@@ -51,8 +51,8 @@ final class SnapshotStoryTests: XCTestCase {
         try a.run("DELETE FROM song WHERE id IN (1, 2); UPDATE song SET plays = 30 WHERE id = 3")
         try a.flush()
         try b.receive(a)
-        XCTAssertEqual(try a.forgetDeleted(), 2)
-        XCTAssertEqual(try b.forgetDeleted(), 2)
+        XCTAssertEqual(try a.collectTombstones([b]), 2)
+        XCTAssertEqual(try b.collectTombstones([a]), 2)
         // What the one that is away does.
         c.clock.now += 5_000
         try c.run(
@@ -68,7 +68,7 @@ final class SnapshotStoryTests: XCTestCase {
         try b.receive(c)
         try sameSong(a, b, c, expecting: rows)
         for device in [a, b] {
-            XCTAssertEqual(try device.store.statePosition().digests.count, try c.store.statePosition().digests.count)
+            XCTAssertEqual(try device.store.statePosition().digests, try c.store.statePosition().digests)
         }
     }
 
@@ -81,8 +81,8 @@ final class SnapshotStoryTests: XCTestCase {
         try a.run("DELETE FROM song WHERE id = 2")
         try a.flush()
         try b.receive(a)
-        _ = try a.forgetDeleted()
-        _ = try b.forgetDeleted()
+        XCTAssertGreaterThan(try a.collectTombstones([b]), 0)
+        XCTAssertGreaterThan(try b.collectTombstones([a]), 0)
         c.clock.now += 5_000
         try c.run("UPDATE song SET plays = 20 WHERE id = 2")
         try c.read(a.takeSnapshot())
@@ -106,8 +106,8 @@ final class SnapshotStoryTests: XCTestCase {
         try a.run("DELETE FROM song WHERE id = 2")
         try a.flush()
         try b.receive(a)
-        _ = try a.forgetDeleted()
-        _ = try b.forgetDeleted()
+        XCTAssertGreaterThan(try a.collectTombstones([b]), 0)
+        XCTAssertGreaterThan(try b.collectTombstones([a]), 0)
         try c.run("INSERT INTO cover VALUES (1, 2)")
         try c.read(a.takeSnapshot())
         let rows = ["four|4|Tom", "one|1|Nina", "three|3|Tom", "two|2|Nina"]
@@ -123,8 +123,8 @@ final class SnapshotStoryTests: XCTestCase {
         try a.run("DELETE FROM artist WHERE id = 2; DELETE FROM label")
         try a.flush()
         try b.receive(a)
-        _ = try a.forgetDeleted()
-        _ = try b.forgetDeleted()
+        XCTAssertGreaterThan(try a.collectTombstones([b]), 0)
+        XCTAssertGreaterThan(try b.collectTombstones([a]), 0)
         try a.run("INSERT INTO label VALUES ('x', 'new')")
         try c.run("INSERT INTO song VALUES (9, 'waits', 0, 2)")
         try c.read(a.takeSnapshot())
@@ -146,7 +146,7 @@ final class SnapshotStoryTests: XCTestCase {
         try a.flush()
         try b.receive(a)
         try c.receive(a)
-        _ = try a.forgetDeleted()
+        XCTAssertGreaterThan(try a.collectTombstones([b]), 0)
         try a.read(old)
         try sameSong(a, b, c, expecting: ["four|4|Tom", "one|11|Nina", "three|3|Tom"])
         XCTAssertEqual(try a.query("SELECT * FROM ferry_absent"), [])
@@ -237,25 +237,39 @@ final class SnapshotStoryTests: XCTestCase {
         refused()
         XCTAssertNoThrow(try a.takeSnapshot())
     }
-}
 
-extension TestDevice {
-    /// Forgets all deleted objects, as collection does once every device has seen them.
-    func forgetDeleted() throws -> Int {
-        try store.access { access in
-            var count = 0
-            for table in access.registry.parentsFirst {
-                let objects = access.objects(of: table.id)
-                let ids = try access.connection.rows("SELECT object FROM \(table.objectTable) WHERE shown = 0")
-                for row in ids {
-                    guard case .blob(let bytes) = row[0], let id = ObjectID(bytes: bytes) else { continue }
-                    let state = try objects.load(id)
-                    if state.registers.deleted == nil || state.registers.isAlive { continue }
-                    try objects.forget(state)
-                    count += 1
-                }
-            }
-            return (count, [])
+    func testAForgedChunkIsRefusedAndNothingOfItIsMerged() throws {
+        let (a, _, _) = try threeDevices()
+        let snapshot = try a.takeSnapshot()
+        let labels = try XCTUnwrap(snapshot.chunks.values.first { $0.table == "label" })
+        func refused(_ code: FerryError.Code, line: UInt = #line, _ change: (inout SnapshotChunk) -> Void) throws {
+            let d = try device(4)
+            try d.store.beginSnapshot(snapshot.manifest, checksum: Checksum(high: 1, low: 1), of: a.id)
+            var forged = labels
+            change(&forged)
+            XCTAssertThrowsError(
+                try d.store.mergeSnapshot([labels, forged], of: snapshot.manifest, seal: d.seal), line: line
+            ) { XCTAssertEqual(($0 as? FerryError)?.code, code, line: line) }
+            XCTAssertEqual(try d.query("SELECT * FROM label"), [], line: line)
+            XCTAssertEqual(try d.query("SELECT * FROM ferry_absent"), [], line: line)
         }
+        func register(_ bytes: [UInt8]) -> (inout SnapshotChunk) -> Void {
+            { chunk in
+                chunk.columns.append(.init(name: "note", isRegister: true))
+                chunk.shapes = [[chunk.columns.count - 1]]
+                chunk.objects = [
+                    .init(
+                        id: ObjectID(high: 1, low: 1), inserted: labels.objects[0].inserted, deleted: nil, key: nil,
+                        shape: 0, firstCell: 0)
+                ]
+                chunk.cells = [.init(stamp: labels.cells[0].stamp, content: .blob(bytes[...]))]
+            }
+        }
+        try refused(.damagedFile, register([]))
+        try refused(.damagedFile, register([1, 2, 3]))
+        // A part of a kind that is not known.
+        try refused(.formatTooNew, register([0, 0, 1, 200, 0]))
+        try refused(.damagedFile) { $0.table = "ferry_meta" }
+        try refused(.incompatibleSchema) { $0.identity = .surrogate }
     }
 }

@@ -7,8 +7,15 @@ import FerryStore
 struct ContainerExamination {
     let replica: Replica
     let container: Container
+    /// The last changeset of this device's of which the container has no whole file though it should.
+    private(set) var lost: UInt64 = 0
 
-    func run(_ report: inout DoctorReport) throws {
+    init(_ replica: Replica, _ container: Container) {
+        self.replica = replica
+        self.container = container
+    }
+
+    mutating func run(_ report: inout DoctorReport) throws {
         let names = Dictionary(
             try replica.store.deviceNames().map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
         var files = 0
@@ -19,8 +26,31 @@ struct ContainerExamination {
             try noteHead(of: device, name, isSelf: isSelf, &report)
             files += try noteSegments(of: device, name, isSelf: isSelf, &report)
         }
-        report.examined.append("\(files) segments of \(devices.count) devices")
+        let snapshots = try SnapshotShelf(container).entries().count
+        report.examined.append("\(files) segments and \(snapshots) snapshots of \(devices.count) devices")
+        try noteActivity(&report)
     }
+
+    /// Devices that nothing was heard of for long, and what is kept for one that may not come back.
+    private func noteActivity(_ report: inout DoctorReport) throws {
+        for device in try replica.devices().devices where !device.isThisDevice {
+            if device.activity == "silent" {
+                report.add(
+                    .note, device.name, "Nothing was heard of it for long, so nothing is kept for it any more.",
+                    advice:
+                        "When it returns it starts from a snapshot. If it will not, `ferry devices … retire` takes it off.",
+                    since: device.lastHeardMilliseconds)
+            } else if device.holdsBackBytes > Self.manyBytes {
+                report.add(
+                    .note, device.name, "\(device.holdsBackBytes >> 20) MiB are kept for it alone until it syncs.",
+                    advice: "If it will not come back, `ferry devices … retire` lets them go.",
+                    since: device.lastHeardMilliseconds)
+            }
+        }
+    }
+
+    /// What is kept for one device is worth a word from here on.
+    private static let manyBytes = 16 << 20
 
     private func noteHead(
         of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
@@ -51,7 +81,7 @@ struct ContainerExamination {
     }
 
     /// - Returns: the number of segments looked at.
-    private func noteSegments(
+    private mutating func noteSegments(
         of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
     ) throws -> Int {
         let files: [SegmentFile]
@@ -63,7 +93,11 @@ struct ContainerExamination {
         }
         var whole: [SegmentHeader] = []
         for file in files {
-            if let header = try noteSegment(file, of: device, name, isSelf: isSelf, &report) { whole.append(header) }
+            if let header = try noteSegment(file, of: device, name, isSelf: isSelf, &report) {
+                whole.append(header)
+            } else if isSelf, !file.isCopy {
+                lost = max(lost, file.name.last)
+            }
         }
         noteCopies(files, name, device, &report)
         try noteGaps(whole, of: device, name, isSelf: isSelf, &report)
@@ -89,7 +123,7 @@ struct ContainerExamination {
                 .fault, name, "\(file.fileName): \(error.message)",
                 advice: isSelf
                     ? "A snapshot in its place lets the other devices go on."
-                    : "Bring the file back from another device's folder, or let that device run `ferry doctor --repair`.",
+                    : "Bring the file back from another device's folder, or run `ferry doctor --repair` on that device.",
                 file: path, canBeRepaired: isSelf)
             return nil
         }
@@ -107,22 +141,46 @@ struct ContainerExamination {
     }
 
     /// Numbers that no whole segment has, and that this database has not replayed.
-    private func noteGaps(
+    private mutating func noteGaps(
         _ segments: [SegmentHeader], of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
     ) throws {
-        let known = isSelf ? 0 : try replica.store.versionVector()[device].sequence
-        var next = known + 1
-        for segment in segments.sorted(by: { $0.firstSequence < $1.firstSequence }) {
-            if segment.firstSequence > next {
+        let store = replica.store
+        let head = isSelf ? nil : try? container.readHead(of: device)  // what is wrong with it is told already
+        let start = isSelf ? try store.logStart() : head?.logStart ?? 0
+        let known = isSelf ? 0 : try store.versionVector()[device].sequence
+        let end =
+            isSelf
+            ? try store.ownSegments().filter { $0.replacedMilliseconds == nil }.map(\.last).max() ?? 0
+            : segments.map(\.lastSequence).max() ?? 0
+        let names = try segments.map {
+            try SegmentName(first: $0.firstSequence, last: $0.lastSequence, checksum: $0.checksum)
+        }
+        let missing = CompactionFacts.lastMissing(in: names, from: max(start, known + 1), through: end)
+        if missing > 0 {
+            if isSelf { lost = max(lost, missing) }
+            report.add(
+                isSelf ? .fault : .warning, name,
+                "Some of its changes, up to number \(missing), are not in the folder, though later ones are or should be.",
+                advice: isSelf
+                    ? "A snapshot in their place lets the other devices go on."
+                    : "Let the folder's syncer finish. If they are lost, run `ferry doctor --repair` on that device.",
+                canBeRepaired: isSelf)
+        }
+        let needed = max(start, 1) - 1
+        if needed > known {
+            let shelf = SnapshotShelf(container)
+            let isCovered = try shelf.entries().contains {
+                try $0.manifest.vector[device].sequence >= needed && shelf.isWhole($0)
+            }
+            if !isCovered {
                 report.add(
-                    isSelf ? .fault : .warning, name,
-                    "Its changes \(next) to \(segment.firstSequence - 1) are not in the folder, though later ones are.",
+                    .fault, name,
+                    "Its changes up to number \(needed) are in no file any more, and in no whole snapshot.",
                     advice: isSelf
-                        ? "A snapshot in their place lets the other devices go on."
-                        : "Let the folder's syncer finish. If they are lost, let that device run `ferry doctor --repair`.",
+                        ? "A new snapshot lets the other devices go on."
+                        : "Let the folder's syncer finish. If they are lost, run `ferry doctor --repair` on that device.",
                     canBeRepaired: isSelf)
             }
-            next = max(next, segment.lastSequence + 1)
         }
     }
 }

@@ -10,12 +10,12 @@ extension Replica {
     /// - Throws: `busy`, `notTracked`, `database`; what is wrong with the container is a finding.
     public func examine(isRepairing: Bool = false) throws -> DoctorReport {
         let start = environment.clock.milliseconds()
-        var report = try findings()
+        var (report, lost) = try findings()
         if isRepairing, report.findings.contains(where: \.canBeRepaired) {
             let before = report.findings
-            try repair(report)
+            try repair(lost: lost)
             // What is not found any more is mended.
-            report = try findings()
+            report = try findings().report
             for var finding in before where !report.findings.contains(where: { $0.isSame(as: finding) }) {
                 finding.isRepaired = true
                 report.findings.append(finding)
@@ -26,22 +26,28 @@ extension Replica {
         return report
     }
 
-    private func findings() throws -> DoctorReport {
+    /// - Returns: also the last changeset of this device's that has to be stood for by a snapshot; 0 if none.
+    private func findings() throws -> (report: DoctorReport, lost: UInt64) {
         var report = DoctorReport()
+        var lost: UInt64 = 0
         try StoreExamination(replica: self).run(&report)
         do {
-            try ContainerExamination(replica: self, container: try openContainer()).run(&report)
+            var examination = ContainerExamination(self, try openContainer())
+            try examination.run(&report)
+            lost = examination.lost
         } catch let error as FerryError where Self.isOfTheContainer(error.code) {
             report.add(
                 .fault, "folder", error.message,
                 advice: "Nothing is lost: what is written here waits. Bring the folder back, and run `ferry sync`.",
                 file: error.path)
         }
-        return report
+        return (report, lost)
     }
 
-    private func repair(_ report: DoctorReport) throws {
+    private func repair(lost: UInt64) throws {
+        // Publishes what waits, and writes the own head.
         _ = try sync()
+        _ = try compact(mending: lost)
     }
 }
 

@@ -60,7 +60,9 @@ struct SnapshotChunkBuilder {
             shapeNumbers[shape] = number
         }
         objects.append(
-            .init(id: id, inserted: inserted, deleted: deleted, earlierDeletions: earlierDeletions, key: key, shape: number, firstCell: cells.count))
+            .init(
+                id: id, inserted: inserted, deleted: deleted, earlierDeletions: earlierDeletions, key: key,
+                shape: number, firstCell: cells.count))
         var size = 32
         for field in fields {
             size += 4 + field.cell.content.byteCount + (field.cell.stamp == inserted ? 0 : 12)

@@ -182,7 +182,7 @@ private struct AbsentSettlement {
         let objects = access.objects(of: table.id)
         var state = try objects.load(object)
         if let newest = state.registers.newest, state.registers.isAlive {
-            state.registers.deleted = Self.deletion(after: newest)
+            state.registers.mergeDeletion(Self.deletion(after: newest))
             try objects.save(state)
         }
         let isRow = state.shown == .row

@@ -59,7 +59,8 @@ struct SnapshotLoad {
                 register.shown(under: policy, access.hooks.function(for: policy)) ?? register.plain?.value
         }
         merge.state.registers = ObjectRegisters(
-            inserted: object.inserted, deleted: object.deleted, earlierDeletions: object.earlierDeletions, fields: fields)
+            inserted: object.inserted, deleted: object.deleted, earlierDeletions: object.earlierDeletions,
+            fields: fields)
         merge.state.registers.deletionWins = table.deletionWins
         if object.inserted != nil, let key = object.key {
             merge.state.givenKey = key

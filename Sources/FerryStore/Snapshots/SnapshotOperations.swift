@@ -59,8 +59,19 @@ struct SnapshotOperations {
 
     /// The register that a cell holds.
     static func register(_ cell: SnapshotChunk.Cell) throws -> ColumnRegister {
+        do {
+            return try decodedRegister(cell)
+        } catch let error as FerryError where error.code == .storeTooNew {
+            throw FerryError(
+                .formatTooNew,
+                "The snapshot holds values under a policy that this Ferry does not know. Update Ferry on this device.")
+        }
+    }
+
+    private static func decodedRegister(_ cell: SnapshotChunk.Cell) throws -> ColumnRegister {
+        let stamp = cell.stamp
         guard case .blob(let bytes) = cell.content,
-            let register = try PolicyCodec.decodeRegisters(Array(bytes), own: { _ in cell.stamp })[0]
+            let register = try PolicyCodec.decodeRegisters(Array(bytes), own: { _ in stamp })[0]
         else { throw ByteReader.malformed("a register is unreadable") }
         return register
     }
