@@ -14,7 +14,7 @@ import XCTest
 final class RandomLifeTests: XCTestCase {
     func testDevicesAgreeHoweverMuchIsForgottenMeanwhile() throws {
         let environment = ProcessInfo.processInfo.environment
-        let count = environment["FERRY_SEEDS"].flatMap(UInt64.init) ?? 10
+        let count = environment["FERRY_SEEDS"].flatMap(UInt64.init) ?? 8
         let first = environment["FERRY_FIRST_SEED"].flatMap(UInt64.init) ?? 1
         let one = environment["FERRY_SEED"].flatMap(UInt64.init)
         var met: [String: Int] = [:]
