@@ -123,6 +123,9 @@ public final class Replica: Sendable {
             }
             // Where a log begins later, or is damaged, a snapshot is the way on.
         } while try !look.gaps.isEmpty && snapshots.bridge(look.gaps, &report, &problems)
+        if try store.publishKeptRows(isLast: look.gaps.isEmpty, seal: sealer(for: identity)) {
+            try publisher(container).publish(&report, progress, total: nil)
+        }
         if try store.willCommitReplay != nil && store.needsPass() {
             // What the hook wrote goes out at once.
             _ = try pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)

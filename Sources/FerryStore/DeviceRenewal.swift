@@ -127,6 +127,8 @@ extension Store {
             try access.meta.set(.fingerprint, fingerprint.text)
             // Its log begins with the schema, like every log.
             try access.meta.set(.schemaUnsent, 1)
+            // Until now nobody counted this device when deletions were forgotten.
+            try access.meta.set(.returned, 0)
             let renewed = try StoreAccess(
                 connection, registry: access.registry, clock: clock, random: random, hooks: hooks,
                 digests: access.digests)

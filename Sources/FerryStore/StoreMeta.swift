@@ -64,6 +64,9 @@ struct StoreMeta {
         case newestSchema
         /// How far a snapshot that is being read in has come, as JSON.
         case snapshot
+        /// Where this device was away for so long that others may have forgotten deletions: the time of its last write that
+        /// they are known to know (`KeptRows`).
+        case returned
     }
 
     func remove(_ name: Name) throws {

@@ -7,12 +7,14 @@ import XCTest
 
 /// Random histories of devices whose databases are copied, cloned and restored, and whose folders meet only now and then.
 ///
-/// `FERRY_SEEDS` says how many, `FERRY_SEED` which one alone.
+/// `FERRY_SEEDS` says how many, `FERRY_FIRST_SEED` from which on, `FERRY_SEED` which one alone.
 final class RandomCopiesTests: XCTestCase {
     func testCopiesAndRestoredDatabasesAgreeInTheEndAndLoseNothing() throws {
         let environment = ProcessInfo.processInfo.environment
         let count = environment["FERRY_SEEDS"].flatMap(UInt64.init) ?? 12
-        let seeds = environment["FERRY_SEED"].flatMap(UInt64.init).map { $0...$0 } ?? 1...max(count, 1)
+        let first = environment["FERRY_FIRST_SEED"].flatMap(UInt64.init) ?? 1
+        let seeds =
+            environment["FERRY_SEED"].flatMap(UInt64.init).map { $0...$0 } ?? first...(first + max(count, 1) - 1)
         for seed in seeds {
             do {
                 let history = try History(seed)

@@ -16,8 +16,12 @@ struct AbsentObjects {
     /// Notes the store's objects between the last chunk of the table and the end of this one that are not in it.
     func note(besides chunk: SnapshotChunk, _ progress: SnapshotProgress) throws {
         guard let table = access.registry.table(named: chunk.table), let end = chunk.objects.last?.id else { return }
-        let present = Set(chunk.objects.map(\.id))
-        try note(table, after: progress.last[chunk.table].flatMap { ObjectID($0) }, through: end, except: present)
+        // Of one without an insertion only writes came after it was collected, and nobody there can show it.
+        let present = Set(chunk.objects.lazy.filter { $0.inserted != nil }.map(\.id))
+        let partial = Set(chunk.objects.lazy.filter { $0.inserted == nil }.map(\.id))
+        try note(
+            table, after: progress.last[chunk.table].flatMap { ObjectID($0) }, through: end, except: present,
+            partial: partial)
     }
 
     /// Notes the store's objects behind each table's last chunk.
@@ -29,7 +33,8 @@ struct AbsentObjects {
     }
 
     private func note(
-        _ table: TrackedTable, after start: ObjectID?, through end: ObjectID?, except present: Set<ObjectID>
+        _ table: TrackedTable, after start: ObjectID?, through end: ObjectID?, except present: Set<ObjectID>,
+        partial: Set<ObjectID> = []
     ) throws {
         var conditions = ["(inserted IS NOT NULL OR deleted IS NOT NULL OR fields IS NOT NULL)"]
         var bounds: [FieldValue] = []
@@ -49,6 +54,7 @@ struct AbsentObjects {
             """, bounds
         ) { row in
             guard let id: ObjectID = row.id(0), !present.contains(id) else { return }
+            if row.isNull(1), partial.contains(id) { return }
             // What was inserted since is simply not known there.
             if !row.isNull(1) {
                 let time = HybridTime(rawValue: UInt64(bitPattern: row.integer(1)))

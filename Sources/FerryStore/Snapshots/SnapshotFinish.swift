@@ -31,7 +31,10 @@ extension Store {
             if !settlement.published.isEmpty {
                 try stage(settlement.published, schema: nil, time: max(clock.tick(), .unknown), access, seal, &outcome)
             }
-            if isDone { try takePosition(of: manifest, access, &clock) }
+            if isDone {
+                if !progress.isFresh { try KeptRows(access).note(standing) }
+                try takePosition(of: manifest, access, &clock)
+            }
             outcome.conflicts = try ConflictLog(access).count() - conflicts
             try access.save(clock)
             try access.keyValueChanges.save(access.connection)
@@ -129,7 +132,7 @@ private struct AbsentSettlement {
         }
         var written: [TouchedObject] = []
         for table in access.registry.parentsFirst where again[table.id] != nil {
-            written += try publishAgain(again[table.id] ?? [], table, &clock)
+            written += try KeptRows(access).publishAgain(again[table.id] ?? [], table, &clock, &published)
         }
         try RowMaintenance(access).settle(written)
         for (table, ids) in objects {
@@ -203,25 +206,5 @@ private struct AbsentSettlement {
         try connection.execute("DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", number, id)
         try access.joined.forget(RowToken(table: table.id, id: object))
         return true
-    }
-
-    /// Writes objects as new rows, as of now, with all that this device knows of them.
-    private mutating func publishAgain(
-        _ ids: [ObjectID], _ table: TrackedTable, _ clock: inout HybridClock
-    ) throws -> [TouchedObject] {
-        var writer = try CapturedWriter(access, table)
-        var touched: [TouchedObject] = []
-        for id in ids.sorted() {
-            let state = try access.objects(of: table.id).load(id)
-            var values: FieldValues = [:]
-            if table.isLocal, state.shown.hasRow, let row = try access.reader(of: table.id).read(state.key) {
-                values = try Travelling(access).values(row, table)
-            }
-            values = values.overlaid(with: state.kept.fields)
-            let insertion = CapturedOperation(kind: .insert, time: clock.tick(), values: values, oldRow: nil)
-            touched.append(try writer.writeHidden(id, [insertion], shown: [:], &clock))
-        }
-        if !writer.changes.isEmpty { published.append(writer.changes.changes) }
-        return touched
     }
 }
