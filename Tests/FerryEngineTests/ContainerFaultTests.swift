@@ -105,9 +105,10 @@ final class ContainerFaultTests: XCTestCase {
         _ = try fleet.replicas[0].sync()
         let segment = try newestSegment(fleet, of: 0)
         let away = fleet.folder.appendingPathComponent("late")
-        try FileManager.default.moveItem(at: segment, to: away)
         try fleet.shell(0, "UPDATE item SET name = 'due' WHERE id = 2")
         _ = try fleet.replicas[0].sync()
+        // As the folder is on the other device until its syncer has brought all of it.
+        try FileManager.default.moveItem(at: segment, to: away)
         XCTAssertEqual(try fleet.replicas[1].sync().waiting.map(\.code), ["fileNotThereYet"])
         XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item ORDER BY id"), "one\ntwo\n")
         try FileManager.default.moveItem(at: away, to: segment)
