@@ -10,7 +10,7 @@ final class RandomHistoryTests: XCTestCase {
     private static let maximumFailures = 5
 
     func testRandomHistoriesShowWhatTheOracleSays() throws {
-        try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 600)
+        try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 500)
     }
 
     func testRandomHistoriesOverGeneratedSchemasShowWhatTheOracleSays() throws {
