@@ -27,7 +27,14 @@ struct ContainerExamination {
             files += try noteSegments(of: device, name, isSelf: isSelf, &report)
         }
         let snapshots = try SnapshotShelf(container).entries().count
-        report.examined.append("\(files) segments and \(snapshots) snapshots of \(devices.count) devices")
+        report.examined.append(
+            "\(DoctorReport.count(files, "segment")) and \(DoctorReport.count(snapshots, "snapshot")) of "
+                + DoctorReport.count(devices.count, "device"))
+        for (device, problem) in replica.clocksAhead(try replica.store.versionVector()) {
+            report.add(
+                .warning, names[device] ?? device.description, problem.message,
+                advice: "Ferry's clock there follows once the date is right; what it wrote before keeps its time.")
+        }
         try noteActivity(&report)
     }
 

@@ -53,6 +53,9 @@ public struct DoctorReport: Codable, Equatable, Sendable {
                 canBeRepaired: canBeRepaired, sinceMilliseconds: since))
     }
 
+    /// `1 segment`, `2 segments`.
+    static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+
     mutating func sort() {
         let order: [Finding.Severity] = [.fault, .warning, .note]
         // A stable order: that of the findings among equals.

@@ -36,10 +36,13 @@ extension Replica {
             try examination.run(&report)
             lost = examination.lost
         } catch let error as FerryError where Self.isOfTheContainer(error.code) {
+            // The last sync failed for the same reason.
+            report.findings.removeAll { $0.subject == "folder" }
             report.add(
                 .fault, "folder", error.message,
                 advice: "Nothing is lost: what is written here waits. Bring the folder back, and run `ferry sync`.",
-                file: error.path)
+                file: error.path,
+                since: try store.failure().flatMap { $0.isSame(as: error) ? $0.sinceMilliseconds : nil })
         }
         return (report, lost)
     }

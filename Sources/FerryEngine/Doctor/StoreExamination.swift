@@ -20,7 +20,8 @@ struct StoreExamination {
     private func note(_ verification: VerificationReport, _ report: inout DoctorReport) {
         let tables = verification.tables.filter { !$0.name.hasPrefix("ferry_") }
         let objects = tables.reduce(0) { $0 + $1.objects }
-        report.examined.append("\(objects) objects in \(tables.count) tables")
+        report.examined.append(
+            "\(DoctorReport.count(objects, "object")) in \(DoctorReport.count(tables.count, "table"))")
         if let first = verification.integrity.first {
             report.add(
                 .fault, "database", "SQLite finds the file damaged: \(first)",
