@@ -16,8 +16,6 @@ struct ChangesetApplier {
         var conflicts = 0
         /// Numbers of the tables whose rows may have changed.
         var tables: Set<Int> = []
-        /// Devices whose clocks are too far ahead.
-        var devicesAhead: Set<DeviceID> = []
     }
 
     /// Replays changesets, which are consecutive for each device and follow what was replayed before.
@@ -31,7 +29,7 @@ struct ChangesetApplier {
         let conflictsBefore = try ConflictLog(access).count()
         var work: [Int: [ChangesetPart]] = [:]
         for changeset in changesets {
-            if !clock.observe(changeset.time, wallMilliseconds: wall) { outcome.devicesAhead.insert(changeset.device) }
+            clock.observe(changeset.time, wallMilliseconds: wall)
             if snapshot == nil { try notePosition(of: changeset) }
             for changes in changeset.tables {
                 guard let table = access.registry.table(named: changes.name) else {

@@ -8,8 +8,6 @@ public struct PassOutcome: Sendable {
     /// Changes replayed, and the conflicts that they brought.
     public var replayed = 0
     public var conflicts = 0
-    /// Devices whose clocks are more than `HybridClock.maximumLeadMilliseconds` ahead.
-    public var devicesAhead: Set<DeviceID> = []
     /// Devices whose logs go on in a table under a policy that is not known here.
     public var refused: [DeviceID: FerryError] = [:]
     /// New rows with a NULL in their key, which stay on this device.
@@ -98,7 +96,6 @@ extension Store {
             let replay = try AppTriggers(access).run { try ChangesetApplier(access).apply(changesets, &clock) }
             outcome.replayed += replay.changes
             outcome.conflicts += replay.conflicts
-            outcome.devicesAhead.formUnion(replay.devicesAhead)
             touched.formUnion(replay.tables)
             replayed.formUnion(changesets.map(\.device))
             try takeUpPolicies(&access, &touched)

@@ -21,7 +21,7 @@ enum StoreTables {
         CREATE TABLE ferry_device(
             number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, name TEXT NOT NULL,
             sequence INTEGER NOT NULL, time INTEGER NOT NULL, checksum BLOB,
-            announced INTEGER NOT NULL DEFAULT 0, written INTEGER, heard INTEGER, retired INTEGER,
+            written INTEGER, heard INTEGER, retired INTEGER,
             code TEXT, problem TEXT, since INTEGER);
         -- What each author had seen of other logs, for telling concurrent writes from later ones.
         CREATE TABLE ferry_context(
