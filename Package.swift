@@ -76,6 +76,20 @@ let package = Package(
             name: "FerryKeyValueTests",
             dependencies: ["FerryKeyValue", "FerryEngine", "FerryStore", "FerryContainer", "FerryCore"],
             swiftSettings: strict),
+        // The simulator is production code's proof, and no product.
+        .target(
+            name: "FerrySimulator",
+            dependencies: [
+                "FerryEngine", "FerryStore", "FerryContainer", "FerryCore", "CFerrySQLite",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/FerrySimulator", swiftSettings: strict),
+        .executableTarget(
+            name: "ferry-simulate",
+            dependencies: ["FerrySimulator", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Tests/FerrySimulate", swiftSettings: strict),
+        .testTarget(
+            name: "FerrySimulationTests", dependencies: ["FerrySimulator", "ferry-simulate"], swiftSettings: strict),
         .testTarget(name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], swiftSettings: strict),
     ]
 )
