@@ -123,7 +123,8 @@ public final class Replica: Sendable {
             }
             // Where a log begins later, or is damaged, a snapshot is the way on.
         } while try !look.gaps.isEmpty && snapshots.bridge(look.gaps, &report, &problems)
-        if try store.publishKeptRows(isLast: look.gaps.isEmpty, seal: sealer(for: identity)) {
+        let counting = try newlyCounting(look)
+        if try store.publishKeptRows(isLast: look.gaps.isEmpty, counting: counting, seal: sealer(for: identity)) {
             try publisher(container).publish(&report, progress, total: nil)
         }
         if try store.willCommitReplay != nil && store.needsPass() {
@@ -183,6 +184,25 @@ public final class Replica: Sendable {
         let total = try progress == nil ? nil : store.status(counting: false).outboxChanges + report.published.changes
         try publisher(container).publish(&report, progress, total: total)
         return batch.isFull && refused.isEmpty
+    }
+
+    /// The devices whose heads say for the first time that they count this one when they forget deletions: they acknowledge
+    /// its log. Told once all that heads speak of is replayed here, so that what was forgotten before is known here too.
+    private func newlyCounting(_ look: ContainerLook) throws -> Set<DeviceID> {
+        let (known, first) = try store.countingDevices()
+        let acknowledging = look.heads.filter { device, head in
+            !known.contains(device) && (head.acknowledgements[identity.device]?.sequence ?? 0) >= first
+        }
+        if acknowledging.isEmpty || !look.gaps.isEmpty { return [] }
+        let vector = try store.versionVector()
+        // Of these not all can be read everywhere. What they said comes from their successors.
+        let superseded = try LogReader.superseded(look.heads).union(store.formerDevices().map(\.device))
+        func isReplayed(_ device: DeviceID, _ position: LogPosition) -> Bool {
+            position.sequence <= vector[device].sequence || superseded.contains(device)
+        }
+        guard look.heads.allSatisfy({ isReplayed($0.key, $0.value.position) }) else { return [] }
+        return Set(
+            acknowledging.filter { $0.value.acknowledgements.allSatisfy { isReplayed($0.key, $0.value) } }.keys)
     }
 
     /// Devices whose last change is further ahead of this device's clock than that follows.

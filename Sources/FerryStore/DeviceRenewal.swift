@@ -132,6 +132,7 @@ extension Store {
             let renewed = try StoreAccess(
                 connection, registry: access.registry, clock: clock, random: random, hooks: hooks,
                 digests: access.digests)
+            try CountingDevices.begin(renewed)
             var clock = try renewed.hybridClock()
             var tables: Set<String> = []
             if !branches.isEmpty {
