@@ -1,8 +1,8 @@
 import FerryCore
 import FerryMerge
 
-/// Deleted rows that a returning device, or one that was copied or restored, keeps because it wrote to them, or to what refers to them, when it did not know
-/// of the deletion.
+/// Deleted rows that a returning device, or one that was copied or restored, keeps because it wrote to them, or to what
+/// refers to them, when it did not know of the deletion.
 ///
 /// The others counted it out when they forgot such deletions, so what it wrote means nothing to them. Once it has replayed
 /// what there is, it publishes those rows again whole. `ferry_meta` notes from which of its own writes on this concerns,
@@ -48,20 +48,7 @@ struct KeptRows {
     ) throws -> [TouchedObject] {
         var writer = try CapturedWriter(access, table)
         var touched: [TouchedObject] = []
-        for id in ids.sorted() {
-            let state = try access.objects(of: table.id).load(id)
-            if HeldBackRows.isHeldBack(state) {
-                touched.append(try writer.publishAgain(id, &clock))
-                continue
-            }
-            var values: FieldValues = [:]
-            if table.isLocal, state.shown.hasRow, let row = try access.reader(of: table.id).read(state.key) {
-                values = try Travelling(access).values(row, table)
-            }
-            values = values.overlaid(with: state.kept.fields)
-            let insertion = CapturedOperation(kind: .insert, time: clock.tick(), values: values, oldRow: nil)
-            touched.append(try writer.writeHidden(id, [insertion], shown: [:], &clock))
-        }
+        for id in ids.sorted() { touched.append(try writer.publishAgain(id, &clock)) }
         if !writer.changes.isEmpty { changes.append(writer.changes.changes) }
         return touched
     }
@@ -74,31 +61,22 @@ extension Store {
     /// - Returns: whether there is something new to publish.
     public func publishKeptRows(isLast: Bool, seal: SegmentSealer) throws -> Bool {
         guard try read({ try StoreMeta(connection: $0).integer(.returned) }) != nil else { return false }
-        return try access { access in
-            var access = access
-            var outcome = PassOutcome()
-            var clock = try access.hybridClock()
-            var touched: Set<Int> = []
-            try pack(access, &clock, &outcome, seal, &touched)
-            try takeUpPolicies(&access, &touched)
+        return try passing(seal) { work in
+            let access = work.access
             let since = HybridTime(rawValue: UInt64(bitPattern: try access.meta.integer(.returned) ?? 0))
             let kept = KeptRows(access)
             var changes: [TableChanges] = []
             try AppTriggers(access).run {
                 var written: [TouchedObject] = []
                 for (table, objects) in try kept.find(since: since) where !objects.isEmpty {
-                    written += try kept.publishAgain(objects, table, &clock, &changes)
-                    touched.insert(table.id)
+                    written += try kept.publishAgain(objects, table, &work.clock, &changes)
+                    work.touched.insert(table.id)
                 }
                 try RowMaintenance(access).settle(written)
             }
-            if !changes.isEmpty {
-                try stage(changes, schema: nil, time: max(clock.tick(), .unknown), access, seal, &outcome)
-            }
+            try stage(changes, &work, seal)
             if isLast { try access.meta.remove(.returned) }
-            try access.save(clock)
-            try access.keyValueChanges.save(access.connection)
-            return (!changes.isEmpty, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
+            return !changes.isEmpty
         }
     }
 }
