@@ -52,23 +52,29 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        .target(
+            name: "TestSupport", dependencies: ["FerryCore"], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "FerryCoreTests", dependencies: ["FerryCore"], swiftSettings: strict),
-        .testTarget(name: "FerryMergeTests", dependencies: ["FerryMerge", "FerryCore"], swiftSettings: strict),
         .testTarget(
-            name: "FerryLogTests", dependencies: ["FerryLog", "FerryCore"], exclude: ["Golden"], swiftSettings: strict),
+            name: "FerryMergeTests", dependencies: ["FerryMerge", "FerryCore", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore"], swiftSettings: strict),
+            name: "FerryLogTests", dependencies: ["FerryLog", "FerryCore", "TestSupport"], exclude: ["Golden"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "FerryStoreTests",
             dependencies: [
-                "FerryStore", "FerryMerge", "FerryLog", "FerryCore", .product(name: "GRDB", package: "GRDB.swift"),
+                "FerryStore", "FerryMerge", "FerryLog", "FerryCore", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "FerryEngineTests",
             dependencies: [
-                "FerryEngine", "FerryMerge", "FerryStore", "FerryContainer", "FerryLog", "FerryCore",
+                "FerryEngine", "FerryMerge", "FerryStore", "FerryContainer", "FerryLog", "FerryCore", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import TestSupport
 import XCTest
 
 @testable import FerryStore

@@ -1,6 +1,7 @@
 import FerryCore
 import GRDB
 import GRDBSQLite
+import TestSupport
 
 @testable import FerryStore
 

@@ -1,4 +1,5 @@
 import FerryCore
+import TestSupport
 
 @testable import FerryStore
 

@@ -2,6 +2,7 @@ import FerryCore
 import FerryLog
 import GRDB
 import GRDBSQLite
+import TestSupport
 import XCTest
 
 @testable import FerryStore
