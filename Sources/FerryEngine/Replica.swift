@@ -123,6 +123,9 @@ public final class Replica: Sendable {
             }
             // Where a log begins later, or is damaged, a snapshot is the way on.
         } while try !look.gaps.isEmpty && snapshots.bridge(look.gaps, &report, &problems)
+        if isThorough, look.gaps.isEmpty, try takeInBranches(container) {
+            try publisher(container).publish(&report, progress, total: nil)
+        }
         let counting = try newlyCounting(look)
         if try store.publishKeptRows(isLast: look.gaps.isEmpty, counting: counting, seal: sealer(for: identity)) {
             try publisher(container).publish(&report, progress, total: nil)
@@ -154,8 +157,7 @@ public final class Replica: Sendable {
         _ names: inout [DeviceID: String], _ look: inout ContainerLook, isThorough: Bool,
         _ progress: ProgressHandler?
     ) throws -> Bool {
-        let reader = LogReader(
-            container: container, device: identity.device, formerDevices: try store.formerDevices().map(\.device))
+        let reader = LogReader(container: container, device: identity.device, ended: try endedDevices())
         let batch = try reader.read(
             after: store.versionVector(), known: store.knownChecksums(), isThorough: isThorough)
         problems = batch.problems
@@ -196,7 +198,7 @@ public final class Replica: Sendable {
         if acknowledging.isEmpty || !look.gaps.isEmpty { return [] }
         let vector = try store.versionVector()
         // Of these not all can be read everywhere. What they said comes from their successors.
-        let superseded = try LogReader.superseded(look.heads).union(store.formerDevices().map(\.device))
+        let superseded = try LogReader.superseded(look.heads).union(endedDevices())
         func isReplayed(_ device: DeviceID, _ position: LogPosition) -> Bool {
             position.sequence <= vector[device].sequence || superseded.contains(device)
         }

@@ -23,8 +23,7 @@ extension Replica {
                     problems[device] = error
                 }
             }
-            let reader = LogReader(
-                container: container, device: identity.device, formerDevices: former.map(\.device))
+            let reader = LogReader(container: container, device: identity.device, ended: try endedDevices())
             let batch = try reader.read(
                 after: store.versionVector(), known: store.knownChecksums(), isThorough: true)
             problems.merge(batch.problems) { $1 }
@@ -43,7 +42,7 @@ extension Replica {
         let (vector, digests) = try store.statePosition()
         let covered = try store.digestNames()
         problems.merge(clocksAhead(vector)) { reason, _ in reason }
-        let superseded = LogReader.superseded(heads).union(former.map(\.device))
+        let superseded = try LogReader.superseded(heads).union(endedDevices())
         // Of one that goes on under another ID, more may be known here than its last head tells.
         for (device, head) in heads
         where device != identity.device && problems[device] == nil && !superseded.contains(device) {
