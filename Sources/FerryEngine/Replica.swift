@@ -121,6 +121,9 @@ public final class Replica: Sendable {
             }
             // Where a log begins later, or is damaged, a snapshot is the way on.
         } while try !look.gaps.isEmpty && snapshots.bridge(look.gaps, &report, &problems)
+        if isThorough, look.gaps.isEmpty, try takeInBranches(container) {
+            try publisher(container).publish(&report, progress, total: nil)
+        }
         let counting = try newlyCounting(look)
         if try store.publishKeptRows(isLast: look.gaps.isEmpty, counting: counting, seal: sealer(for: identity)) {
             try publisher(container).publish(&report, progress, total: nil)
@@ -154,8 +157,7 @@ public final class Replica: Sendable {
         _ progress: ProgressHandler?
     ) throws -> Bool {
         let reading = try store.reading()
-        let reader = LogReader(
-            container: container, device: identity.device, formerDevices: reading.formerDevices.map(\.device))
+        let reader = LogReader(container: container, device: identity.device, ended: endedDevices(reading))
         let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
         problems = batch.problems
         look = ContainerLook(heads: batch.heads, devices: batch.devices, gaps: batch.gaps)
@@ -195,7 +197,7 @@ public final class Replica: Sendable {
         if acknowledging.isEmpty || !look.gaps.isEmpty { return [] }
         let reading = try store.reading()
         // Of these not all can be read everywhere. What they said comes from their successors.
-        let superseded = LogReader.superseded(look.heads).union(reading.formerDevices.map(\.device))
+        let superseded = LogReader.superseded(look.heads).union(endedDevices(reading))
         func isReplayed(_ device: DeviceID, _ position: LogPosition) -> Bool {
             position.sequence <= reading.vector[device].sequence || superseded.contains(device)
         }

@@ -69,6 +69,8 @@ struct StoreMeta {
         case returned
         /// Which devices count this one when they forget deletions, as JSON (`CountingDevices`).
         case counting
+        /// Of logs with several branches, the files that were taken in, as JSON: names by device (`takeInBranches`).
+        case branches
     }
 
     func remove(_ name: Name) throws {
