@@ -52,6 +52,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        // What several test targets use: faults of SQLite's files.
+        .target(name: "CFerryFaultVFS", path: "Tests/CFerryFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(
+            name: "FerryTestSupport", dependencies: ["CFerryFaultVFS"], path: "Tests/FerryTestSupport",
+            swiftSettings: strict),
         .testTarget(name: "FerryCoreTests", dependencies: ["FerryCore"], swiftSettings: strict),
         .testTarget(name: "FerryMergeTests", dependencies: ["FerryMerge", "FerryCore"], swiftSettings: strict),
         .testTarget(
@@ -61,14 +66,15 @@ let package = Package(
         .testTarget(
             name: "FerryStoreTests",
             dependencies: [
-                "FerryStore", "FerryMerge", "FerryLog", "FerryCore", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "FerryStore", "FerryMerge", "FerryLog", "FerryCore", "FerryTestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "FerryEngineTests",
             dependencies: [
                 "FerryEngine", "FerryMerge", "FerryStore", "FerryContainer", "FerryLog", "FerryCore",
+                "FerryTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
