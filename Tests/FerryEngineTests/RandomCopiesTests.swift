@@ -1,7 +1,7 @@
 import FerryCore
 import FerryStore
 import Foundation
-import TestSupport
+import FerryTestSupport
 import XCTest
 
 @testable import FerryEngine

@@ -1,7 +1,7 @@
 import FerryContainer
 import FerryCore
 import Foundation
-import TestSupport
+import FerryTestSupport
 import XCTest
 
 @testable import FerryEngine

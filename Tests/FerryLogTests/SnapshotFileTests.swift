@@ -1,6 +1,6 @@
 import FerryCore
 import Foundation
-import TestSupport
+import FerryTestSupport
 import XCTest
 
 @testable import FerryLog

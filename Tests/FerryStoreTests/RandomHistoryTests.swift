@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import FerryTestSupport
 import XCTest
 
 @testable import FerryStore

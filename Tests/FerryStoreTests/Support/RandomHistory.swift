@@ -1,7 +1,7 @@
 import FerryCore
 import GRDB
 import GRDBSQLite
-import TestSupport
+import FerryTestSupport
 
 @testable import FerryStore
 

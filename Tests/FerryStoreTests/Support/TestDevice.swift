@@ -2,7 +2,7 @@ import FerryCore
 import FerryLog
 import GRDB
 import GRDBSQLite
-import TestSupport
+import FerryTestSupport
 import XCTest
 
 @testable import FerryStore
