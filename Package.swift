@@ -59,7 +59,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "FerryCoreTests", dependencies: ["FerryCore"], swiftSettings: strict),
         .testTarget(
-            name: "FerryMergeTests", dependencies: ["FerryMerge", "FerryCore", "FerryTestSupport"], swiftSettings: strict),
+            name: "FerryMergeTests", dependencies: ["FerryMerge", "FerryCore", "FerryTestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "FerryLogTests", dependencies: ["FerryLog", "FerryCore", "FerryTestSupport"], exclude: ["Golden"],
             swiftSettings: strict),
@@ -76,7 +77,8 @@ let package = Package(
         .testTarget(
             name: "FerryEngineTests",
             dependencies: [
-                "FerryEngine", "FerryMerge", "FerryStore", "FerryContainer", "FerryLog", "FerryCore", "FerryTestSupport",
+                "FerryEngine", "FerryMerge", "FerryStore", "FerryContainer", "FerryLog", "FerryCore",
+                "FerryTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

@@ -46,7 +46,8 @@ final class SimulationTests: XCTestCase {
         "could not join yet", "file duplicate", "file empty", "file evicted", "file exchanged", "file garbled",
         "file olderState", "file otherCase", "file partial", "file vanished", "files delivered out of order",
         "folder empty", "folder foreign", "folder full", "folder missing", "joined", "killed at a step",
-        "migrated", "network lostAnswer", "network staleHandle", "network staleListing", "own log mended", "quiet points",
+        "migrated", "network lostAnswer", "network staleHandle", "network staleListing", "own log mended",
+        "quiet points",
         "renewed as cloned", "renewed as copied", "renewed as restored", "restored", "retired", "segments collected",
         "snapshots written", "stick moved", "syncs while things happen", "tombstones collected",
     ]
@@ -63,7 +64,8 @@ final class SimulationTests: XCTestCase {
 
     /// In another process tables are hashed in another way, and memory lies elsewhere.
     func testTheSameSeedTellsTheSameStoryInAnotherProcess() throws {
-        let program = Bundle(for: Self.self).bundleURL.deletingLastPathComponent().appendingPathComponent("ferry-simulate")
+        let program = Bundle(for: Self.self).bundleURL.deletingLastPathComponent().appendingPathComponent(
+            "ferry-simulate")
         for seed: UInt64 in [6, 7] {
             let process = Process()
             process.executableURL = program

@@ -41,7 +41,8 @@ final class DeviceFileSystem: FileSystem, @unchecked Sendable {
 
     static let root = "/shared/container"
     private static let foreign = Array(
-        #"{"format":1,"id":"11111111-2222-4333-8444-555555555555","name":"other","created":"2023-01-01T00:00:00Z"}"#.utf8)
+        #"{"format":1,"id":"11111111-2222-4333-8444-555555555555","name":"other","created":"2023-01-01T00:00:00Z"}"#
+            .utf8)
 
     private func isInside(_ path: String) -> Bool { path.hasPrefix(Self.root + "/") || path == Self.root }
 

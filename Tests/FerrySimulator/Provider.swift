@@ -70,7 +70,8 @@ final class Provider {
         versions[path, default: []].append(Version(number: count, content: content))
     }
 
-    private func hold(_ path: String, _ device: Int, _ version: Version?, _ content: [UInt8]?, isSpoiled: Bool = false) {
+    private func hold(_ path: String, _ device: Int, _ version: Version?, _ content: [UInt8]?, isSpoiled: Bool = false)
+    {
         holdings[device, default: [:]][path] = Holding(
             number: version?.number ?? 0, content: content, isSpoiled: isSpoiled)
     }
@@ -186,7 +187,8 @@ final class Provider {
             return done(mischief, path)
         case .evicted:
             guard let path = random.element(of: foreign), let name = kind.placeholderName(of: Self.name(path)),
-                let held = holdings[device]?[path], let version = versions[path]?.last(where: { $0.number == held.number })
+                let held = holdings[device]?[path],
+                let version = versions[path]?.last(where: { $0.number == held.number })
             else { return nil }
             try place(version, nil, at: path, device, disk, isSpoiled: true)
             let stray = renamed(path) { _ in name }
@@ -246,7 +248,9 @@ final class Provider {
     static func files(on disk: MemoryFileSystem) throws -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         func visit(_ directory: String) throws {
-            for name in try disk.entryNames(ofDirectoryAt: DeviceFileSystem.root + "/" + directory, maximumCount: .max) ?? [] {
+            for name in try disk.entryNames(ofDirectoryAt: DeviceFileSystem.root + "/" + directory, maximumCount: .max)
+                ?? []
+            {
                 let path = directory.isEmpty ? name : directory + "/" + name
                 switch try disk.item(at: DeviceFileSystem.root + "/" + path) {
                 case .directory: try visit(path)

@@ -51,21 +51,26 @@ enum SimulatedProperties {
                 if expected == found { continue }
                 simulation.fail(
                     "\(who) and d\(first.index) differ: \(sql)\n  only d\(first.index): "
-                        + "\(expected.filter { !found.contains($0) })\n  only \(who): \(found.filter { !expected.contains($0) })")
+                        + "\(expected.filter { !found.contains($0) })\n  only \(who): \(found.filter { !expected.contains($0) })"
+                )
             }
             for problem in simulation.ledger.problems(lines: try machine.rows("SELECT text FROM line").map(bare)) {
                 simulation.fail("\(who) \(problem)")
             }
             try checkCells(machine, simulation)
             let report = try replica.verify(deep: true)
-            if !report.isSound { simulation.fail("\(who) is not what the oracle says: \(report.differences.prefix(5))") }
+            if !report.isSound {
+                simulation.fail("\(who) is not what the oracle says: \(report.differences.prefix(5))")
+            }
             let status = try replica.status()
             for peer in status.devices where ids.contains(peer.id) && peer.standing != "inStep" {
                 simulation.fail("\(who) says of \(peer.id): \(peer.standing ?? "nothing") \(peer.differing ?? [])")
             }
             for peer in status.devices {
                 // A device that was days ahead stays named until time has come so far.
-                guard let problem = peer.problem, ids.contains(peer.id), peer.problemCode != "clockAhead" else { continue }
+                guard let problem = peer.problem, ids.contains(peer.id), peer.problemCode != "clockAhead" else {
+                    continue
+                }
                 simulation.fail("\(who) waits for \(peer.id): \(problem)")
             }
         }

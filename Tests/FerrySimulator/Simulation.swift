@@ -154,7 +154,8 @@ public final class Simulation {
             try? disk.synchronizeDirectory(at: "/")  // as above
         }
         let machine = Machine(
-            index: index, path: path("device\(index).sqlite"), files: DeviceFileSystem(disk), clock: SimulatedClock(time),
+            index: index, path: path("device\(index).sqlite"), files: DeviceFileSystem(disk),
+            clock: SimulatedClock(time),
             host: host ?? SimulatedHost(machine: "host \(index)", file: 1),
             random: SimulatedRandom(seed: plan.seed, stream: 1_000_000 + UInt64(index)), retention: retention)
         machine.files.met = { [unowned self] in tally.note($0) }

@@ -18,7 +18,8 @@ struct Step {
 
     /// What can happen, and how often in a hundred or so.
     private enum Event: CaseIterable {
-        case write, sync, busySync, exchange, deliver, spoil, mount, fill, flaw, kill, restart, time, skew, copy, backUp, restore, lose,
+        case write, sync, busySync, exchange, deliver, spoil, mount, fill, flaw, kill, restart, time, skew, copy,
+            backUp, restore, lose,
             join, migrate, retire, compact, archive, rest
 
         var weight: Int {
@@ -78,7 +79,8 @@ struct Step {
             machine.files.isFull.toggle()
             tell(machine, machine.files.isFull ? "has no space left" : "has space again")
         case .flaw:
-            guard simulation.kind == .network, let flaw = random.element(of: DeviceFileSystem.NetworkFlaw.allCases) else {
+            guard simulation.kind == .network, let flaw = random.element(of: DeviceFileSystem.NetworkFlaw.allCases)
+            else {
                 return
             }
             machine.files.flaw = flaw
@@ -287,7 +289,9 @@ struct Step {
         let isAllSent = try machine.opened().status().unpublished == 0
         try machine.restore()
         // What was not sent since the backup was made is gone with the database.
-        if !isAllSent { simulation.ledger.doubt(before.subtracting(try machine.values()).map(SimulatedProperties.bare)) }
+        if !isAllSent {
+            simulation.ledger.doubt(before.subtracting(try machine.values()).map(SimulatedProperties.bare))
+        }
         tell(machine, "is restored from its backup")
         simulation.tally.note("restored")
     }

@@ -98,7 +98,8 @@ extension Store {
                 others.awaited.subtract(news)
                 try others.save(access.meta)
             }
-            return !changes.isEmpty
+            // What waited was packed first.
+            return work.outcome.packed > 0
         }
     }
 }
