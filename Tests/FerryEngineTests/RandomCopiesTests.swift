@@ -1,7 +1,7 @@
 import FerryCore
 import FerryStore
-import Foundation
 import FerryTestSupport
+import Foundation
 import XCTest
 
 @testable import FerryEngine

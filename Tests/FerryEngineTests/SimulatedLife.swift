@@ -1,7 +1,7 @@
 import FerryContainer
 import FerryCore
-import Foundation
 import FerryTestSupport
+import Foundation
 import XCTest
 
 @testable import FerryEngine

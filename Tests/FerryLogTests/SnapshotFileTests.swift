@@ -1,6 +1,6 @@
 import FerryCore
-import Foundation
 import FerryTestSupport
+import Foundation
 import XCTest
 
 @testable import FerryLog

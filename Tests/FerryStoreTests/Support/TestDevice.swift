@@ -1,8 +1,8 @@
 import FerryCore
 import FerryLog
+import FerryTestSupport
 import GRDB
 import GRDBSQLite
-import FerryTestSupport
 import XCTest
 
 @testable import FerryStore
