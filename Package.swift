@@ -90,7 +90,7 @@ let package = Package(
         .target(
             name: "FerrySimulator",
             dependencies: [
-                "FerryEngine", "FerryStore", "FerryContainer", "FerryCore", "CFerrySQLite",
+                "FerryEngine", "FerryStore", "FerryContainer", "FerryCore", "FerryTestSupport", "CFerrySQLite",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Tests/FerrySimulator", swiftSettings: strict),

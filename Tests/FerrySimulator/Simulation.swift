@@ -2,6 +2,7 @@ import FerryContainer
 import FerryCore
 import FerryEngine
 import FerryStore
+import FerryTestSupport
 import Foundation
 import GRDB
 
@@ -135,7 +136,7 @@ public final class Simulation {
         tell("seed \(plan.seed): \(kind.rawValue), \(beginners) devices, \(policies.isEmpty ? "plain" : "counter")")
         try makeMachine().create(policies: policies)
         for _ in 1..<beginners {
-            let machine = makeMachine()
+            let machine = try makeMachine()
             for other in machines { try exchange(other) }
             try machine.join()
             try exchange(machine)
@@ -145,17 +146,18 @@ public final class Simulation {
     func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
     /// A machine without a database.
-    func makeMachine(host: SimulatedHost? = nil) -> Machine {
+    func makeMachine(host: SimulatedHost? = nil) throws -> Machine {
         let index = machines.count
         let disk = kind.isReplicated ? MemoryFileSystem() : sharedDisk
         if kind.isReplicated {
-            // A new file system cannot fail.
-            _ = try? disk.createDirectory(at: "/shared")
-            try? disk.synchronizeDirectory(at: "/")  // as above
+            try disk.createDirectory(at: "/shared")
+            try disk.synchronizeDirectory(at: "/")
         }
+        let place = path("device\(index)")
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
         let machine = Machine(
-            index: index, path: path("device\(index).sqlite"), files: DeviceFileSystem(disk),
-            clock: SimulatedClock(time),
+            index: index, path: place + "/feeds.sqlite", files: DeviceFileSystem(disk),
+            faults: try FaultVFS(folder: place), clock: SimulatedClock(time),
             host: host ?? SimulatedHost(machine: "host \(index)", file: 1),
             random: SimulatedRandom(seed: plan.seed, stream: 1_000_000 + UInt64(index)), retention: retention)
         machine.files.met = { [unowned self] in tally.note($0) }
@@ -300,7 +302,7 @@ public final class Simulation {
             for machine in living { note(try machine.opened().compact()) }
         }
         if machines.count < Self.maximumDevices {
-            let machine = makeMachine()
+            let machine = try makeMachine()
             try exchange(machine)
             try machine.join()
             tell("d\(machine.index) joins")
