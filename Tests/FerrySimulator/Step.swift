@@ -266,7 +266,7 @@ struct Step {
             if random.isOne(in: 4) {
                 try transaction(machine, 2)
             } else {
-                try simulation.sync(machine, isThorough: random.isOne(in: 2))
+                try simulation.sync(machine, isThorough: random.isOne(in: 2), isChecked: false)
             }
         } catch let error {
             // Whatever is thrown by a process that is dead, nobody sees.
@@ -287,6 +287,7 @@ struct Step {
             simulation.fail("d\(machine.index) lost \(gone.sorted()) though only its process died")
         }
         machine.lastTime = 0
+        try SimulatedProperties.checkAlways(machine, simulation)
         if isCrashed { simulation.tally.note(isPowerLost ? "power lost" : "crashed in the database") }
         tell(machine, isCrashed ? (isPowerLost ? "loses its power" : "crashes") : "is started again")
     }
@@ -298,14 +299,12 @@ struct Step {
         let injected = machine.faults.injected
         machine.faults.arm(fault, at: 1 + random.below(40), times: random.isOne(in: 2) ? 1 : .max)
         do {
-            try simulation.sync(machine, isThorough: random.isOne(in: 2))
+            try simulation.sync(machine, isThorough: random.isOne(in: 2), isChecked: false)
         } catch let error as FerryError where Self.isOfTheDisk(error.code) {
             tell(machine, "syncs: \(error.code.rawValue), the database's disk")
-        } catch let error as DatabaseError where [.SQLITE_IOERR, .SQLITE_FULL, .SQLITE_BUSY].contains(error.resultCode) {
-            // The simulation's own look at the rows.
-            tell(machine, "cannot be looked at")
         }
         machine.faults.disarm()
+        try SimulatedProperties.checkAlways(machine, simulation)
         simulation.tally.note("database \(fault.rawValue)", machine.faults.injected - injected)
         // A program that met such an error may go on, or be started again.
         if random.isOne(in: 2) { try machine.reopen() }
