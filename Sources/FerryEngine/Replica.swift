@@ -161,7 +161,8 @@ public final class Replica: Sendable {
         let batch = try reader.read(
             after: store.versionVector(), known: store.knownChecksums(), isThorough: isThorough)
         problems = batch.problems
-        look = ContainerLook(heads: batch.heads, devices: batch.devices, gaps: batch.gaps)
+        look = ContainerLook(
+            heads: batch.heads, devices: batch.devices, gaps: batch.gaps, abandoned: batch.abandoned)
         try noteNames(batch.heads, &names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         var refused: [DeviceID: FerryError] = [:]
@@ -197,10 +198,9 @@ public final class Replica: Sendable {
         }
         if acknowledging.isEmpty || !look.gaps.isEmpty { return [] }
         let vector = try store.versionVector()
-        // Of these not all can be read everywhere. What they said comes from their successors.
-        let superseded = try LogReader.superseded(look.heads).union(endedDevices())
         func isReplayed(_ device: DeviceID, _ position: LogPosition) -> Bool {
-            position.sequence <= vector[device].sequence || superseded.contains(device)
+            // What cannot be read here comes from its successors.
+            position.sequence <= vector[device].sequence || look.abandoned.contains(device)
         }
         guard look.heads.allSatisfy({ isReplayed($0.key, $0.value.position) }) else { return [] }
         return Set(
