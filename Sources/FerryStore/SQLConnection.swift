@@ -113,6 +113,19 @@ public final class SQLConnection {
         }
     }
 
+    /// Runs `body`, outside of a transaction, so that what it commits outlives a loss of power, as the connection is set
+    /// otherwise. Without it a database in WAL mode may forget commits under `synchronous = NORMAL`, and one with a rollback
+    /// journal its last one even under FULL, because nothing makes the journal's removal durable:
+    /// https://www.sqlite.org/pragma.html#pragma_synchronous
+    func durably<Result>(_ body: () throws -> Result) throws -> Result {
+        let present = try count("PRAGMA synchronous")
+        if present >= 3 { return try body() }
+        try executeScript("PRAGMA synchronous = EXTRA")
+        let work = Swift.Result { try body() }
+        try executeScript("PRAGMA synchronous = \(present)")
+        return try work.get()
+    }
+
     /// Turns all triggers of this connection on or off.
     func setTriggersEnabled(_ enabled: Bool) throws {
         let code = ferry_sqlite3_enable_triggers(handle, enabled ? 1 : 0, nil)
@@ -138,7 +151,8 @@ public final class SQLConnection {
         case SQLITE_FULL:
             FerryError(
                 .inputOutput,
-                "There is no room left on the disk of the database. Make room and try again; what was there is unchanged.")
+                "There is no room left on the disk of the database. Make room and try again; what was there is unchanged."
+            )
         case SQLITE_IOERR, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
             FerryError(
                 .inputOutput,

@@ -157,6 +157,12 @@ final class FaultHome {
         _ = try replica.store.pass(replaying: [], seal: replica.sealer(for: replica.identity))
     }
 
+    /// Publishes what waits, and does nothing else of a sync.
+    func publish(_ index: Int) throws {
+        var report = SyncReport()
+        try replica(index).publisher(container).publish(&report, nil, total: nil)
+    }
+
     @discardableResult
     func sync(_ index: Int) throws -> SyncReport { try replica(index).sync() }
 

@@ -77,7 +77,7 @@ final class SQLiteFaultTests: XCTestCase {
 
 extension FaultHome {
     /// The app's rows that the subject has; none where there is no database yet.
-    func rows() throws -> Set<[FieldValue]> {
+    func rows() throws -> Set<String> {
         guard FileManager.default.fileExists(atPath: databasePath(Self.subject)) else { return [] }
         if try isTracked(Self.subject) { return Set(try FaultSituation.rows(of: replica(Self.subject).store)) }
         let store = try openStore(Self.subject)
