@@ -12,8 +12,8 @@ struct LogReader {
 
     let container: Container
     let device: DeviceID
-    /// The IDs that this device had before.
-    var formerDevices: [DeviceID] = []
+    /// Devices that write no more under their IDs (`Replica.endedDevices`).
+    var ended: Set<DeviceID> = []
 
     struct Batch {
         var changesets: [Changeset] = []
@@ -60,7 +60,7 @@ struct LogReader {
                 try read(
                     peer, after: position, head, known[peer], isThorough: isThorough, &batch, &operations)
                 if let problem, batch.problems[peer] == nil { batch.problems[peer] = problem }
-            } catch let error as FerryError where Self.concernsOneDevice(error) {
+            } catch let error as FerryError where error.concernsOneFile {
                 batch.problems[peer] = error
             }
             if operations >= Self.maximumOperations {
@@ -68,8 +68,9 @@ struct LogReader {
                 break
             }
         }
-        // Whose branch it was goes on under another ID, and sends what nobody could read here once more.
-        let superseded = Self.superseded(batch.heads).union(formerDevices)
+        // Whose branch it was goes on under another ID, and sends what nobody could read here once more. Where nobody does,
+        // this device takes it in.
+        let superseded = Self.superseded(batch.heads).union(ended)
         batch.abandoned = superseded.filter { batch.problems[$0]?.code == .deviceForked }
         for device in batch.abandoned { batch.problems[device] = nil }
         return batch
@@ -78,10 +79,6 @@ struct LogReader {
     /// The devices of which a successor's head speaks.
     static func superseded(_ heads: [DeviceID: Head]) -> Set<DeviceID> {
         Set(heads.values.compactMap(\.predecessor?.device))
-    }
-
-    static func concernsOneDevice(_ error: FerryError) -> Bool {
-        [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(error.code)
     }
 
     /// A head is a hint: where it is damaged, or has not arrived whole, the log is read without it. The device does not wait,
@@ -120,7 +117,7 @@ struct LogReader {
                     .drop { $0.name.last < next }
                 files = listed
                 let candidates = listed.prefix { $0.name.first <= next }.filter { next <= $0.name.last }
-                    .sorted { !$0.isCopy && $1.isCopy || ($0.isCopy == $1.isCopy && $0.name.last > $1.name.last) }
+                    .sorted { $0.isTried(before: $1) }
                 if candidates.isEmpty { return noteGap(peer, next, head, listed, &batch) }
                 found = try readFirst(candidates, peer, next, previous, &batch, &hasVanished)
                 if found == nil, hasVanished, listings < Self.maximumListings {
@@ -173,7 +170,7 @@ struct LogReader {
                     continue
                 }
                 return (header, changesets)
-            } catch let error as FerryError where Self.concernsOneDevice(error) {
+            } catch let error as FerryError where error.concernsOneFile {
                 // Cut off or garbled: perhaps still on its way, so it is looked at again. The others may be whole.
                 problem = error
                 if !error.message.contains(candidate.fileName) {
@@ -190,7 +187,8 @@ struct LogReader {
         FerryError(
             .deviceForked,
             "Its log was written anew from segment \(sequence) on: its database was restored or copied. What is missing "
-                + "comes by itself when it has synced again.",
+                + "comes by itself when it has synced again. If it is gone for good, retire it (`ferry devices` tells its ID): "
+                + "then this device takes in all that it sent.",
             device: peer, sequence: sequence)
     }
 
@@ -205,8 +203,8 @@ struct LogReader {
         let announced = max(head?.position.sequence ?? 0, files.map(\.name.last).max() ?? 0)
         guard announced >= next else { return }
         batch.problems[peer] = Self.notThereYet(peer, next)
-        // Where the folder cannot be listed that is told by what comes next.
-        if let placeholder = try? container.requestDownload(of: peer, sequence: next) {
+        let placeholder = try? container.requestDownload(of: peer, sequence: next)  // the next read tells
+        if let placeholder {
             batch.problems[peer] = Self.placeholder(peer, next, placeholder)
         }
     }
