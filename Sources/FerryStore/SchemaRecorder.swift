@@ -135,7 +135,7 @@ public enum DatabaseCreator {
             return created
         } catch {
             connection.finalizeStatements()
-            try connection.executeScript("ROLLBACK")
+            if connection.isInTransaction { try connection.executeScript("ROLLBACK") }
             throw error
         }
     }
