@@ -57,7 +57,8 @@ let package = Package(
         .testTarget(
             name: "FerryLogTests", dependencies: ["FerryLog", "FerryCore"], exclude: ["Golden"], swiftSettings: strict),
         .testTarget(
-            name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore"], swiftSettings: strict),
+            name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore"], exclude: ["Golden"],
+            swiftSettings: strict),
         .testTarget(
             name: "FerryStoreTests",
             dependencies: [
@@ -76,6 +77,8 @@ let package = Package(
             name: "FerryKeyValueTests",
             dependencies: ["FerryKeyValue", "FerryEngine", "FerryStore", "FerryContainer", "FerryCore"],
             swiftSettings: strict),
-        .testTarget(name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], swiftSettings: strict),
+        .testTarget(
+            name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], exclude: ["Golden"],
+            swiftSettings: strict),
     ]
 )
