@@ -20,7 +20,7 @@ setup:
 demo: build ## Two devices, one shared folder: see it work
 	FERRY="$$($(SWIFT) build --show-bin-path)/ferry" Examples/Demo/demo.sh
 
-test: setup ## Run all tests
+test: setup ## Run all tests, in two processes side by side
 	@Scripts/test
 
 # A run of SEEDS histories over fixed schemas and as many over generated ones, from a first seed that differs every time.
