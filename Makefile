@@ -9,10 +9,10 @@ export SWIFT_BACKTRACE = enable=no
 # Modules whose public interface an app sees through Ferry.
 INTERFACE = Ferry FerryCore FerryStore FerryEngine FerryKeyValue
 
-.PHONY: help setup demo test fuzz bench format lint docs reference build release install clean
+.PHONY: help setup demo test fuzz e2e bench format lint docs reference build release install clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup:
 	@Scripts/setup
@@ -27,6 +27,11 @@ test: setup ## Run all tests, in two processes side by side
 SEEDS ?= 100000
 fuzz: setup ## Play random histories until one fails (SEEDS=100000 FIRST=1 to choose them)
 	FERRY_SEEDS=$(SEEDS) FERRY_FIRST_SEED=$(or $(FIRST),$(shell date +%s)0000) Scripts/test --filter RandomHistoryTests
+
+e2e: setup ## Two devices and a real Syncthing: writers, cut connections, conflicted copies
+	@Scripts/setup syncthing
+	@$(SWIFT) build -c release --product ferry
+	@python3 -B Tests/EndToEnd/syncthing.py "$$($(SWIFT) build -c release --show-bin-path)/ferry"
 
 # SwiftPM does not notice new files of a package that it finds by its path; without this plan it looks again.
 bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short run)
