@@ -193,7 +193,9 @@ final class MergedRows {
     private func insert(_ merge: inout ObjectMerge) throws {
         let all = merge.state.kept.fields.overlaid(with: merge.won)
         let shown = hasForeignColumns ? all.filter { table.columns[$0.key].isLocal } : all
-        guard let values = try localValues(shown), try canBeShown(merge.state.object, all) else {
+        guard !refersToItself(merge.state.object, shown), let values = try localValues(shown),
+            try canBeShown(merge.state.object, all)
+        else {
             return try leaveToRules(&merge)
         }
         var key: FieldValue?
@@ -254,6 +256,14 @@ final class MergedRows {
             }
         }
         return isComplete ? result : nil
+    }
+
+    /// Whether an object refers to itself by a column that no foreign key checks: its row's key has to be known first.
+    private func refersToItself(_ object: ObjectID, _ values: FieldValues) -> Bool {
+        hasUncheckedReferences
+            && values.contains { column, value in
+                value == .reference(object) && table.columns[column].reference == table.id
+            }
     }
 
     /// Whether an unchecked reference leads to an object whose row is about to come.
