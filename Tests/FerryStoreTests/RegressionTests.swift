@@ -381,6 +381,74 @@ final class RegressionTests: XCTestCase {
         for each in [one, two] { try assertInOrder(each) }
     }
 
+    func testARowThatRefersToAValueWhichIsShownClearedWaitsForIt() throws {
+        let schema = TestSchema(
+            name: "chain",
+            sql: """
+                CREATE TABLE a(id TEXT PRIMARY KEY NOT NULL, v UNIQUE);
+                CREATE TABLE b(id TEXT PRIMARY KEY NOT NULL, r UNIQUE REFERENCES a(v) ON DELETE SET NULL);
+                CREATE TABLE c(id TEXT PRIMARY KEY NOT NULL, r REFERENCES b(r));
+                """)
+        let (one, two) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        try one.run("INSERT INTO a VALUES ('x', 1)")
+        try one.flush()
+        try two.receive(one)
+        try two.run("DELETE FROM a")
+        try two.flush()
+        try one.run("INSERT INTO b VALUES ('y', 1); INSERT INTO c VALUES ('z', 1)")
+        try one.flush()
+        try two.receive(one)
+        try one.receive(two)
+        for each in [one, two] {
+            XCTAssertEqual(try each.query("SELECT id, r FROM b UNION ALL SELECT id, r FROM c"), ["y|NULL"])
+            try assertInOrder(each)
+        }
+        two.clock.now += 1000
+        try two.run("INSERT INTO a VALUES ('x', 1)")
+        try two.flush()
+        try one.receive(two)
+        for each in [one, two] {
+            XCTAssertEqual(try each.query("SELECT id, r FROM b UNION ALL SELECT id, r FROM c"), ["y|1", "z|1"])
+            try assertInOrder(each)
+        }
+    }
+
+    func testPartOfAReferenceIsWrittenWhoseTargetIsOneWithAnother() throws {
+        let schema = TestSchema(
+            name: "halves",
+            sql: """
+                CREATE TABLE p(a TEXT, b INTEGER, u UNIQUE, PRIMARY KEY (a, b));
+                CREATE TABLE c(id INTEGER PRIMARY KEY, pa TEXT, pb INTEGER, FOREIGN KEY (pa, pb) REFERENCES p(a, b));
+                """)
+        for writer in 0..<2 {
+            let all = [try TestDevice(1, schema), try TestDevice(2, schema)]
+            try all[0].run("INSERT INTO p VALUES ('a', 4, 'one')")
+            try all[0].flush()
+            all[1].clock.now += 1000
+            try all[1].run(
+                """
+                INSERT INTO p VALUES ('A', 1, 'one'), ('c', 4, NULL), ('c', 1, NULL);
+                INSERT INTO c VALUES (1, 'A', 1);
+                """)
+            try all[1].flush()
+            try all[0].receive(all[1])
+            if writer == 0 { try all[1].receive(all[0]) }
+            XCTAssertEqual(try all[0].query("SELECT pa, pb FROM c"), ["a|4"])
+            for device in all { device.clock.now += 1000 }
+            // One sees ('a', 4), the other one ('A', 1).
+            let shown = writer == 0 ? "c|4" : "c|1"
+            try all[1].run("UPDATE c SET pa = 'c'")
+            try all[1].flush()
+            XCTAssertEqual(try all[1].query("SELECT pa, pb FROM c"), [shown])
+            try all[0].receive(all[1])
+            try all[1].receive(all[0])
+            for device in all {
+                XCTAssertEqual(try device.query("SELECT pa, pb FROM c"), [shown], "\(writer)")
+                try assertInOrder(device)
+            }
+        }
+    }
+
     private func assertInOrder(_ device: TestDevice) throws {
         XCTAssertEqual(try Oracle(device.schema).complaints(about: device), [])
         XCTAssertEqual(try device.store.verify(deep: true).differences, [])
