@@ -12,8 +12,8 @@ struct LogReader {
 
     let container: Container
     let device: DeviceID
-    /// The IDs that this device had before.
-    var formerDevices: [DeviceID] = []
+    /// Devices that write no more under their IDs (`Replica.endedDevices`).
+    var ended: Set<DeviceID> = []
 
     struct Batch {
         var changesets: [Changeset] = []
@@ -68,8 +68,9 @@ struct LogReader {
                 break
             }
         }
-        // Whose branch it was goes on under another ID, and sends what nobody could read here once more.
-        let superseded = Self.superseded(batch.heads).union(formerDevices)
+        // Whose branch it was goes on under another ID, and sends what nobody could read here once more. Where nobody does,
+        // this device takes it in.
+        let superseded = Self.superseded(batch.heads).union(ended)
         batch.abandoned = superseded.filter { batch.problems[$0]?.code == .deviceForked }
         for device in batch.abandoned { batch.problems[device] = nil }
         return batch
@@ -186,7 +187,8 @@ struct LogReader {
         FerryError(
             .deviceForked,
             "Its log was written anew from segment \(sequence) on: its database was restored or copied. What is missing "
-                + "comes by itself when it has synced again.",
+                + "comes by itself when it has synced again. If it is gone for good, retire it (`ferry devices` tells its ID): "
+                + "then this device takes in all that it sent.",
             device: peer, sequence: sequence)
     }
 

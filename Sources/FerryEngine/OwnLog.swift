@@ -135,7 +135,7 @@ extension OwnLog {
         }.map(\.value)
     }
 
-    private static func mark(_ changeset: Changeset, _ container: Container) throws -> Mark {
+    static func mark(_ changeset: Changeset, _ container: Container) throws -> Mark {
         // The same whatever segment it came in.
         let alone = try SegmentEncoder.encode([changeset], container: container.id, previous: nil)
         return Mark(time: changeset.time, content: alone.checksum)

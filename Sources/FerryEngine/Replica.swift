@@ -121,7 +121,11 @@ public final class Replica: Sendable {
             }
             // Where a log begins later, or is damaged, a snapshot is the way on.
         } while try !look.gaps.isEmpty && snapshots.bridge(look.gaps, &report, &problems)
-        if try store.publishKeptRows(isLast: look.gaps.isEmpty, seal: sealer(for: identity)) {
+        if isThorough, look.gaps.isEmpty, try takeInBranches(container) {
+            try publisher(container).publish(&report, progress, total: nil)
+        }
+        let counting = try newlyCounting(look)
+        if try store.publishKeptRows(isLast: look.gaps.isEmpty, counting: counting, seal: sealer(for: identity)) {
             try publisher(container).publish(&report, progress, total: nil)
         }
         if try store.willCommitReplay != nil && store.needsPass() {
@@ -153,8 +157,7 @@ public final class Replica: Sendable {
         _ progress: ProgressHandler?
     ) throws -> Bool {
         let reading = try store.reading()
-        let reader = LogReader(
-            container: container, device: identity.device, formerDevices: reading.formerDevices.map(\.device))
+        let reader = LogReader(container: container, device: identity.device, ended: endedDevices(reading))
         let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
         problems = batch.problems
         look = ContainerLook(heads: batch.heads, devices: batch.devices, gaps: batch.gaps)
@@ -182,6 +185,25 @@ public final class Replica: Sendable {
         let total = try progress == nil ? nil : store.status(counting: false).outboxChanges + report.published.changes
         try publisher(container).publish(&report, progress, total: total)
         return batch.isFull && refused.isEmpty
+    }
+
+    /// The devices whose heads say for the first time that they count this one when they forget deletions: they acknowledge
+    /// its log. Told once all that heads speak of is replayed here, so that what was forgotten before is known here too.
+    private func newlyCounting(_ look: ContainerLook) throws -> Set<DeviceID> {
+        let (known, first) = try store.countingDevices()
+        let acknowledging = look.heads.filter { device, head in
+            !known.contains(device) && (head.acknowledgements[identity.device]?.sequence ?? 0) >= first
+        }
+        if acknowledging.isEmpty || !look.gaps.isEmpty { return [] }
+        let reading = try store.reading()
+        // Of these not all can be read everywhere. What they said comes from their successors.
+        let superseded = LogReader.superseded(look.heads).union(endedDevices(reading))
+        func isReplayed(_ device: DeviceID, _ position: LogPosition) -> Bool {
+            position.sequence <= reading.vector[device].sequence || superseded.contains(device)
+        }
+        guard look.heads.allSatisfy({ isReplayed($0.key, $0.value.position) }) else { return [] }
+        return Set(
+            acknowledging.filter { $0.value.acknowledgements.allSatisfy { isReplayed($0.key, $0.value) } }.keys)
     }
 
     /// Devices whose last change is further ahead of this device's clock than that follows.

@@ -81,6 +81,10 @@ extension Replica {
             branches: common.isForked ? OwnLog.changesets(after: common.sequence, container, former) : [],
             fingerprint: fingerprint, seal: sealer(for: identity))
         try refreshIdentity()
+        if common.isForked {
+            let branches = try ForkedLog(container.segmentFiles(of: former), of: former, container)
+            try store.noteBranchesTakenIn(branches.read.sorted(), of: former)
+        }
         return Renewal(
             reason: common.isForked ? .cloned : reason, formerDevice: former.description,
             device: identity.device.description, sentAgain: sentAgain)

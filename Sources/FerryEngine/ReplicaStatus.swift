@@ -24,8 +24,7 @@ extension Replica {
                     problems[device] = error
                 }
             }
-            let reader = LogReader(
-                container: container, device: identity.device, formerDevices: former.map(\.device))
+            let reader = LogReader(container: container, device: identity.device, ended: endedDevices(reading))
             let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: true)
             problems.merge(batch.problems) { $1 }
             abandoned = batch.abandoned
@@ -43,7 +42,7 @@ extension Replica {
         let vector = reading.vector
         let covered = try store.digestNames()
         problems.merge(clocksAhead(vector)) { reason, _ in reason }
-        let superseded = LogReader.superseded(heads).union(former.map(\.device))
+        let superseded = LogReader.superseded(heads).union(endedDevices(reading))
         // Of one that goes on under another ID, more may be known here than its last head tells.
         for (device, head) in heads
         where device != identity.device && problems[device] == nil && !superseded.contains(device) {

@@ -130,13 +130,13 @@ extension Store {
             let renewed = try StoreAccess(
                 connection, registry: access.registry, clock: clock, random: random, hooks: hooks,
                 digests: access.digests)
+            try CountingDevices.begin(renewed)
             var clock = try renewed.hybridClock()
             var tables: Set<String> = []
             if !branches.isEmpty {
-                let merged = try AppTriggers(renewed).run { try ChangesetApplier(renewed).apply(branches, &clock) }
-                tables = Set(merged.tables.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
+                let merged = try Self.merge(branches, of: former, renewed, &clock)
+                tables = Set(merged.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
             }
-            // Merging moved it.
             try connection.execute(
                 "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?",
                 .integer(Int64(published.position.sequence)),

@@ -178,11 +178,13 @@ final class MergedRows {
         merge.state.check &+= objects.checks.change(object, from: old, to: new)
         var row: FieldValues?
         for column in merge.stamped where merge.won[column] == nil {
-            guard let former = old.stamp(of: column), let stamp = new.stamp(of: column) else { continue }
+            guard let stamp = new.stamp(of: column) else { continue }
             if row == nil { row = try reader.read(merge.before.key) ?? [:] }
             guard let value = merge.before.kept.fields[column] ?? row?[column] else { continue }
             merge.state.check &+= objects.checks.field(object, column, stamp, value)
-            merge.state.check &-= objects.checks.field(object, column, former, value)
+            if let former = old.stamp(of: column) {
+                merge.state.check &-= objects.checks.field(object, column, former, value)
+            }
         }
         try merge.won.forEachColumn { column, value in
             if let stamp = new.stamp(of: column) {

@@ -35,10 +35,11 @@ struct RegisterMerge {
     /// - Parameters:
     ///   - present: the column's value as the state has it; `nil` where it has none.
     ///   - isConcurrent: whether the operation did not know of what it meets, nor that of it.
+    ///   - forgetVoid: forgets in a register what an insertion after a deletion made void.
     /// - Returns: the value that the state has from now on; `nil` where it stays.
     func merge(
         _ written: WrittenValue, _ column: Int, at stamp: Stamp, present: FieldValue?, isConcurrent: Bool,
-        _ state: inout ObjectState
+        _ state: inout ObjectState, forgetVoid: (inout ColumnRegister) throws -> Void
     ) throws -> FieldValue? {
         let policy = table.columns[column].policy
         let known = state.registers.stamp(of: column)
@@ -46,6 +47,7 @@ struct RegisterMerge {
         if state.policies[column] == nil, let known, let present { register.plain = StampedValue(known, present) }
         let before = register
         register.merge(written, at: stamp)
+        try forgetVoid(&register)
         state.registers.noteWrite(column, stamp)
         state.keep(register, column, policy)
         // Where the hook is missing, what is shown stays until it is there.

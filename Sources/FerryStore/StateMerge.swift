@@ -85,7 +85,7 @@ struct StateMerge {
             {
                 let written = try RegisterMerge.written(value, payload, at: stamp, part)
                 let isExtreme = payload == .maximum || payload == .minimum
-                if isVoid, try !isExtreme || knewInsertion(of: stamp, part, merge) {
+                if isVoid, try !isExtreme || isKnown(stamp, to: merge.state.registers.inserted, part) {
                     try noteVoid(written.ownValue, stamp, column, part, merge)
                     continue
                 }
@@ -126,7 +126,7 @@ struct StateMerge {
             guard let stamp else { continue }
             let former = try self.present(column, merge)
             if var register = merge.state.policies[column] {
-                try register.forget(before: floor) { try knewInsertion(of: $0, part, merge) }
+                try register.forget(before: floor) { try isKnown($0, to: merge.state.registers.inserted, part) }
                 let policy = table.columns[column].policy
                 if !register.isEmpty {
                     merge.state.keep(register, column, policy)
@@ -141,6 +141,11 @@ struct StateMerge {
             merge.won[column] = nil
             merge.stamped.remove(column)
             try noteVoid(former, stamp, column, part, merge)
+            if floor < stamp {
+                // What stood on older values goes with them; that it was written stays, as where it arrives later.
+                merge.state.registers.noteWrite(column, stamp)
+                merge.state.policies[column] = ColumnRegister()
+            }
             // Its row shows what a row does that was inserted without the column.
             guard merge.before.shown.hasRow, table.isLocal, table.columns[column].isLocal,
                 !table.keyColumnIDs.contains(column)
@@ -158,8 +163,8 @@ struct StateMerge {
     }
 
     /// Whether the insertion that the object's present life began with knew of a write.
-    private func knewInsertion(of stamp: Stamp, _ part: ChangesetPart, _ merge: ObjectMerge) throws -> Bool {
-        guard let inserted = merge.state.registers.inserted else { return false }
+    private func isKnown(_ stamp: Stamp, to insertion: Stamp?, _ part: ChangesetPart) throws -> Bool {
+        guard let inserted = insertion else { return false }
         if inserted.device == part.device, part.context.includes(stamp) { return true }
         return try contexts.knew(inserted, of: stamp)
     }
@@ -187,8 +192,14 @@ struct StateMerge {
         let known = merge.state.registers.stamp(of: column)
         let isMet = try known.map { try $0.device != part.device && isConcurrent(stamp, part, with: $0) } ?? false
         let present = try known == nil ? nil : self.present(column, merge)
+        let (inserted, floor) = (merge.state.registers.inserted, merge.state.registers.floor)
         let shown = try registers.merge(
-            written, column, at: stamp, present: present, isConcurrent: isMet, &merge.state)
+            written, column, at: stamp, present: present, isConcurrent: isMet, &merge.state
+        ) { register in
+            // A write after the floor may stand on values from before it.
+            guard let floor else { return }
+            try register.forget(before: floor) { try isKnown($0, to: inserted, part) }
+        }
         if let shown {
             merge.won[column] = shown
         } else if merge.won[column] == nil, merge.state.registers.stamp(of: column) != known {

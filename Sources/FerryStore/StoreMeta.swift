@@ -67,6 +67,10 @@ struct StoreMeta {
         /// Where this device was away for so long that others may have forgotten deletions: the time of its last write that
         /// they are known to know (`KeptRows`).
         case returned
+        /// Which devices count this one when they forget deletions, as JSON (`CountingDevices`).
+        case counting
+        /// Of logs with several branches, the files that were taken in, as JSON: names by device (`takeInBranches`).
+        case branches
     }
 
     func remove(_ name: Name) throws {

@@ -1,6 +1,6 @@
 import FerryContainer
 import FerryCore
-import TestSupport
+import FerryTestSupport
 import XCTest
 
 final class HeadTests: XCTestCase {

@@ -1,6 +1,6 @@
 import FerryContainer
 import FerryCore
-import TestSupport
+import FerryTestSupport
 import XCTest
 
 /// A device is killed at every step of publishing, and the disk loses what it may: the container must hold the old

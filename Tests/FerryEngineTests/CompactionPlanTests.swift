@@ -1,7 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryStore
-import TestSupport
+import FerryTestSupport
 import XCTest
 
 @testable import FerryEngine

@@ -230,7 +230,7 @@ final class CopiedDatabaseTests: XCTestCase {
             try fleet.settle()
             try openCopy(fleet, try copy(fleet, 0, to: "copy"))
             // The same place on a machine whose disk was cloned: nothing but the container can tell.
-            let other = try Folder(fleet, "other")
+            let other = try SecondFolder(fleet, "other")
             try fleet.shell(2, "UPDATE ferry_meta SET value = '\(other.path)' WHERE name = 'containerPath';")
             try fleet.replicas[2].store.note(fleet.replicas[2].fingerprint)
             fleet.replicas[2] = try Replica(path: fleet.databasePath(2))
@@ -267,43 +267,6 @@ final class CopiedDatabaseTests: XCTestCase {
             // One that comes later reads one of the two branches, and all of what both said.
             try fleet.join()
             try assertAgreement(fleet, settling: false)
-        }
-    }
-
-    /// A second folder that a syncer keeps equal to the container, now and then.
-    private struct Folder {
-        let path: String
-        private let container: String
-
-        init(_ fleet: Fleet, _ name: String) throws {
-            path = fleet.folder.appendingPathComponent(name).path
-            container = fleet.containerPath
-            try FileManager.default.copyItem(atPath: container, toPath: path)
-        }
-
-        /// Files that one folder lacks are copied from the other; of two that differ the later one wins.
-        func exchange() throws {
-            for (from, to) in [(container, path), (path, container)] {
-                let files = FileManager.default.enumerator(atPath: from)?.allObjects as? [String] ?? []
-                for file in files.sorted() {
-                    let (source, target) = (from + "/" + file, to + "/" + file)
-                    var isDirectory: ObjCBool = false
-                    _ = FileManager.default.fileExists(atPath: source, isDirectory: &isDirectory)
-                    if isDirectory.boolValue {
-                        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
-                    } else if try modified(target).map({ try $0 < modified(source) ?? .distantPast }) ?? true {
-                        let content = try Data(contentsOf: URL(fileURLWithPath: source))
-                        try content.write(to: URL(fileURLWithPath: target))
-                        try FileManager.default.setAttributes(
-                            [.modificationDate: modified(source) as Any], ofItemAtPath: target)
-                    }
-                }
-            }
-        }
-
-        private func modified(_ path: String) throws -> Date? {
-            guard FileManager.default.fileExists(atPath: path) else { return nil }
-            return try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
         }
     }
 

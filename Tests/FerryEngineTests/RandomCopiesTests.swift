@@ -1,7 +1,7 @@
 import FerryCore
 import FerryStore
+import FerryTestSupport
 import Foundation
-import TestSupport
 import XCTest
 
 @testable import FerryEngine

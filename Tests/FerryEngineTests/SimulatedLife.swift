@@ -1,7 +1,7 @@
 import FerryContainer
 import FerryCore
+import FerryTestSupport
 import Foundation
-import TestSupport
 import XCTest
 
 @testable import FerryEngine

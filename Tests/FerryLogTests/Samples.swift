@@ -1,5 +1,5 @@
 import FerryCore
-import TestSupport
+import FerryTestSupport
 
 extension Chance {
     mutating func id<Kind>() -> UniqueID<Kind> { UniqueID(high: next(), low: next()) }

@@ -1,5 +1,5 @@
 import FerryCore
-import TestSupport
+import FerryTestSupport
 import XCTest
 
 @testable import FerryLog

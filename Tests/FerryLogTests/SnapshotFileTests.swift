@@ -1,6 +1,6 @@
 import FerryCore
+import FerryTestSupport
 import Foundation
-import TestSupport
 import XCTest
 
 @testable import FerryLog

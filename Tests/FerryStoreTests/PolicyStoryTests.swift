@@ -1,6 +1,6 @@
 import FerryCore
 import FerryMerge
-import TestSupport
+import FerryTestSupport
 import XCTest
 
 @testable import FerryStore

@@ -1,5 +1,5 @@
+import FerryTestSupport
 import Foundation
-import TestSupport
 import XCTest
 
 @testable import FerryStore

@@ -1,12 +1,14 @@
 import FerryCore
 import FerryMerge
 
-/// Deleted rows that a returning device, or one that was copied or restored, keeps because it wrote to them, or to what
-/// refers to them, when it did not know of the deletion.
+/// Deleted rows that a device keeps because it wrote to them, or to what refers to them, when it did not know of the
+/// deletion: one that returns, or was copied or restored, or that some other device has not heard of yet.
 ///
-/// The others counted it out when they forgot such deletions, so what it wrote means nothing to them. Once it has replayed
+/// The others did not count it when they forgot such deletions, so what it wrote means nothing to them. Once it has replayed
 /// what there is, it publishes those rows again whole. `ferry_meta` notes from which of its own writes on this concerns,
-/// because the deletion may be in a log that is replayed before or after the snapshot.
+/// because the deletion may be in a log that is replayed before or after the snapshot. The deletion may also come later than
+/// that. So it is done once more for each device whose head says that it counts this one from now on (`CountingDevices`) and
+/// all of what that head speaks of is replayed here, by then with every deletion that it may have forgotten.
 struct KeptRows {
     private let access: StoreAccess
 
@@ -18,27 +20,31 @@ struct KeptRows {
         if known.sequence >= standing.own[access.device].sequence { return }
         let time = Int64(bitPattern: known.time.rawValue)
         try access.meta.set(.returned, min(time, access.meta.integer(.returned) ?? time))
+        try CountingDevices.begin(access)
     }
 
     /// The objects to be published again, by table.
-    /// - Parameter time: of this device's last write that everybody knows.
-    func find(since time: HybridTime) throws -> [(table: TrackedTable, objects: [ObjectID])] {
+    /// - Parameters:
+    ///   - time: of this device's last write that everybody knows; `nil`: whoever wrote to them last.
+    ///   - heldBack: those too whose deletion is held back.
+    func find(since time: HybridTime?, heldBack: Bool) throws -> [(table: TrackedTable, objects: [ObjectID])] {
         try access.registry.parentsFirst.map { table in
             var ids: [ObjectID] = []
             try access.connection.forEachRow(
                 "SELECT object FROM \(table.objectTable) WHERE deleted IS NOT NULL AND shown <> 0 ORDER BY object"
             ) { if let id: ObjectID = $0.id(0) { ids.append(id) } }
             let objects = access.objects(of: table.id)
-            return (table, try ids.filter { try isKept(objects.load($0), since: time) })
+            return (table, try ids.filter { try isKept(objects.load($0), since: time, heldBack: heldBack) })
         }
     }
 
-    private func isKept(_ state: ObjectState, since time: HybridTime) -> Bool {
-        if HeldBackRows.isHeldBack(state) { return true }
+    private func isKept(_ state: ObjectState, since time: HybridTime?, heldBack: Bool) -> Bool {
+        if HeldBackRows.isHeldBack(state) { return heldBack }
         let registers = state.registers
         // An insertion after the deletion says all that is needed.
         guard registers.isAlive, let inserted = registers.inserted, let deleted = registers.deleted, inserted < deleted
         else { return false }
+        guard let time else { return true }
         return registers.fields.contains { $0.map { $0.device == access.device && $0.time > time } ?? false }
     }
 
@@ -55,20 +61,31 @@ struct KeptRows {
 }
 
 extension Store {
-    /// Publishes again what this device keeps of rows whose deletion the others may have forgotten while it was away.
-    /// Does nothing where no snapshot was merged since it was last done, and the device has the ID that it had then.
-    /// - Parameter isLast: whether everything is replayed, so that it need not be done again.
+    /// Publishes again what this device keeps of rows whose deletion the others may have forgotten without it.
+    /// Does nothing where no snapshot was merged since it was last done, the device has the ID that it had then, and nobody
+    /// counts it who did not before.
+    /// - Parameters:
+    ///   - isLast: whether everything is replayed, so that it need not be done again.
+    ///   - counting: the devices that count this one, and did not when they were asked last; all that their heads speak of is
+    ///     replayed here.
     /// - Returns: whether there is something new to publish.
-    public func publishKeptRows(isLast: Bool, seal: SegmentSealer) throws -> Bool {
-        guard try read({ try StoreMeta(connection: $0).integer(.returned) }) != nil else { return false }
+    public func publishKeptRows(
+        isLast: Bool, counting: Set<DeviceID> = [], seal: SegmentSealer
+    ) throws -> Bool {
+        if try counting.isEmpty && read({ try StoreMeta(connection: $0).integer(.returned) }) == nil { return false }
         return try passing(seal) { work in
             let access = work.access
-            let since = HybridTime(rawValue: UInt64(bitPattern: try access.meta.integer(.returned) ?? 0))
+            let returned = try access.meta.integer(.returned)
+            let since = HybridTime(rawValue: UInt64(bitPattern: returned ?? 0))
+            var others = try CountingDevices.read(access.meta)
+            let news = Set(counting.map(\.hex))
+            let isAwaited = returned != nil || !others.awaited.isDisjoint(with: news)
             let kept = KeptRows(access)
             var changes: [TableChanges] = []
             try AppTriggers(access).run {
                 var written: [TouchedObject] = []
-                for (table, objects) in try kept.find(since: since) where !objects.isEmpty {
+                for (table, objects) in try kept.find(since: news.isEmpty ? since : nil, heldBack: isAwaited)
+                where !objects.isEmpty {
                     written += try kept.publishAgain(objects, table, &work.clock, &changes)
                     work.touched.insert(table.id)
                 }
@@ -76,7 +93,13 @@ extension Store {
             }
             try stage(changes, &work, seal)
             if isLast { try access.meta.remove(.returned) }
-            return !changes.isEmpty
+            if !news.isEmpty {
+                others.known.formUnion(news)
+                others.awaited.subtract(news)
+                try others.save(access.meta)
+            }
+            // What waited was packed first.
+            return work.outcome.packed > 0
         }
     }
 }

@@ -1,7 +1,7 @@
 import FerryCore
+import FerryTestSupport
 import GRDB
 import GRDBSQLite
-import TestSupport
 
 @testable import FerryStore
 

@@ -1,4 +1,4 @@
-import TestSupport
+import FerryTestSupport
 
 @testable import FerryStore
 

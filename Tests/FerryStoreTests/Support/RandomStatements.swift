@@ -1,5 +1,5 @@
 import FerryCore
-import TestSupport
+import FerryTestSupport
 
 @testable import FerryStore
 

@@ -1,8 +1,8 @@
 import FerryCore
 import FerryLog
+import FerryTestSupport
 import GRDB
 import GRDBSQLite
-import TestSupport
 import XCTest
 
 @testable import FerryStore

@@ -1,0 +1,95 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+
+/// Logs with several branches that nobody else puts in order: two copies of one database published under one ID, and
+/// neither has it any more (Docs/Architecture.md, "Telling a copy").
+///
+/// Each reader follows the branch that it met first, and cannot follow another. So all branches are taken in, and sent once
+/// more under this device's ID: those of IDs that this database had before, because both copies may have got new ones
+/// before they heard of each other, and those of devices that were retired, because nobody else is left who would.
+extension Replica {
+    /// Devices that write no more under their IDs: this one's former ones, and those that were retired.
+    func endedDevices(_ reading: StoreReading) -> Set<DeviceID> {
+        let retired = reading.devices.filter { $0.retiredMilliseconds != nil }.map(\.id)
+        return Set(reading.formerDevices.map(\.device) + retired).subtracting([identity.device])
+    }
+
+    /// Takes in the branches of such logs that are in the container and were not taken in before.
+    /// - Returns: whether there is something new to publish.
+    func takeInBranches(_ container: Container) throws -> Bool {
+        var isNews = false
+        for device in endedDevices(try store.reading()).sorted() {
+            let files: [SegmentFile]
+            do {
+                files = try container.segmentFiles(of: device)
+            } catch let error as FerryError where error.concernsOneFile {
+                // Those who read the log tell of it.
+                continue
+            }
+            if !ForkedLog.overlap(files.map(\.name)) { continue }
+            let known = Set(try store.branchesTakenIn(of: device))
+            if files.allSatisfy({ known.contains($0.fileName) }) { continue }
+            let log = try ForkedLog(files, of: device, container)
+            // Of files that are not whole yet nothing is noted: they are looked at again.
+            if log.read.isSubset(of: known) { continue }
+            if log.isForked {
+                let sent = try store.takeInBranches(
+                    log.changesets, of: device, after: log.common, seal: sealer(for: identity))
+                isNews = isNews || sent > 0
+            }
+            try store.noteBranchesTakenIn(log.read.union(known).sorted(), of: device)
+        }
+        return isNews
+    }
+}
+
+/// The branches of one device's log, as the container has them.
+struct ForkedLog {
+    /// The names of the files that could be read.
+    private(set) var read: Set<String> = []
+    /// The last changeset that all branches have; its time is zero where it is not there to tell.
+    private(set) var common = LogPosition.none
+    /// All changesets after that, each once; none where the files are of one log.
+    private(set) var changesets: [Changeset] = []
+
+    var isForked: Bool { !changesets.isEmpty }
+
+    /// - Parameter names: in the order of their first numbers.
+    /// - Returns: whether two of them hold the same number: branches, or a roll-up beside what it replaces.
+    static func overlap(_ names: [SegmentName]) -> Bool {
+        var last: SegmentName?
+        var furthest: UInt64 = 0
+        for name in names where name != last {
+            if name.first <= furthest { return true }
+            furthest = max(furthest, name.last)
+            last = name
+        }
+        return false
+    }
+
+    /// Reads a device's files.
+    init(_ files: [SegmentFile], of device: DeviceID, _ container: Container) throws {
+        var found: [UInt64: [OwnLog.Mark: Changeset]] = [:]
+        for file in files {
+            guard let bytes = try container.readSegment(file, of: device) else { continue }
+            let decoded: [Changeset]
+            do {
+                decoded = try SegmentDecoder.decode(bytes, container: container.id, device: device).1
+            } catch {
+                // Those who read the log tell of it.
+                continue
+            }
+            read.insert(file.fileName)
+            for changeset in decoded {
+                found[changeset.sequence, default: [:]][try OwnLog.mark(changeset, container)] = changeset
+            }
+        }
+        guard let fork = found.filter({ $0.value.count > 1 }).keys.min() else { return }
+        common = LogPosition(sequence: fork - 1, time: found[fork - 1]?.keys.first?.time ?? .zero)
+        changesets = found.filter { $0.key >= fork }.sorted { $0.key < $1.key }.flatMap { _, branches in
+            branches.sorted { ($0.key.time, $0.key.content) < ($1.key.time, $1.key.content) }.map(\.value)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import FerryCore
+import Foundation
+
+extension Store {
+    /// Takes in what several copies of one database published under one ID, in one transaction, and writes it again under
+    /// this device's ID: no reader can follow two branches of a log, and their authors may be gone.
+    ///
+    /// What is there already changes nothing, so it may be done again, and by several devices: each writes the same, as
+    /// soon after its own time as can be told from it (`UnsentRewriting`).
+    /// - Parameters:
+    ///   - branches: all changesets of the log after `position`, whoever wrote them.
+    ///   - device: whose log it is; not this device.
+    ///   - position: the last changeset that the branches have in common.
+    ///   - seal: makes segments of what is written again; they wait in the outbox.
+    /// - Returns: the number of changes that were written again.
+    public func takeInBranches(
+        _ branches: [Changeset], of device: DeviceID, after position: LogPosition, seal: SegmentSealer
+    ) throws -> Int {
+        try enter(tablesOf: branches)
+        return try access { access in
+            var access = access
+            var (outcome, touched) = (PassOutcome(), Set<Int>())
+            var clock = try access.hybridClock()
+            // Replay has to meet what is pending as state.
+            try pack(access, &clock, &outcome, seal, &touched)
+            try takeUpPolicies(&access, &touched)
+            touched.formUnion(try Self.merge(branches, of: device, access, &clock))
+            // Nobody counted this device when deletions of a branch were forgotten that it did not read.
+            try access.meta.set(.returned, 0)
+            try CountingDevices.begin(access)
+            let packed = outcome.packed
+            let rewriting = UnsentRewriting(
+                access, former: device, PublishedLog(position: position, checksum: nil, isForked: true))
+            let changed = try rewriting.run { changes in
+                try stage(changes, schema: nil, time: clock.tick(), access, seal, &outcome)
+            }
+            try access.save(clock)
+            try access.keyValueChanges.save(access.connection)
+            let names = touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name)
+            return (outcome.packed - packed, Array(Set(names + changed)))
+        }
+    }
+
+    /// Replays all branches of a device's log, and leaves the position in it as it is: that follows one of them.
+    /// - Returns: the numbers of the tables whose rows may have changed.
+    static func merge(
+        _ branches: [Changeset], of device: DeviceID, _ access: StoreAccess, _ clock: inout HybridClock
+    ) throws -> Set<Int> {
+        let id = FieldValue.blob(device.bytes[...])
+        let former = try access.connection.rows("SELECT sequence, time, checksum FROM ferry_device WHERE id = ?", id)
+        let merged = try AppTriggers(access).run { try ChangesetApplier(access).apply(branches, &clock) }
+        try access.connection.execute(
+            "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?",
+            former.first.map { Array($0) + [id] } ?? [.integer(0), .integer(0), .null, id])
+        return merged.tables
+    }
+
+    /// The files of a device's log that were there when its branches were looked for last; empty where they never were.
+    public func branchesTakenIn(of device: DeviceID) throws -> [String] {
+        try read { try Self.branches(StoreMeta(connection: $0))[device.hex] ?? [] }
+    }
+
+    /// Notes which files of a device's log were there when its branches were taken in.
+    public func noteBranchesTakenIn(_ names: [String], of device: DeviceID) throws {
+        try write { connection in
+            let meta = StoreMeta(connection: connection)
+            var known = try Self.branches(meta)
+            known[device.hex] = names
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            try meta.set(.branches, String(decoding: encoder.encode(known), as: UTF8.self))
+        }
+    }
+
+    private static func branches(_ meta: StoreMeta) throws -> [String: [String]] {
+        guard let text = try meta.string(.branches), !text.isEmpty else { return [:] }
+        return try JSONDecoder().decode([String: [String]].self, from: Data(text.utf8))
+    }
+}

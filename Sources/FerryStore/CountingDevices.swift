@@ -1,0 +1,46 @@
+import FerryCore
+import Foundation
+
+/// Which other devices count this one when they forget deletions (`ferry_meta`, `counting`).
+///
+/// A device that has not heard of this one yet may forget a deletion that is not known here. Once its head acknowledges a
+/// changeset of this device's it waits for it, as for any other. Until then this device has to be ready to publish again
+/// what it keeps of deleted rows (`KeptRows`), because to the other its changes of them mean nothing.
+struct CountingDevices: Codable, Equatable {
+    /// The first changeset of this device's log that says that it is there, or there again.
+    var first: UInt64 = 1
+    /// The devices that count it, as IDs in hexadecimal.
+    var known: Set<String> = []
+    /// Those that were there when this device got its ID or came back, and may have forgotten deletions by then.
+    var awaited: Set<String> = []
+
+    static func read(_ meta: StoreMeta) throws -> CountingDevices {
+        guard let text = try meta.string(.counting), !text.isEmpty else { return CountingDevices() }
+        return try JSONDecoder().decode(CountingDevices.self, from: Data(text.utf8))
+    }
+
+    func save(_ meta: StoreMeta) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        try meta.set(.counting, String(decoding: encoder.encode(self), as: UTF8.self))
+    }
+
+    /// Begins anew: from the next changeset of this device's on, every other device has to say that it counts it.
+    static func begin(_ access: StoreAccess) throws {
+        let vector = try access.versionVector()
+        var counting = CountingDevices(first: vector[access.device].sequence + 1)
+        counting.awaited = Set(vector.positions.keys.filter { $0 != access.device }.map(\.hex))
+        try counting.save(access.meta)
+    }
+}
+
+extension Store {
+    /// The devices that are known to count this one when they forget deletions, and the number of the changeset of this
+    /// device's that others have to acknowledge to be among them.
+    public func countingDevices() throws -> (devices: Set<DeviceID>, acknowledging: UInt64) {
+        try read { connection in
+            let counting = try CountingDevices.read(StoreMeta(connection: connection))
+            return (Set(counting.known.compactMap { DeviceID($0) }), counting.first)
+        }
+    }
+}

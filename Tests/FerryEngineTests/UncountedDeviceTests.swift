@@ -1,0 +1,148 @@
+import FerryCore
+import FerryStore
+import Foundation
+import XCTest
+
+@testable import FerryEngine
+
+/// Devices of which others had not heard yet when they forgot deletions.
+final class UncountedDeviceTests: XCTestCase {
+    func testACopyThatHearsOfADeletionAfterItPublishedKeepsWhatItWrote() throws {
+        let world = try World()
+        let fleet = world.fleet
+        let copy = try world.copy(1, world.folder())
+        try world.deleteAndForget("DELETE FROM item WHERE id = 3;")
+        // In its own folder there is no deletion.
+        try fleet.shell(copy, "UPDATE item SET note = 'kept' WHERE id = 3;")
+        XCTAssertEqual(try fleet.replicas[copy].sync().renewed?.reason, .copied)
+        try world.meet()
+        try world.assertAgreement("one|\nthree|kept\ntwo|\n")
+    }
+
+    func testADeviceThatJoinedByAnOlderFolderKeepsWhatItWrote() throws {
+        let world = try World()
+        let fleet = world.fleet
+        let folder = try world.folder()
+        let path = fleet.databasePath(2)
+        let (joined, _) = try Replica.join(databasePath: path, containerPath: folder.path, name: "device2")
+        fleet.replicas.append(try XCTUnwrap(joined))
+        try world.deleteAndForget("DELETE FROM item WHERE id = 3;")
+        try fleet.shell(2, "UPDATE item SET note = 'kept' WHERE id = 3;")
+        _ = try fleet.replicas[2].sync()
+        try world.meet()
+        try world.assertAgreement("one|\nthree|kept\ntwo|\n")
+    }
+
+    func testARowThatACopyRefersToIsKept() throws {
+        let world = try World()
+        let fleet = world.fleet
+        let copy = try world.copy(1, world.folder())
+        try world.deleteAndForget("DELETE FROM item WHERE id = 3;")
+        try fleet.shell(copy, "INSERT INTO part(item, code) VALUES (3, 'a');")
+        XCTAssertEqual(try fleet.replicas[copy].sync().renewed?.reason, .copied)
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\ntwo|\na|three\n")
+    }
+
+    func testADeviceThatIsHeardOfLaterMayHaveForgottenToo() throws {
+        let world = try World()
+        let fleet = world.fleet
+        let (first, second) = (try world.folder(), try world.folder())
+        // Neither of two copies has heard of the other.
+        let other = try world.copy(1, second)
+        let copy = try world.copy(0, first)
+        _ = try fleet.replicas[copy].sync()
+        for _ in 0..<4 {
+            try first.exchange()
+            for index in [0, 1, copy] { _ = try fleet.replicas[index].sync() }
+        }
+        try fleet.shell(0, "DELETE FROM item WHERE id = 3;")
+        try fleet.shell(copy, "UPDATE item SET note = 'kept' WHERE id = 3;")
+        for index in [0, 1, 0, 1] { _ = try fleet.replicas[index].sync() }
+        _ = try fleet.replicas[copy].sync()
+        for _ in 0..<2 {
+            try second.exchange(without: fleet.replicas[copy].identity.device)
+            _ = try fleet.replicas[other].sync()
+            for index in [0, 1] { _ = try fleet.replicas[index].sync() }
+        }
+        try world.forget([other])
+        try world.meet()
+        try world.assertAgreement("one|\nthree|kept\ntwo|\n")
+    }
+}
+
+/// Two devices in step, and copies and others that use folders of their own.
+private final class World {
+    private let schema = """
+        CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT NOT NULL, note TEXT);
+        CREATE TABLE part(id INTEGER PRIMARY KEY, item INTEGER REFERENCES item(id) ON DELETE RESTRICT, code TEXT);
+        INSERT INTO item(id, name) VALUES (1, 'one'), (2, 'two'), (3, 'three');
+        """
+    private let rows = """
+        SELECT name, note FROM item ORDER BY 1; SELECT code, name FROM part JOIN item ON item = item.id ORDER BY 1;
+        """
+
+    let fleet: Fleet
+    private var folders: [SecondFolder] = []
+
+    init() throws {
+        fleet = try Fleet()
+        try fleet.start(schema)
+        try fleet.join()
+        try fleet.settle()
+    }
+
+    /// A folder that nobody else writes to, as the container is now.
+    func folder() throws -> SecondFolder {
+        let folder = try SecondFolder(fleet, "folder\(folders.count)")
+        folders.append(folder)
+        return folder
+    }
+
+    /// A copy of a device's database that uses a folder of its own.
+    func copy(_ index: Int, _ folder: SecondFolder) throws -> Int {
+        let copy = fleet.replicas.count
+        try fleet.shell(index, "VACUUM INTO '\(fleet.databasePath(copy))';")
+        try fleet.shell(copy, "UPDATE ferry_meta SET value = '\(folder.path)' WHERE name = 'containerPath';")
+        fleet.replicas.append(try Replica(path: fleet.databasePath(copy)))
+        return copy
+    }
+
+    /// The first two devices delete a row and forget that.
+    func deleteAndForget(_ sql: String, _ line: UInt = #line) throws {
+        try fleet.shell(0, sql)
+        for index in [0, 1, 0, 1, 0] { _ = try fleet.replicas[index].sync() }
+        try forget([0, 1], line)
+    }
+
+    func forget(_ indices: [Int], _ line: UInt = #line) throws {
+        for index in indices {
+            let replica = fleet.replicas[index]
+            let look = try ContainerLook(replica.openContainer(), except: replica.identity.device)
+            let (activity, reading) = try replica.noteActivity(look)
+            let stable = try XCTUnwrap(
+                activity.stableVector(reading.vector, logStart: reading.logStart), line: line)
+            _ = try replica.store.collectTombstones(stable: stable)
+            XCTAssertEqual(try replica.store.tombstoneCount(), 0, "device \(index)", line: line)
+        }
+    }
+
+    /// The folders meet until nothing is new.
+    func meet() throws {
+        for _ in 0..<6 {
+            for folder in folders { try folder.exchange() }
+            for replica in fleet.replicas { _ = try replica.sync() }
+        }
+    }
+
+    func assertAgreement(_ expected: String, line: UInt = #line) throws {
+        let digests = try fleet.replicas[0].store.statePosition().digests
+        for (index, replica) in fleet.replicas.enumerated() {
+            XCTAssertEqual(try fleet.shell(index, rows), expected, "device \(index)", line: line)
+            XCTAssertEqual(try replica.store.statePosition().digests, digests, "device \(index)", line: line)
+            XCTAssertTrue(try replica.verify(deep: true).isSound, "device \(index)", line: line)
+            let standings = try replica.status().devices.filter { $0.successors == nil }.map(\.standing)
+            XCTAssertEqual(Set(standings), ["inStep"], "device \(index)", line: line)
+        }
+    }
+}
