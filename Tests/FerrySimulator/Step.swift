@@ -19,7 +19,8 @@ struct Step {
 
     /// What can happen, and how often in a hundred or so.
     private enum Event: CaseIterable {
-        case write, sync, busySync, exchange, deliver, spoil, mount, fill, flaw, kill, crash, databaseFault, restart, time, skew, copy,
+        case write, sync, busySync, exchange, deliver, spoil, mount, fill, flaw, kill, crash, databaseFault, restart,
+            time, skew, copy,
             backUp, restore, lose,
             join, migrate, retire, compact, archive, rest
 
