@@ -363,8 +363,20 @@ static int sleepFor(sqlite3_vfs *vfs, int microseconds) {
     return platform->xSleep(platform, microseconds);
 }
 
+// What SQLite takes for the time, in milliseconds since the Unix epoch; 0: the computer's.
+static _Atomic int64_t simulatedTime = 0;
+// SQLite counts from noon of the 24th of November 4714 BC, the beginning of Julian days.
+static const int64_t unixEpoch = 210866760000000;
+static const double millisecondsADay = 86400000.0;
+
+void ferry_fault_set_time(int64_t milliseconds) { simulatedTime = milliseconds; }
+
 static int currentTime(sqlite3_vfs *vfs, double *time) {
     (void)vfs;
+    if (simulatedTime != 0) {
+        *time = (double)(simulatedTime + unixEpoch) / millisecondsADay;
+        return SQLITE_OK;
+    }
     return platform->xCurrentTime(platform, time);
 }
 
@@ -375,6 +387,10 @@ static int lastError(sqlite3_vfs *vfs, int size, char *message) {
 
 static int currentTimeInteger(sqlite3_vfs *vfs, sqlite3_int64 *time) {
     (void)vfs;
+    if (simulatedTime != 0) {
+        *time = simulatedTime + unixEpoch;
+        return SQLITE_OK;
+    }
     return platform->xCurrentTimeInt64(platform, time);
 }
 

@@ -123,10 +123,17 @@ final class Machine {
 
     // MARK: Use
 
+    /// Lets SQLite see this machine's clock. No two transactions are of one time: a copy takes longer than that.
+    func setSQLitesTime() {
+        clock.tick()
+        FaultVFS.setTime(milliseconds: clock.milliseconds())
+    }
+
     /// Writes as the app does, in one transaction.
     @discardableResult
     func database<Result>(_ body: (Database) throws -> Result) throws -> Result {
         guard let app else { throw FerryError(.databaseMissing, "Device \(index) has no database.") }
+        setSQLitesTime()
         return try app.write(body)
     }
 
@@ -159,6 +166,7 @@ final class Machine {
 
     func migrate() throws {
         let sql = SimulatedApp.migrations[version]
+        setSQLitesTime()
         // A table that is rebuilt has others that refer to it.
         guard let app else { return }
         try app.writeWithoutTransaction { database in

@@ -18,13 +18,16 @@ final class SimulatedClock: WallClock, @unchecked Sendable {
 
     init(_ time: Time) { self.time = time }
 
+    /// Lets a millisecond pass for everybody.
+    func tick() { time.milliseconds += 1 }
+
     func milliseconds() -> Int64 {
         let now = time.milliseconds + skew
         latest = max(latest, now)
         return now
     }
-    /// What a trigger noted, it noted at the simulation's time: SQLite's own clock cannot be given one.
-    func milliseconds(captured: Int64) -> Int64 { milliseconds() }
+    /// What a trigger noted: SQLite is told the same time (`Machine.setSQLitesTime`).
+    func milliseconds(captured: Int64) -> Int64 { captured }
 }
 
 /// Random numbers that can be repeated: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators").

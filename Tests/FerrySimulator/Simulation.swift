@@ -98,7 +98,10 @@ public final class Simulation {
     /// Plays it to its end, and removes its databases.
     public static func run(_ plan: Plan) throws -> Outcome {
         let simulation = try Simulation(plan)
-        defer { try? FileManager.default.removeItem(at: simulation.folder) }  // a temporary folder
+        defer {
+            FaultVFS.setTime(milliseconds: nil)
+            try? FileManager.default.removeItem(at: simulation.folder)  // a temporary folder
+        }
         return simulation.run()
     }
 
@@ -192,6 +195,7 @@ public final class Simulation {
     /// - Throws: `SimulatedCrash`, and whatever should not happen.
     @discardableResult
     func sync(_ machine: Machine, isThorough: Bool, isChecked: Bool = true) throws -> SyncReport? {
+        machine.setSQLitesTime()
         let who = "d\(machine.index) \(isThorough ? "syncs thoroughly" : "syncs")"
         do {
             let report = try machine.opened().sync(isThorough: isThorough)

@@ -92,6 +92,10 @@ public final class FaultVFS: Sendable {
         ferry_fault_watch(prefix)
     }
 
+    /// Sets what SQLite takes for the time, in the whole process, in milliseconds since the Unix epoch; `nil`: the computer's
+    /// clock.
+    public static func setTime(milliseconds: Int64?) { ferry_fault_set_time(milliseconds ?? 0) }
+
     /// How many calls of those that a fault counts there were.
     public func count(_ fault: Fault) -> Int { Int(ferry_fault_count(prefix, fault.kind)) }
 

@@ -58,6 +58,10 @@ void ferry_fault_disarm(const char *prefix);
 // Returns how many files are still open: it does nothing then. -1: the file system refused.
 int ferry_fault_recover(const char *prefix, ferry_loss loss, uint64_t seed);
 
+// Sets what SQLite takes for the time, on every connection that was opened with this VFS, in milliseconds since the Unix
+// epoch; 0: the computer's clock.
+void ferry_fault_set_time(int64_t milliseconds);
+
 // How many calls of those that a kind counts were made since the prefix is watched.
 int64_t ferry_fault_count(const char *prefix, ferry_fault_kind kind);
 // How many calls were made to fail, those after a crash not counted.
