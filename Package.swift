@@ -52,23 +52,33 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        // What several test targets use: seeds, and faults of SQLite's files.
+        .target(name: "CFerryFaultVFS", path: "Tests/CFerryFaultVFS", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(
+            name: "FerryTestSupport", dependencies: ["CFerryFaultVFS", "FerryCore"], path: "Tests/FerryTestSupport",
+            swiftSettings: strict),
         .testTarget(name: "FerryCoreTests", dependencies: ["FerryCore"], swiftSettings: strict),
-        .testTarget(name: "FerryMergeTests", dependencies: ["FerryMerge", "FerryCore"], swiftSettings: strict),
         .testTarget(
-            name: "FerryLogTests", dependencies: ["FerryLog", "FerryCore"], exclude: ["Golden"], swiftSettings: strict),
+            name: "FerryMergeTests", dependencies: ["FerryMerge", "FerryCore", "FerryTestSupport"],
+            swiftSettings: strict),
         .testTarget(
-            name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore"], swiftSettings: strict),
+            name: "FerryLogTests", dependencies: ["FerryLog", "FerryCore", "FerryTestSupport"], exclude: ["Golden"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore", "FerryTestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "FerryStoreTests",
             dependencies: [
-                "FerryStore", "FerryMerge", "FerryLog", "FerryCore", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "FerryStore", "FerryMerge", "FerryLog", "FerryCore", "FerryTestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "FerryEngineTests",
             dependencies: [
                 "FerryEngine", "FerryMerge", "FerryStore", "FerryContainer", "FerryLog", "FerryCore",
+                "FerryTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -76,6 +86,20 @@ let package = Package(
             name: "FerryKeyValueTests",
             dependencies: ["FerryKeyValue", "FerryEngine", "FerryStore", "FerryContainer", "FerryCore"],
             swiftSettings: strict),
+        // The simulator is production code's proof, and no product.
+        .target(
+            name: "FerrySimulator",
+            dependencies: [
+                "FerryEngine", "FerryStore", "FerryContainer", "FerryCore", "CFerrySQLite",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/FerrySimulator", swiftSettings: strict),
+        .executableTarget(
+            name: "ferry-simulate",
+            dependencies: ["FerrySimulator", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Tests/FerrySimulate", swiftSettings: strict),
+        .testTarget(
+            name: "FerrySimulationTests", dependencies: ["FerrySimulator", "ferry-simulate"], swiftSettings: strict),
         .testTarget(name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], swiftSettings: strict),
     ]
 )

@@ -39,7 +39,7 @@ struct LogCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
         let status = try replica.store.status(counting: false)
-        if let table, !status.tables.contains(where: { $0.name.lowercased() == table.lowercased() }) {
+        if let table, !status.tables.contains(where: { equalNames($0.name, table) }) {
             throw FerryError(
                 .invalidArgument,
                 "No table “\(table)” travels. These do: \(Wording.list(status.tables.map(\.name))).")

@@ -29,7 +29,7 @@ struct TableSelectionOptions: ParsableArguments {
 
     func validate() throws {
         var seen: Set<String> = []
-        for declared in identity where !seen.insert(declared.table.lowercased()).inserted {
+        for declared in identity where !seen.insert(foldedName(declared.table)).inserted {
             throw ValidationError("--identity names the table “\(declared.table)” twice. Name all its columns at once.")
         }
         if !tables.isEmpty && names(tables).isEmpty { throw ValidationError("--tables names no table.") }

@@ -75,8 +75,8 @@ public final class FolderBackend: ContainerBackend {
 
     #if canImport(Darwin)
     public func requestDownload(_ name: String) {
-        // Where the folder is no provider's, there is nobody to ask.
-        try? FileManager.default.startDownloadingUbiquitousItem(at: URL(fileURLWithPath: path(name)))
+        let url = URL(fileURLWithPath: path(name))
+        try? FileManager.default.startDownloadingUbiquitousItem(at: url)  // no provider's folder: nobody to ask
     }
     #endif
 
@@ -152,7 +152,7 @@ public final class FolderBackend: ContainerBackend {
         } catch {
             // What cannot be removed now is removed before the next writing: the directory is not prepared any more.
             state.withLock { _ = $0.prepared.remove(directory) }
-            _ = try? fileSystem.removeFile(at: temporary)
+            _ = try? fileSystem.removeFile(at: temporary)  // a temporary file
             throw error
         }
     }
@@ -162,9 +162,8 @@ public final class FolderBackend: ContainerBackend {
         do {
             try fileSystem.rename(temporary, to: path)
         } catch {
-            // Where looking fails as well, the first error is the one to report.
-            let found = try? fileSystem.readFile(at: path, maximumBytes: bytes.count)
-            let isGone = (try? fileSystem.item(at: temporary)) == .missing
+            let found = try? fileSystem.readFile(at: path, maximumBytes: bytes.count)  // the first error tells
+            let isGone = (try? fileSystem.item(at: temporary)) == .missing  // as above
             guard isGone, found == bytes else { throw error }
         }
     }

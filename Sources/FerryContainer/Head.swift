@@ -85,7 +85,7 @@ public struct Head: Hashable, Sendable {
 
     /// The last segment's name. A reader that has replayed all before `first` reads it without listing anything.
     public var lastSegment: SegmentName? {
-        // A head that names no possible segment says nothing about it.
-        try? SegmentName(first: lastSegmentFirst, last: position.sequence, checksum: lastSegmentChecksum)
+        let (first, last) = (lastSegmentFirst, position.sequence)
+        return try? SegmentName(first: first, last: last, checksum: lastSegmentChecksum)  // none then
     }
 }

@@ -14,6 +14,12 @@ public struct SegmentFile: Hashable, Sendable {
     /// Whether the name was changed by somebody.
     public var isCopy: Bool { fileName.utf8.count != name.fileName.utf8.count || fileName != name.fileName }
 
+    /// Whether a reader tries it before another file that holds the changeset which it looks for: a proper name before a
+    /// copy, and what was rolled up before what it was made of.
+    public func isTried(before other: SegmentFile) -> Bool {
+        isCopy != other.isCopy ? other.isCopy : name.last > other.name.last
+    }
+
     /// What may follow the proper name in a copy's, before the suffix.
     private static let separators = Set(" .-_(".utf8)
 

@@ -175,8 +175,8 @@ struct CompactionPlan: Codable, Equatable, Sendable {
 extension OwnSegment {
     /// The name of its file.
     var fileName: String {
-        // Whatever was published had a name; the numbers are the same.
-        (try? SegmentName(first: first, last: last, checksum: checksum))?.fileName ?? ""
+        let name = try? SegmentName(first: first, last: last, checksum: checksum)  // what was published had one
+        return name?.fileName ?? ""
     }
 }
 

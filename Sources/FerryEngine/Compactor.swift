@@ -113,16 +113,16 @@ struct Compactor {
         _ notes: inout CompactionNotes, isAsked: Bool, isDryRun: Bool
     ) throws -> CompactionFacts {
         let segments = try store.ownSegments()
+        let reading = try store.reading()
         let now = clock.milliseconds()
-        let logStart = try store.logStart()
         var facts = CompactionFacts(
             segments: segments, acknowledged: activity.acknowledged(of: segments.map(\.last).max() ?? 0),
-            snapshot: notes.snapshot, ownSnapshots: notes.ownSnapshots, logStart: logStart,
-            isPublished: try store.outboxSizes().isEmpty, now: now)
+            snapshot: notes.snapshot, ownSnapshots: notes.ownSnapshots, logStart: reading.logStart,
+            isPublished: reading.isPublished, now: now)
         if isAsked || isThorough { try lookForFiles(&facts, &notes) }
         facts.lost = notes.lost ?? 0
         let isTime = notes.tombstonesMilliseconds.map { abs(now - $0) >= retention.tombstoneMilliseconds } ?? true
-        if isAsked || isTime, let stable = activity.stableVector(try store.versionVector(), logStart: logStart) {
+        if isAsked || isTime, let stable = activity.stableVector(reading.vector, logStart: reading.logStart) {
             facts.stable = stable
             facts.tombstones = try countTombstones()
             // Looked for, whether there are any or not.
@@ -178,7 +178,7 @@ struct Compactor {
         case .writeSnapshot: return try writeSnapshot(&notes, &report)
         case .beginLog(let sequence):
             try store.beginLog(at: sequence)
-            try publisher.writeHead(lastSegment: nil)
+            try publisher.writeHead(store.reading())
             if let lost = notes.lost, lost < sequence {
                 notes.lost = nil
                 report.mended = true
@@ -265,13 +265,13 @@ struct Compactor {
 
     // MARK: Notes
 
-    private func notes() throws -> CompactionNotes { try Self.notes(of: store) }
+    private func notes() throws -> CompactionNotes { Self.notes(in: try store.reading()) }
 
     /// What compaction remembers in a store.
-    static func notes(of store: Store) throws -> CompactionNotes {
-        guard let text = try store.compactionNotes() else { return CompactionNotes() }
-        // What another version of Ferry wrote down is planned anew: every plan follows from the facts.
-        return (try? JSONDecoder().decode(CompactionNotes.self, from: Data(text.utf8))) ?? CompactionNotes()
+    static func notes(in reading: StoreReading) -> CompactionNotes {
+        guard let text = reading.compactionNotes else { return CompactionNotes() }
+        let notes = try? JSONDecoder().decode(CompactionNotes.self, from: Data(text.utf8))  // planned anew
+        return notes ?? CompactionNotes()
     }
 
     private func keep(_ notes: CompactionNotes) throws {

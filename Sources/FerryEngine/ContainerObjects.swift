@@ -50,7 +50,7 @@ struct ContainerObjects {
                 }
                 return entry.manifest.vector
             } catch let error as FerryError
-                where SnapshotShelf.concernsOneFile(error) || error.code == .fileNotThereYet
+                where error.concernsOneFile || error.code == .fileNotThereYet
             {
                 tables = [:]
             }
@@ -66,14 +66,14 @@ struct ContainerObjects {
             entry.written = chunk.cells(of: object).reduce(object.inserted?.time ?? .zero) { max($0, $1.stamp.time) }
             entry.deleted = object.deleted?.time
             entry.key = isKeyed ? object.key : nil
-            tables[chunk.table.lowercased(), default: [:]][object.id] = entry
+            tables[foldedName(chunk.table), default: [:]][object.id] = entry
         }
     }
 
     private mutating func take(_ changes: TableChanges) {
         let isKeyed = if case .key = changes.identity { false } else { true }
         for operation in changes.operations {
-            var entry = tables[changes.name.lowercased()]?[operation.object] ?? Entry()
+            var entry = tables[foldedName(changes.name)]?[operation.object] ?? Entry()
             switch operation.kind {
             case .insert:
                 if entry.inserted.map({ $0 < operation.time }) ?? true {
@@ -84,7 +84,7 @@ struct ContainerObjects {
             case .update: entry.written = max(entry.written, operation.time)
             case .delete: entry.deleted = max(entry.deleted ?? operation.time, operation.time)
             }
-            tables[changes.name.lowercased(), default: [:]][operation.object] = entry
+            tables[foldedName(changes.name), default: [:]][operation.object] = entry
         }
     }
 

@@ -11,20 +11,20 @@ import FerryStore
 /// before they heard of each other, and those of devices that were retired, because nobody else is left who would.
 extension Replica {
     /// Devices that write no more under their IDs: this one's former ones, and those that were retired.
-    func endedDevices() throws -> Set<DeviceID> {
-        let retired = try store.deviceRecords().filter { $0.retiredMilliseconds != nil }.map(\.id)
-        return Set(try store.formerDevices().map(\.device) + retired).subtracting([identity.device])
+    func endedDevices(_ reading: StoreReading) -> Set<DeviceID> {
+        let retired = reading.devices.filter { $0.retiredMilliseconds != nil }.map(\.id)
+        return Set(reading.formerDevices.map(\.device) + retired).subtracting([identity.device])
     }
 
     /// Takes in the branches of such logs that are in the container and were not taken in before.
     /// - Returns: whether there is something new to publish.
     func takeInBranches(_ container: Container) throws -> Bool {
         var isNews = false
-        for device in try endedDevices().sorted() {
+        for device in endedDevices(try store.reading()).sorted() {
             let files: [SegmentFile]
             do {
                 files = try container.segmentFiles(of: device)
-            } catch let error as FerryError where LogReader.concernsOneDevice(error) {
+            } catch let error as FerryError where error.concernsOneFile {
                 // Those who read the log tell of it.
                 continue
             }

@@ -38,7 +38,7 @@ struct JoiningRows {
         let (outcome, removed) = try store.packOldRows(known: options.rows == .theirs ? objects?.all : nil) {
             changeset, previous in
             for changes in changeset.tables {
-                here[changes.name.lowercased(), default: []].formUnion(changes.operations.map(\.object))
+                here[foldedName(changes.name), default: []].formUnion(changes.operations.map(\.object))
             }
             return try seal(changeset, previous)
         }

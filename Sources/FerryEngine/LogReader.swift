@@ -60,7 +60,7 @@ struct LogReader {
                 try read(
                     peer, after: position, head, known[peer], isThorough: isThorough, &batch, &operations)
                 if let problem, batch.problems[peer] == nil { batch.problems[peer] = problem }
-            } catch let error as FerryError where Self.concernsOneDevice(error) {
+            } catch let error as FerryError where error.concernsOneFile {
                 batch.problems[peer] = error
             }
             if operations >= Self.maximumOperations {
@@ -79,10 +79,6 @@ struct LogReader {
     /// The devices of which a successor's head speaks.
     static func superseded(_ heads: [DeviceID: Head]) -> Set<DeviceID> {
         Set(heads.values.compactMap(\.predecessor?.device))
-    }
-
-    static func concernsOneDevice(_ error: FerryError) -> Bool {
-        [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(error.code)
     }
 
     /// A head is a hint: where it is damaged, or has not arrived whole, the log is read without it. The device does not wait,
@@ -121,7 +117,7 @@ struct LogReader {
                     .drop { $0.name.last < next }
                 files = listed
                 let candidates = listed.prefix { $0.name.first <= next }.filter { next <= $0.name.last }
-                    .sorted { !$0.isCopy && $1.isCopy || ($0.isCopy == $1.isCopy && $0.name.last > $1.name.last) }
+                    .sorted { $0.isTried(before: $1) }
                 if candidates.isEmpty { return noteGap(peer, next, head, listed, &batch) }
                 found = try readFirst(candidates, peer, next, previous, &batch, &hasVanished)
                 if found == nil, hasVanished, listings < Self.maximumListings {
@@ -174,7 +170,7 @@ struct LogReader {
                     continue
                 }
                 return (header, changesets)
-            } catch let error as FerryError where Self.concernsOneDevice(error) {
+            } catch let error as FerryError where error.concernsOneFile {
                 // Cut off or garbled: perhaps still on its way, so it is looked at again. The others may be whole.
                 problem = error
                 if !error.message.contains(candidate.fileName) {
@@ -207,8 +203,8 @@ struct LogReader {
         let announced = max(head?.position.sequence ?? 0, files.map(\.name.last).max() ?? 0)
         guard announced >= next else { return }
         batch.problems[peer] = Self.notThereYet(peer, next)
-        // Where the folder cannot be listed that is told by what comes next.
-        if let placeholder = try? container.requestDownload(of: peer, sequence: next) {
+        let placeholder = try? container.requestDownload(of: peer, sequence: next)  // the next read tells
+        if let placeholder {
             batch.problems[peer] = Self.placeholder(peer, next, placeholder)
         }
     }

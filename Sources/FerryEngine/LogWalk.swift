@@ -29,8 +29,7 @@ struct LogWalk {
         while true {
             let next = result.last + 1
             files.removeAll { $0.name.last < next }
-            let candidate = files.filter { $0.name.first <= next }
-                .min { !$0.isCopy && $1.isCopy || ($0.isCopy == $1.isCopy && $0.name.last > $1.name.last) }
+            let candidate = files.filter { $0.name.first <= next }.min { $0.isTried(before: $1) }
             guard let candidate else {
                 guard let following = files.map(\.name.first).min() else {
                     if result.problem == nil, damage == nil, let start = logStart(of: device), start > next {
@@ -56,7 +55,7 @@ struct LogWalk {
                     try body(changeset)
                     result.last = changeset.sequence
                 }
-            } catch let error as FerryError where Self.concernsOneFile(error) {
+            } catch let error as FerryError where error.concernsOneFile {
                 damage = error
                 damage?.message = "\(candidate.fileName): \(error.message)"
             }
@@ -75,12 +74,10 @@ struct LogWalk {
         return try SegmentDecoder.decode(bytes, container: container.id, device: device).1
     }
 
-    private static func concernsOneFile(_ error: FerryError) -> Bool {
-        [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(error.code)
+    /// Where a device's head says that its log begins.
+    private func logStart(of device: DeviceID) -> UInt64? {
+        try? container.readHead(of: device)?.logStart  // a head is a hint: without it a reason is told less well
     }
-
-    /// Where a device's head says that its log begins. A head is a hint: without it a reason is told less well.
-    private func logStart(of device: DeviceID) -> UInt64? { try? container.readHead(of: device)?.logStart }
 
     private func missing(_ device: DeviceID, _ sequence: UInt64) -> FerryError {
         if let start = logStart(of: device), start > sequence {

@@ -125,11 +125,8 @@ extension OwnLog {
         var changesets: [Mark: Changeset] = [:]
         for file in try container.segmentFiles(of: device, after: sequence) {
             guard let bytes = try container.readSegment(file, of: device) else { continue }
-            // What cannot be read is told by those who read the log.
-            guard let decoded = try? SegmentDecoder.decode(bytes, container: container.id, device: device).1 else {
-                continue
-            }
-            for changeset in decoded where changeset.sequence > sequence {
+            let decoded = try? SegmentDecoder.decode(bytes, container: container.id, device: device)  // others name it
+            for changeset in decoded?.1 ?? [] where changeset.sequence > sequence {
                 changesets[try mark(changeset, container)] = changeset
             }
         }

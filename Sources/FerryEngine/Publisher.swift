@@ -16,7 +16,9 @@ struct Publisher {
 
     /// Publishes all that waits, several segments as one where they are small.
     func publish(_ report: inout SyncReport, _ progress: ProgressHandler?, total: Int?) throws {
-        try gather()
+        let waiting = try store.outboxSizes()
+        if waiting.isEmpty { return }
+        try gather(waiting)
         while let entry = try store.outboxEntry() {
             let header = try SegmentDecoder.header(entry.bytes)
             let segment = OwnSegment(
@@ -24,7 +26,7 @@ struct Publisher {
                 checksum: entry.checksum, time: header.lastTime, publishedMilliseconds: clock.milliseconds())
             let name = try SegmentName(first: entry.first, last: entry.last, checksum: entry.checksum)
             try container.publish(entry.bytes, name: name, of: identity.device)
-            try writeHead(lastSegment: segment)
+            try writeHead(store.reading(), published: segment)
             try store.notePublished(segment)
             report.published.segments += 1
             report.published.changes += entry.changes
@@ -36,16 +38,15 @@ struct Publisher {
 
     /// Makes one segment of several that wait. The outbox has it before the container does, so that whatever happens
     /// later, the same file is published.
-    private func gather() throws {
-        let waiting = try store.outboxSizes()
+    private func gather(_ waiting: [OutboxSize]) throws {
         if waiting.count < 2 { return }
         // What a crash left published and not forgotten is published as it is: the head may speak of it.
         let head = try? container.readHead(of: identity.device)  // one that cannot be read says nothing
         let unpublished = waiting.filter { $0.first > head?.position.sequence ?? 0 }
-        for group in Gathering.groups(unpublished, maximumBytes: retention.gatherBytes) { try gather(group) }
+        for group in Gathering.groups(unpublished, maximumBytes: retention.gatherBytes) { try join(group) }
     }
 
-    private func gather(_ group: [OutboxSize]) throws {
+    private func join(_ group: [OutboxSize]) throws {
         guard group.count > 1 else { return }
         var changesets: [Changeset] = []
         var headers: [SegmentHeader] = []
@@ -63,8 +64,8 @@ struct Publisher {
         } catch {
             guard error.code == .limitExceeded else { throw error }
             // Each was within the limits; together they are not: in halves.
-            try gather(Array(group.prefix(group.count / 2)))
-            return try gather(Array(group.dropFirst(group.count / 2)))
+            try join(Array(group.prefix(group.count / 2)))
+            return try join(Array(group.dropFirst(group.count / 2)))
         }
         try store.gatherInOutbox(
             OutboxEntry(
@@ -75,29 +76,28 @@ struct Publisher {
     // MARK: The head
 
     /// Writes the head where it does not say what is true now, or is so old that this device might be taken for silent.
-    /// - Parameter others: the other devices' heads. Where one says that this device was retired, a new head says that it
-    ///   is not.
-    func refreshHead(others: [DeviceID: Head] = [:]) throws {
+    /// - Parameters:
+    ///   - reading: what the store knows now.
+    ///   - others: the other devices' heads. Where one says that this device was retired, a new head says that it is not.
+    func refreshHead(_ reading: StoreReading, others: [DeviceID: Head] = [:]) throws {
         let present = try? container.readHead(of: identity.device)  // damaged or foreign: it is written anew
-        let (vector, digests) = try store.statePosition()
-        if let present, try isCurrent(present, vector, digests),
+        if let present, isCurrent(present, reading),
             !DeviceActivity.isRetired(identity.device, written: present.writtenMilliseconds, heads: others)
         {
             return
         }
-        try writeHead(lastSegment: nil)
+        try writeHead(reading)
     }
 
-    private func isCurrent(
-        _ head: Head, _ vector: VersionVector, _ digests: [UInt32: UInt64]
-    ) throws -> Bool {
+    private func isCurrent(_ head: Head, _ reading: StoreReading) -> Bool {
+        let vector = reading.vector
         let own = vector[identity.device]
         let age = clock.milliseconds() - head.writtenMilliseconds
-        return try head.acknowledgements == acknowledgements(vector) && head.deviceName == identity.deviceName
+        return head.acknowledgements == acknowledgements(vector) && head.deviceName == identity.deviceName
             && head.position.sequence >= own.sequence
-            && (head.position.sequence > own.sequence || head.digests == digests)
+            && (head.position.sequence > own.sequence || head.digests == reading.digests)
             && abs(age) < retention.heartbeatMilliseconds
-            && head.logStart == store.logStart() && head.retired == retired()
+            && head.logStart == reading.logStart && head.retired == retired(reading)
     }
 
     private func acknowledgements(_ vector: VersionVector) -> [DeviceID: LogPosition] {
@@ -105,31 +105,32 @@ struct Publisher {
     }
 
     /// The devices that this store holds for retired.
-    private func retired() throws -> [DeviceID: Int64] {
-        let records = try store.deviceRecords().filter { $0.id != identity.device }
-        let pairs = records.compactMap { record in record.retiredMilliseconds.map { (record.id, $0) } }
-        return Dictionary(pairs.prefix(Head.maximumRetired), uniquingKeysWith: { max($0, $1) })
+    private func retired(_ reading: StoreReading) -> [DeviceID: Int64] {
+        let pairs = reading.devices.filter { $0.id != identity.device }.compactMap { record in
+            record.retiredMilliseconds.map { (record.id, $0) }
+        }
+        return Dictionary(uniqueKeysWithValues: pairs.prefix(Head.maximumRetired))
     }
 
     /// Writes the head.
-    /// - Parameter lastSegment: the segment just published; `nil`: what the store knows.
-    func writeHead(lastSegment: OwnSegment?) throws {
-        let (vector, digests) = try store.statePosition()
+    /// - Parameter published: the segment just published; `nil`: what the store knows.
+    func writeHead(_ reading: StoreReading, published: OwnSegment? = nil) throws {
+        let vector = reading.vector
         let own = vector[identity.device]
         var position = own
-        if let lastSegment { position = LogPosition(sequence: lastSegment.last, time: lastSegment.time) }
-        let segment = try lastSegment ?? store.newestOwnSegment().flatMap { $0.last == own.sequence ? $0 : nil }
-        let checksum = try segment?.checksum ?? store.knownChecksums()[identity.device]
+        if let published { position = LogPosition(sequence: published.last, time: published.time) }
+        let segment = try published ?? store.newestOwnSegment().flatMap { $0.last == own.sequence ? $0 : nil }
+        let checksum = segment?.checksum ?? reading.checksums[identity.device]
         var head = Head(
             container: container.id, device: identity.device, deviceName: identity.deviceName, position: position,
             lastSegmentFirst: segment?.first ?? 0, lastSegmentChecksum: checksum ?? Checksum(high: 0, low: 0),
             acknowledgements: acknowledgements(vector), writtenMilliseconds: clock.milliseconds(),
             softwareVersion: FerryVersion.current,
             // They tell of all that is packed: while segments still wait, nobody could compare them.
-            digests: position.sequence == own.sequence ? digests : [:])
-        head.logStart = try store.logStart()
-        head.retired = try retired()
-        head.predecessor = try store.formerDevices().first.map { .init(device: $0.device, sequence: $0.sequence) }
+            digests: position.sequence == own.sequence ? reading.digests : [:])
+        head.logStart = reading.logStart
+        head.retired = retired(reading)
+        head.predecessor = reading.formerDevices.first.map { .init(device: $0.device, sequence: $0.sequence) }
         try container.writeHead(head)
     }
 }

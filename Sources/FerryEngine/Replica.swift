@@ -81,9 +81,7 @@ public final class Replica: Sendable {
     /// What the container refuses is kept with its age, for `status`.
     private func notingFailure(_ body: () throws -> SyncReport) throws -> SyncReport {
         do {
-            let report = try body()
-            try store.noteFailure(nil)
-            return report
+            return try body()
         } catch let error as FerryError where Self.isOfTheContainer(error.code) {
             try store.noteFailure(error)
             throw error
@@ -134,17 +132,18 @@ public final class Replica: Sendable {
             // What the hook wrote goes out at once.
             _ = try pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
         }
-        let activity = try noteActivity(look)
-        try publisher(container).refreshHead(others: look.heads)
+        let (activity, reading) = try noteActivity(look)
+        try publisher(container).refreshHead(reading, others: look.heads)
         report.compaction = try compactIfDue(container, activity, isThorough: isThorough)
-        problems.merge(clocksAhead(try store.versionVector())) { reason, _ in reason }
-        let since = try store.noteWaiting(problems)
+        problems.merge(clocksAhead(reading.vector)) { reason, _ in reason }
+        let since = try store.noteWaiting(problems, known: reading.waiting)
+        if reading.failure != nil { try store.noteFailure(nil) }
         report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
             SyncReport.Waiting(
                 device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue,
                 sinceMilliseconds: since[device], file: problem.path)
         }
-        report.hidden = try store.hiddenCount()
+        report.hidden = reading.hidden
         report.renewed = unreported
         unreported = nil
         report.seconds = Double(environment.clock.milliseconds() - start) / 1000
@@ -157,13 +156,13 @@ public final class Replica: Sendable {
         _ names: inout [DeviceID: String], _ look: inout ContainerLook, isThorough: Bool,
         _ progress: ProgressHandler?
     ) throws -> Bool {
-        let reader = LogReader(container: container, device: identity.device, ended: try endedDevices())
-        let batch = try reader.read(
-            after: store.versionVector(), known: store.knownChecksums(), isThorough: isThorough)
+        let reading = try store.reading()
+        let reader = LogReader(container: container, device: identity.device, ended: endedDevices(reading))
+        let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
         problems = batch.problems
         look = ContainerLook(
             heads: batch.heads, devices: batch.devices, gaps: batch.gaps, abandoned: batch.abandoned)
-        try noteNames(batch.heads, &names)
+        names = try noteNames(batch.heads, known: reading.names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         var refused: [DeviceID: FerryError] = [:]
         let outcomes: [PassOutcome]
@@ -219,11 +218,9 @@ public final class Replica: Sendable {
         }
     }
 
-    func publisher(_ container: Container) throws -> Publisher {
-        // Another process may have given the device another name.
+    func publisher(_ container: Container) -> Publisher {
         Publisher(
-            container: container, store: store, identity: try store.identity() ?? identity, clock: environment.clock,
-            retention: retention)
+            container: container, store: store, identity: identity, clock: environment.clock, retention: retention)
     }
 
     /// Replays a batch in one transaction; where that fails because of one device's log, each device in its own.
@@ -249,14 +246,15 @@ public final class Replica: Sendable {
         }
     }
 
-    private func noteNames(_ heads: [DeviceID: Head], _ names: inout [DeviceID: String]) throws {
-        let known = Dictionary(
-            try store.deviceNames().map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
-        names = known
+    /// Keeps the names by which devices present themselves.
+    /// - Returns: all that are known.
+    private func noteNames(_ heads: [DeviceID: Head], known: [DeviceID: String]) throws -> [DeviceID: String] {
+        var names = known
         for (device, head) in heads where known[device] != head.deviceName {
             try store.noteName(head.deviceName, of: device)
             names[device] = head.deviceName
         }
+        return names
     }
 
     /// Makes segments for a device.

@@ -77,7 +77,7 @@ extension Replica {
             let bytes = try writer.finish(manifest: SnapshotManifestEncoder.encode(manifest).bytes)
             return ExportReport(
                 path: path, bytes: bytes, objects: manifest.objects,
-                tables: manifest.tables.count { !$0.name.hasPrefix("ferry_") },
+                tables: manifest.tables.count { !isFerryName($0.name) },
                 container: .init(id: identity.container.description, name: identity.containerName),
                 seconds: Double(environment.clock.milliseconds() - start) / 1000)
         }

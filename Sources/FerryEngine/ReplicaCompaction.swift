@@ -21,7 +21,7 @@ extension ContainerLook {
         for device in devices {
             do {
                 heads[device] = try container.readHead(of: device)
-            } catch let error as FerryError where LogReader.concernsOneDevice(error) {
+            } catch let error as FerryError where error.concernsOneFile {
                 // A device whose head cannot be read counts as one that has acknowledged nothing.
                 continue
             }
@@ -48,13 +48,15 @@ extension Replica {
             try refreshIdentity()
             if !isDryRun, let renewal = try recognise(container, isThorough: true) { unreported = renewal }
             let look = try ContainerLook(container, except: identity.device)
-            let activity = try isDryRun ? presentActivity(look).activity : noteActivity(look)
-            let compactor = try compactor(container, activity)
+            let activity = try isDryRun ? presentActivity(look, store.reading()).activity : noteActivity(look).activity
+            let compactor = compactor(container, activity)
             var report = try isDryRun ? compactor.rehearse() : compactor.run(isAsked: true, mending: lost)
             let segments = try store.ownSegments()
             report.segments = segments.count
             report.bytes = segments.reduce(0) { $0 + $1.bytes }
-            report.heldBackBy = try activity.active.filter { try heldBack(by: $0).segments > 0 }.map(\.record.name)
+            let reading = try store.reading()
+            report.heldBackBy = activity.active.filter { heldBack(by: $0, segments, reading).segments > 0 }
+                .map(\.record.name)
             report.seconds = Double(environment.clock.milliseconds() - start) / 1000
             return report
         }
@@ -70,14 +72,14 @@ extension Replica {
     func compactIfDue(
         _ container: Container, _ activity: DeviceActivity, isThorough: Bool
     ) throws -> CompactionReport? {
-        var compactor = try compactor(container, activity)
+        var compactor = compactor(container, activity)
         compactor.isThorough = isThorough
         let report = try compactor.run()
         return report.hasNews || !report.skipped.isEmpty ? report : nil
     }
 
-    private func compactor(_ container: Container, _ activity: DeviceActivity) throws -> Compactor {
-        try Compactor(
+    private func compactor(_ container: Container, _ activity: DeviceActivity) -> Compactor {
+        Compactor(
             container: container, store: store, publisher: publisher(container), retention: retention,
             clock: environment.clock, activity: activity,
             snapshots: ContainerSnapshots(
@@ -88,8 +90,10 @@ extension Replica {
     // MARK: Which devices count
 
     /// Which devices are active as far as a look shows, and what the store does not know of it yet.
-    func presentActivity(_ look: ContainerLook) throws -> (activity: DeviceActivity, notes: [DeviceRecord]) {
-        let records = try store.deviceRecords()
+    func presentActivity(
+        _ look: ContainerLook, _ reading: StoreReading
+    ) -> (activity: DeviceActivity, notes: [DeviceRecord]) {
+        let records = reading.devices
         let now = environment.clock.milliseconds()
         let notes = DeviceActivity.notes(
             own: identity.device, records: records, heads: look.heads, devices: look.devices, now: now, retention)
@@ -102,19 +106,24 @@ extension Replica {
     }
 
     /// Writes down what a look shows, where it is news.
-    func noteActivity(_ look: ContainerLook) throws -> DeviceActivity {
-        let (activity, notes) = try presentActivity(look)
+    /// - Returns: which devices are active, and what the store knows then.
+    func noteActivity(_ look: ContainerLook) throws -> (activity: DeviceActivity, reading: StoreReading) {
+        let reading = try store.reading()
+        let (activity, notes) = presentActivity(look, reading)
+        if notes.isEmpty { return (activity, reading) }
         try store.noteHeard(notes)
-        return activity
+        return (activity, try store.reading())
     }
 
     /// What stays in this device's log for another device alone: segments that it has not replayed and that a snapshot
     /// covers.
-    func heldBack(by peer: DeviceActivity.Peer) throws -> (segments: Int, bytes: Int) {
+    func heldBack(
+        by peer: DeviceActivity.Peer, _ segments: [OwnSegment], _ reading: StoreReading
+    ) -> (segments: Int, bytes: Int) {
         guard peer.state == .active else { return (0, 0) }
-        let covered = try Compactor.notes(of: store).snapshot?.covered ?? 0
+        let covered = Compactor.notes(in: reading).snapshot?.covered ?? 0
         let acknowledged = peer.position(of: identity.device).sequence
-        let segments = try store.ownSegments().filter { $0.replacedMilliseconds == nil }.dropLast()
+        let segments = segments.filter { $0.replacedMilliseconds == nil }.dropLast()
             .filter { $0.last <= covered && $0.last > acknowledged }
         return (segments.count, segments.reduce(0) { $0 + $1.bytes })
     }

@@ -23,7 +23,7 @@ extension Replica {
         try refuseDatabase(at: store.path, inside: path)
         // Whatever is wrong with the selection is told before anything is made.
         let plan = try store.trackingPlan(selection)
-        guard plan.tracked.contains(where: { !$0.name.hasPrefix("ferry_") }) else {
+        guard plan.tracked.contains(where: { !isFerryName($0.name) }) else {
             throw FerryError(
                 .unsupportedTable,
                 "No table can travel. " + plan.leftOut.map { "\($0.name): \($0.reason)." }.joined(separator: " "))
@@ -46,7 +46,7 @@ extension Replica {
             tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
             leftOut: leftOut.map { .init(name: $0.name, reason: $0.reason) },
             references: selection.references.map { reference in
-                let parent = plan.tracked.first { $0.name.lowercased() == reference.parent.lowercased() }
+                let parent = plan.tracked.first { equalNames($0.name, reference.parent) }
                 let isTranslated = if case .key? = parent?.identity { false } else { true }
                 return .init(
                     table: reference.table, column: reference.column, parent: reference.parent,
@@ -245,13 +245,13 @@ extension Replica {
     /// Tracks what the container's devices track. Other tables of this database stay as they are.
     static func selection(_ record: SchemaRecord, _ store: Store) throws -> TableSelection {
         let plan = try store.trackingPlan(TableSelection())
-        let names = Set(record.tracked.map { $0.name.lowercased() })
+        let names = Set(record.tracked.map { foldedName($0.name) })
         var declared: [String: [String]] = [:]
         for table in record.tracked {
             if case .declared(let columns) = table.identity { declared[table.name] = columns }
         }
         return TableSelection(
-            except: plan.tracked.map(\.name).filter { !names.contains($0.lowercased()) && !$0.hasPrefix("ferry_") },
+            except: plan.tracked.map(\.name).filter { !names.contains(foldedName($0)) && !isFerryName($0) },
             declaredIdentities: declared, references: record.references)
     }
 

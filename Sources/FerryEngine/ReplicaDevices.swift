@@ -42,12 +42,12 @@ extension Replica {
         } catch let error as FerryError where Self.isOfTheContainer(error.code) {
             isReachable = false
         }
-        let activity = try presentActivity(look).activity
-        let vector = try store.versionVector()
-        let own = vector[identity.device].sequence
-        let logStart = try store.logStart()
+        let reading = try store.reading()
+        let segments = try store.ownSegments()
+        let activity = presentActivity(look, reading).activity
+        let own = reading.vector[identity.device].sequence
         let name = try store.identity()?.deviceName ?? identity.deviceName
-        let successors = Self.successors(look.heads, self: identity.device, try store.formerDevices())
+        let successors = Self.successors(look.heads, self: identity.device, reading.formerDevices)
         var devices = [
             DevicesReport.Device(
                 id: identity.device.description, name: name, isThisDevice: true,
@@ -55,7 +55,7 @@ extension Replica {
                 holdsBackBytes: 0, isLeftBehind: false)
         ]
         for peer in activity.peers {
-            let held = try heldBack(by: peer)
+            let held = heldBack(by: peer, segments, reading)
             devices.append(
                 DevicesReport.Device(
                     id: peer.record.id.description, name: peer.head?.deviceName ?? peer.record.name,
@@ -64,7 +64,7 @@ extension Replica {
                     behind: Self.difference(peer.position(of: peer.record.id).sequence, peer.record.position.sequence),
                     unacknowledged: Self.difference(own, peer.position(of: identity.device).sequence),
                     holdsBackSegments: held.segments, holdsBackBytes: held.bytes,
-                    isLeftBehind: activity.isLeftBehind(peer, logStart: logStart),
+                    isLeftBehind: activity.isLeftBehind(peer, logStart: reading.logStart),
                     successors: successors[peer.record.id]?.map(\.description)))
         }
         return DevicesReport(devices: devices, reachable: isReachable)
@@ -99,7 +99,7 @@ extension Replica {
                     .invalidArgument, "A device cannot retire itself. Run `ferry leave` on it, or name another one.")
             }
             var record =
-                try store.deviceRecords().first { $0.id == device } ?? DeviceRecord(id: device, name: meant.name)
+                try store.reading().devices.first { $0.id == device } ?? DeviceRecord(id: device, name: meant.name)
             record.retiredMilliseconds = max(meant.lastHeardMilliseconds ?? 0, record.writtenMilliseconds ?? 0)
             try store.noteHeard([record])
             return meant.name

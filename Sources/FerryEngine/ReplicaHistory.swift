@@ -11,7 +11,7 @@ extension Replica {
     public func history(table: String, key: [String]) throws -> RowHistories {
         let rows = try store.findRows(table: table, key: key)
         let (reader, gaps) = try readLogs(of: rows)
-        let names = try deviceNames()
+        let names = try store.reading().names
         let histories = try rows.map { row in
             let operations = reader.history(of: row.object)
             let shown = try store.localValues(
@@ -33,10 +33,6 @@ extension Replica {
             rows: histories,
             gaps: gaps.map { .init(device: names[$0.device] ?? $0.device.description, reason: $0.error.message) },
             unpacked: try store.status(counting: false).pendingNotes)
-    }
-
-    private func deviceNames() throws -> [DeviceID: String] {
-        Dictionary(try store.deviceNames().map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Reads all logs for what they hold of some rows of one table.
@@ -96,7 +92,7 @@ extension Replica {
             let row = try chosen(store.findRows(table: table, key: key), object)
             let (reader, gaps) = try readLogs(of: [row])
             let past = PastRow.fold(reader.history(of: row.object), at: milliseconds, isComplete: gaps.isEmpty)
-            let names = try deviceNames()
+            let names = try store.reading().names
             let told = gaps.map { gap in
                 RowHistories.Gap(device: names[gap.device] ?? gap.device.description, reason: gap.error.message)
             }

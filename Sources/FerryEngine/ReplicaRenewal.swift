@@ -17,7 +17,7 @@ extension Replica {
         let known = identity
         guard let present = try store.identity(), present.container == known.container else { throw leftContainer }
         if present == known { return }
-        let former = try store.formerDevices().map(\.device)
+        let former = try store.reading().formerDevices.map(\.device)
         guard present.device == known.device || former.contains(known.device) else { throw leftContainer }
         take(present)
     }
@@ -41,8 +41,11 @@ extension Replica {
 
     /// Whether the database lies elsewhere than when it was last in use, and will go on under an ID of its own.
     package func isCopied() throws -> Bool {
-        guard let former = try store.fingerprint() else { return false }
-        return fingerprint.change(since: former) == .copied
+        try isCopied(since: store.fingerprint())
+    }
+
+    private func isCopied(since former: StoreFingerprint?) -> Bool {
+        former.map { fingerprint.change(since: $0) == .copied } ?? false
     }
 
     /// Looks whether the database is still the only one that publishes under its device ID, and where it is not, gives
@@ -50,9 +53,10 @@ extension Replica {
     /// - Parameter isThorough: list the device's own files, rather than read its head only.
     /// - Returns: what was done; `nil` where all is as it should be.
     func recognise(_ container: Container, isThorough: Bool) throws -> Renewal? {
-        if try isCopied() { return try becomeNewDevice(.copied, container) }
-        // A head that cannot be read says nothing; it is written anew after this.
-        if let head = try? container.readHead(of: identity.device),
+        let former = try store.fingerprint()
+        if isCopied(since: former) { return try becomeNewDevice(.copied, container) }
+        let head = try? container.readHead(of: identity.device)  // one that cannot be read says nothing
+        if let head,
             try !store.publishedSegments(include: head.position.sequence, head.lastSegmentChecksum)
         {
             return try becomeNewDevice(.restored, container)
@@ -61,7 +65,7 @@ extension Replica {
             return try becomeNewDevice(.restored, container)
         }
         let present = fingerprint
-        if try store.fingerprint() != present { try store.note(present) }
+        if former != present { try store.note(present) }
         return nil
     }
 

@@ -9,7 +9,8 @@ extension Replica {
         try refreshIdentity()
         let identity = identity
         let status = try store.status()
-        let former = try store.formerDevices()
+        let reading = try store.reading()
+        let former = reading.formerDevices
         var heads: [DeviceID: Head] = [:]
         var problems: [DeviceID: FerryError] = [:]
         var problem: String?
@@ -23,9 +24,8 @@ extension Replica {
                     problems[device] = error
                 }
             }
-            let reader = LogReader(container: container, device: identity.device, ended: try endedDevices())
-            let batch = try reader.read(
-                after: store.versionVector(), known: store.knownChecksums(), isThorough: true)
+            let reader = LogReader(container: container, device: identity.device, ended: endedDevices(reading))
+            let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: true)
             problems.merge(batch.problems) { $1 }
             abandoned = batch.abandoned
             problems.merge(try store.refusedByPolicies(batch.changesets)) { $1 }
@@ -39,16 +39,16 @@ extension Replica {
         for (device, head) in heads where device != identity.device && seen[device] == nil {
             seen[device] = (head.deviceName, 0)
         }
-        let (vector, digests) = try store.statePosition()
+        let vector = reading.vector
         let covered = try store.digestNames()
         problems.merge(clocksAhead(vector)) { reason, _ in reason }
-        let superseded = try LogReader.superseded(heads).union(endedDevices())
+        let superseded = LogReader.superseded(heads).union(endedDevices(reading))
         // Of one that goes on under another ID, more may be known here than its last head tells.
         for (device, head) in heads
         where device != identity.device && problems[device] == nil && !superseded.contains(device) {
             problems[device] = Self.older(head, than: vector[device].sequence)
         }
-        let reasons = try store.waitingReasons()
+        let reasons = reading.waiting
         // One that no sync has met yet is as old as this look.
         func since(_ device: DeviceID) -> Int64? {
             guard let problem = problems[device] else { return nil }
@@ -58,15 +58,14 @@ extension Replica {
         var others = heads
         others[identity.device] = nil
         let look = ContainerLook(heads: others, devices: Array(others.keys))
-        let activity = try presentActivity(look).activity
+        let activity = presentActivity(look, reading).activity
         let counted = Dictionary(activity.peers.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let logStart = try store.logStart()
         let successors = Self.successors(heads, self: identity.device, former)
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0
             let standing = head.map {
-                PeerStanding(vector, digests, hasNotes: status.pendingNotes > 0, superseded: superseded, $0)
+                PeerStanding(vector, reading.digests, hasNotes: status.pendingNotes > 0, superseded: superseded, $0)
             }
             let acknowledged = head?.acknowledgements[identity.device]?.sequence ?? 0
             return StatusReport.Peer(
@@ -75,7 +74,7 @@ extension Replica {
                 unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
                 lastSeenMilliseconds: head?.writtenMilliseconds,
                 activity: (counted[device]?.state ?? .active).rawValue,
-                isLeftBehind: counted[device].map { activity.isLeftBehind($0, logStart: logStart) } ?? false,
+                isLeftBehind: counted[device].map { activity.isLeftBehind($0, logStart: reading.logStart) } ?? false,
                 problem: problems[device]?.message,
                 problemCode: problems[device]?.code.rawValue, problemSinceMilliseconds: since(device),
                 problemFile: problems[device]?.path,
@@ -84,7 +83,7 @@ extension Replica {
                     standing.differing.isEmpty ? nil : standing.differing.compactMap { covered[$0] }.sorted()
                 }, successors: successors[device]?.map(\.description))
         }
-        let failure = try store.failure()
+        let failure = reading.failure
         return StatusReport(
             device: .init(id: identity.device.description, name: identity.deviceName),
             container: .init(
@@ -131,8 +130,7 @@ extension Replica {
     ///   - table: only changes of this table.
     public func log(limit: Int = 50, table: String? = nil) throws -> [LogEntry] {
         let container = try openContainer()
-        let names = Dictionary(
-            try store.deviceNames().map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
+        let names = try store.reading().names
         var changes: [LoggedChange] = []
         for device in try container.devices() {
             var found: [LoggedChange] = []
@@ -180,7 +178,7 @@ private struct LoggedChange {
 
     static func all(in changeset: Changeset, table: String?) -> [LoggedChange] {
         changeset.tables.flatMap { changes -> [LoggedChange] in
-            if let table, table.lowercased() != changes.name.lowercased() { return [] }
+            if let table, !equalNames(table, changes.name) { return [] }
             return changes.operations.map { operation in
                 LoggedChange(
                     time: operation.time, device: changeset.device, sequence: changeset.sequence, table: changes.name,

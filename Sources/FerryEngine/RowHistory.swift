@@ -68,7 +68,7 @@ struct HistoryReader {
 
     /// Takes what a changeset has of the objects.
     mutating func take(_ changeset: Changeset) throws {
-        for changes in changeset.tables where changes.name.lowercased() == table.lowercased() {
+        for changes in changeset.tables where equalNames(changes.name, table) {
             // Sorted by object: each is found without looking at all.
             for object in objects {
                 var index = changes.operations.firstIndexSorted { $0.object < object }

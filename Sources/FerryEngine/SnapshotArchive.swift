@@ -134,9 +134,8 @@ final class SnapshotArchiveWriter {
     }
 
     deinit {
-        // What cannot be closed or removed now is a temporary file by its name.
-        try? handle.close()
-        if !isFinished { _ = try? fileSystem.removeFile(at: temporary) }
+        try? handle.close()  // what was written whole was synchronized before
+        if !isFinished { _ = try? fileSystem.removeFile(at: temporary) }  // a temporary file by its name
     }
 
     /// Appends a chunk, once.

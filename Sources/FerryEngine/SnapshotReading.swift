@@ -84,7 +84,7 @@ struct SnapshotReading {
                 tell(report)
             }
             return nil
-        } catch let error as FerryError where SnapshotShelf.concernsOneFile(error) || error.code == .fileNotThereYet {
+        } catch let error as FerryError where error.concernsOneFile || error.code == .fileNotThereYet {
             if try store.snapshotUnderWay() != nil { try store.abandonSnapshot() }
             return error
         } catch let error as FerryError where Self.concernsDatabase(error) {

@@ -91,12 +91,8 @@ struct SnapshotShelf {
     private func reading<Result>(_ body: () throws -> Result) throws -> Result? {
         do {
             return try body()
-        } catch let error as FerryError where Self.concernsOneFile(error) {
+        } catch let error as FerryError where error.concernsOneFile {
             return nil
         }
-    }
-
-    static func concernsOneFile(_ error: FerryError) -> Bool {
-        [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(error.code)
     }
 }

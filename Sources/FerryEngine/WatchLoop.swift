@@ -164,8 +164,8 @@ public final class WatchLoop: Sendable {
     }
 
     private func watchDirectories(_ turns: inout WatchTurns) {
-        // Where the container cannot be read its own folder is watched all the same; the pass that follows says why.
-        let places = try? WatchedPlaces(replica)
+        // Where the container cannot be read its own folder is watched all the same.
+        let places = try? WatchedPlaces(replica)  // the pass that follows says why
         let watched = places ?? WatchedPlaces(unreachableContainerOf: replica)
         if watched == turns.places { return }
         turns.places = watched

@@ -71,7 +71,7 @@ final class ChangeBroadcast: Sendable {
     /// Whether a device is the one that was told of, perhaps under a new ID.
     private func isSame(_ device: DeviceID, _ told: Told) throws -> Bool {
         if device == told.identity?.device { return true }
-        return try store.formerDevices().contains { $0.device == told.identity?.device }
+        return try store.reading().formerDevices.contains { $0.device == told.identity?.device }
     }
 
     private func containerChange(_ identity: StoreIdentity?, _ told: inout Told) throws -> KeyValueChange {

@@ -66,6 +66,9 @@ extension TrackedTable {
         return key.id
     }
 
+    /// Derives the ID of the object with these values by column, as they travel.
+    func derivedID(of values: FieldValues) -> ObjectID { derivedID(keyColumnIDs.map { values[$0] ?? .null }) }
+
     /// A key that is an ID by itself: 16 bytes, or a UUID's text in lower case.
     private func usedAsItIs(_ value: FieldValue, _ column: TrackedColumn) -> ObjectID? {
         switch value {

@@ -225,7 +225,7 @@ extension CaptureHistory {
         for column in child.columns where column.reference != nil {
             if let value = old[column.id] { old[column.id] = try travelling(value, column) }
         }
-        let values = try identities[child.id]?[object] ?? formerKey(child, rowKey)
+        let values = try identities[child.id]?[object] ?? Travelling(access).key(rowKey, child)
         for (value, column) in zip(values, child.keyColumnIDs) { old[column] = value }
         if tracks[child.id]?[present]?.insertedAt != nil {
             // OR REPLACE has put a new row in its place, and nothing has the values of the old one: the new ones become
@@ -252,15 +252,9 @@ extension CaptureHistory {
         }) {
             return track.object
         }
-        var object = child.derivedID(try formerKey(child, rowKey))
-        if let shown = try access.joined.representative(of: object, child.id) { object = shown }
+        guard let object = try Travelling(access).object(child, rowKey) else { return nil }
         if object == present || tracks[child.id]?[object]?.isDeleted ?? false { return nil }
         return try access.objects(of: child.id).load(object).shown.hasRow ? object : nil
-    }
-
-    /// What a row's key meant at the end of the last flush.
-    private func formerKey(_ child: TrackedTable, _ rowKey: [FieldValue]) throws -> [FieldValue] {
-        try zip(rowKey, child.keyColumnIDs).map { try Travelling(access).value($0, child.columns[$1]) }
     }
 
     /// Keys change hands within a flush; no two states may hold one key at any time, so all that move let go first.
@@ -313,8 +307,7 @@ extension CaptureHistory {
     ) throws -> Bool {
         if value == .null { return true }
         let hasDefault = table.foreignKeys.contains { $0.action == .setDefault && $0.columns.contains(column) }
-        guard hasDefault, let sql = table.columns[column].defaultSQL else { return false }
-        let given = try connection.firstValue("SELECT \(sql)") ?? .null
+        guard hasDefault, let given = try access.defaultValue(of: table.columns[column]) else { return false }
         return try travelling(given, table.columns[column]) == value
     }
 }

@@ -242,7 +242,7 @@ struct CaptureHistory {
             let isAsBefore = track.insertedAt == nil && track.changed[column.id] == nil && !isKey
             old[column.id] = try isAsBefore ? formerTravelling(value, column) : travelling(value, column)
         }
-        if !table.isMapped, table.derivedID(table.keyColumnIDs.map { old[$0] ?? .null }) != object {
+        if !table.isMapped, table.derivedID(of: old) != object {
             // Known under the keys of then, as `derivedObject` found it.
             for (place, column) in table.keyColumnIDs.enumerated() where table.columns[column].reference != nil {
                 old[column] = try formerTravelling(key[place], table.columns[column])

@@ -84,7 +84,7 @@ struct CapturedWriter {
         if operations.isEmpty { return [] }
         let end = operations.firstIndex { $0.kind == .delete }.map { $0 + 1 } ?? operations.count
         // Each keeps its key, and what goes with it.
-        let keyColumns = Set(table.columnGroups.filter(\.isKey).flatMap(\.columns))
+        let keyColumns = table.keyGroupColumns
         let shared = operations[..<end].map { operation in
             // Its own insertion stays what it was.
             var shared = operation
@@ -106,7 +106,7 @@ struct CapturedWriter {
         var state = try objects.load(object)
         var operations = operations
         if HeldBackRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
-            let own = (state.shown.hasRow ? shown : [:]).overlaid(with: state.kept.fields)
+            let own = ownValues(state, shown: shown)
             operations = insertion(of: whole(own, shown: shown), operations)
             if notesReferences { noteReferences(of: operations, own) }
         }
@@ -121,12 +121,25 @@ struct CapturedWriter {
             table: table.id, object: object, columns: changed.keys, isDeleted: false, needsRules: true)
     }
 
-    /// Publishes an object whose deletion is held back again, whole.
+    /// Publishes an object again, whole, as inserted now, for those who may have forgotten it.
     mutating func publishAgain(_ object: ObjectID, _ clock: inout HybridClock) throws -> TouchedObject {
+        let state = try objects.load(object)
         let representative = try access.joined.representative(of: object, table.id) ?? object
-        let row = try access.reader(of: table.id).read(objects.load(representative).key) ?? [:]
-        let nothing = CapturedOperation(kind: .update, time: clock.tick(), values: [:], oldRow: nil)
-        return try writeHidden(object, [nothing], shown: Travelling(access).values(row, table), &clock)
+        let key = try objects.load(representative).key
+        let row = table.isLocal ? try access.reader(of: table.id).read(key) ?? [:] : [:]
+        let shown = try Travelling(access).values(row, table)
+        var operation = CapturedOperation(kind: .update, time: clock.tick(), values: [:], oldRow: nil)
+        // Of one that is held back every write says all.
+        if !HeldBackRows.isHeldBack(state) {
+            operation.kind = .insert
+            operation.values = ownValues(state, shown: shown)
+        }
+        return try writeHidden(object, [operation], shown: shown, &clock)
+    }
+
+    /// An object's own values: those that its row shows, where it has one, and those that the state keeps.
+    private func ownValues(_ state: ObjectState, shown: FieldValues) -> FieldValues {
+        (state.shown.hasRow ? shown : [:]).overlaid(with: state.kept.fields)
     }
 
     /// An insertion that says all of an object, in place of updates.
@@ -139,7 +152,7 @@ struct CapturedWriter {
     /// An object's values where its row shows others too: those that are shown, so that saying them again changes
     /// nothing, and its own where a row shows none, as in its key, or shows a reference cleared.
     private func whole(_ own: FieldValues, shown: FieldValues) -> FieldValues {
-        let keyColumns = Set(table.columnGroups.filter(\.isKey).flatMap(\.columns))
+        let keyColumns = table.keyGroupColumns
         let clearing = Set(
             table.foreignKeys.filter { $0.action == .setNull || $0.action == .setDefault }.flatMap(\.columns))
         return own.overlaid(

@@ -11,6 +11,10 @@ public struct DeviceRecord: Equatable, Sendable {
     public var writtenMilliseconds: Int64?
     /// When that head was first seen here, by this device's clock.
     public var heardMilliseconds: Int64?
+    /// The checksum of the last segment packed or replayed of its log; `nil` where it is not known.
+    public var checksum: Checksum?
+    /// What its log waited for at the last sync.
+    public var waiting: WaitingReason?
     /// Where somebody retired it, when the head was written that it had then; a later one says that it is back.
     public var retiredMilliseconds: Int64?
 
@@ -27,29 +31,36 @@ public struct DeviceRecord: Equatable, Sendable {
     }
 }
 
-extension Store {
-    /// All devices that the store knows, this one included.
-    public func deviceRecords() throws -> [DeviceRecord] {
-        try read { connection in
-            var records: [DeviceRecord] = []
-            try connection.forEachRow(
-                "SELECT id, name, sequence, time, written, heard, retired FROM ferry_device ORDER BY number"
-            ) { row in
-                guard let id: DeviceID = row.id(0) else { return }
-                records.append(
-                    DeviceRecord(
-                        id: id, name: row.string(1),
-                        position: LogPosition(
-                            sequence: UInt64(row.integer(2)),
-                            time: HybridTime(rawValue: UInt64(bitPattern: row.integer(3)))),
-                        writtenMilliseconds: row.isNull(4) ? nil : row.integer(4),
-                        heardMilliseconds: row.isNull(5) ? nil : row.integer(5),
-                        retiredMilliseconds: row.isNull(6) ? nil : row.integer(6)))
+extension DeviceRecord {
+    /// All devices that a store knows, in the order of their numbers.
+    static func all(_ connection: SQLConnection) throws -> [DeviceRecord] {
+        var records: [DeviceRecord] = []
+        try connection.forEachRow(
+            """
+            SELECT id, name, sequence, time, written, heard, retired, checksum, code, problem, since FROM ferry_device
+            ORDER BY number
+            """
+        ) { row in
+            guard let id: DeviceID = row.id(0) else { return }
+            var record = DeviceRecord(
+                id: id, name: row.string(1),
+                position: LogPosition(
+                    sequence: UInt64(row.integer(2)), time: HybridTime(rawValue: UInt64(bitPattern: row.integer(3)))),
+                writtenMilliseconds: row.isNull(4) ? nil : row.integer(4),
+                heardMilliseconds: row.isNull(5) ? nil : row.integer(5),
+                retiredMilliseconds: row.isNull(6) ? nil : row.integer(6))
+            record.checksum = row.id(7)
+            if !row.isNull(8) {
+                record.waiting = WaitingReason(
+                    FerryError(FerryError.Code(rawValue: row.string(8)), row.string(9)), since: row.integer(10))
             }
-            return records
+            records.append(record)
         }
+        return records
     }
+}
 
+extension Store {
     /// Keeps when devices were heard of and whether they are retired. Names and positions are left as they are; a device
     /// that is not known is entered.
     public func noteHeard(_ records: [DeviceRecord]) throws {
@@ -80,23 +91,12 @@ extension Store {
 }
 
 extension Store {
-    /// The number of the first changeset that this device's log in the container still has, what is before being in
-    /// snapshots; 0 where all of it is there.
-    public func logStart() throws -> UInt64 {
-        try read { UInt64(try StoreMeta(connection: $0).integer(.logStart) ?? 0) }
-    }
-
     /// Moves the beginning of the log forward. Write the head that says so before anything is removed.
     public func beginLog(at sequence: UInt64) throws {
         try write { connection in
             let meta = StoreMeta(connection: connection)
             if try UInt64(meta.integer(.logStart) ?? 0) < sequence { try meta.set(.logStart, Int64(sequence)) }
         }
-    }
-
-    /// What was kept by `setCompactionNotes`.
-    public func compactionNotes() throws -> String? {
-        try read { try StoreMeta(connection: $0).string(.compaction) }
     }
 
     /// Keeps what compaction has to remember: its plan while it is under way, and what it found.

@@ -12,6 +12,19 @@ public struct FormerDevice: Equatable, Sendable {
     }
 }
 
+extension FormerDevice {
+    /// The IDs that a database had before, the last one first.
+    static func all(_ meta: StoreMeta) throws -> [FormerDevice] {
+        try (meta.string(.formerDevices) ?? "").split(separator: " ").compactMap { entry in
+            let parts = entry.split(separator: ":")
+            guard parts.count == 2, let device = DeviceID(String(parts[0])), let sequence = UInt64(parts[1]) else {
+                return nil
+            }
+            return FormerDevice(device: device, sequence: sequence)
+        }
+    }
+}
+
 /// What of a device's log is known to be in the container, and to be this database's own.
 public struct PublishedLog: Equatable, Sendable {
     public var position: LogPosition
@@ -28,21 +41,6 @@ public struct PublishedLog: Equatable, Sendable {
 }
 
 extension Store {
-    /// The IDs that this database had before, the last one first.
-    public func formerDevices() throws -> [FormerDevice] {
-        try read { try Self.formerDevices(StoreMeta(connection: $0)) }
-    }
-
-    static func formerDevices(_ meta: StoreMeta) throws -> [FormerDevice] {
-        try (meta.string(.formerDevices) ?? "").split(separator: " ").compactMap { entry in
-            let parts = entry.split(separator: ":")
-            guard parts.count == 2, let device = DeviceID(String(parts[0])), let sequence = UInt64(parts[1]) else {
-                return nil
-            }
-            return FormerDevice(device: device, sequence: sequence)
-        }
-    }
-
     /// How far this device's log was published, as the store remembers: what was packed, less what waits in the outbox.
     /// - Returns: the number of the last changeset published; with its time and checksum where nothing waits.
     public func publishedLog() throws -> (sequence: UInt64, last: LogPosition?, checksum: Checksum?) {
@@ -121,7 +119,7 @@ extension Store {
             try access.meta.set(.compaction, "")
             let list =
                 [FormerDevice(device: former, sequence: published.position.sequence)]
-                + (try Self.formerDevices(access.meta))
+                + (try FormerDevice.all(access.meta))
             try access.meta.set(
                 .formerDevices, list.map { "\($0.device.hex):\($0.sequence)" }.joined(separator: " "))
             try access.meta.set(.fingerprint, fingerprint.text)

@@ -153,7 +153,7 @@ final class DisplayedRows {
         let table = objects[index].table
         guard isResolving, table.hasReferencesInKey else { return nil }
         let values = resolved(index)
-        return RowToken(table: table.id, id: table.derivedID(table.keyColumnIDs.map { values[$0] ?? .null }))
+        return RowToken(table: table.id, id: table.derivedID(of: values))
     }
 
     /// What a reference means by its resolved values.
@@ -218,7 +218,7 @@ final class DisplayedRows {
         case .mapped: return objects[representative].token
         case .key:
             let values = row(representative).values
-            return RowToken(table: table.id, id: table.derivedID(table.keyColumnIDs.map { values[$0] ?? .null }))
+            return RowToken(table: table.id, id: table.derivedID(of: values))
         case .unique(let columns):
             return meaning.offer(table, columns, columns.map { row(representative).values[$0] ?? .null })
         }

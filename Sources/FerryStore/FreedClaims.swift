@@ -56,7 +56,7 @@ struct FreedClaims {
         guard try claims.claims(table, own).contains(where: { $0.token == claim.token }),
             try !claims.claims(table, shown).contains(where: { $0.token == claim.token })
         else { return nil }
-        let keyColumns = Set(table.columnGroups.filter(\.isKey).flatMap(\.columns))
+        let keyColumns = table.keyGroupColumns
         let different = shown.filter { own[$0.key] != $0.value && !keyColumns.contains($0.key) }
         if different.isEmpty { return nil }
         let operation = CapturedOperation(kind: .update, time: clock.tick(), values: different, oldRow: nil)

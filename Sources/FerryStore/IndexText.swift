@@ -1,3 +1,5 @@
+import FerryCore
+
 /// The parts of a `CREATE INDEX` statement that no PRAGMA tells, the expressions of its terms and its WHERE; and those of
 /// the generated columns of a `CREATE TABLE`.
 ///

@@ -107,7 +107,7 @@ struct KeyReservations {
             return
         }
         // The key is part of the row's own: another row, and the state of its object follows.
-        var values = try zip(rowKey, child.keyColumnIDs).map { try Travelling(access).value($0, child.columns[$1]) }
+        var values = try Travelling(access).key(rowKey, child)
         values[place] = .reference(target)
         let object = child.derivedID(values)
         guard var row = try access.reader(of: child.id).read(rowKey) else { return }

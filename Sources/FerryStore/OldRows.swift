@@ -25,7 +25,7 @@ extension Store {
         try access { access in
             var adopted = 0
             for table in access.registry.parentsFirst where table.isLocal && table.identity == .surrogate {
-                guard let objects = holders[table.name.lowercased()] else { continue }
+                guard let objects = holders[foldedName(table.name)] else { continue }
                 let states = access.objects(of: table.id)
                 for row in try access.connection.rows("SELECT \(table.keyList) FROM \(quoted(table.name))") {
                     guard let object = objects[row[0]] else { continue }
@@ -44,7 +44,7 @@ extension Store {
         try readAccess { access in
             var keys: [String: Set<FieldValue>] = [:]
             for table in access.registry.tables.values where table.isLocal && table.identity == .surrogate {
-                keys[table.name.lowercased()] = Set(
+                keys[foldedName(table.name)] = Set(
                     try access.connection.rows("SELECT \(table.keyList) FROM \(quoted(table.name))").map { $0[0] })
             }
             return keys
@@ -55,7 +55,7 @@ extension Store {
     public func hasRows() throws -> Bool {
         try readAccess { access in
             try access.registry.tables.values.contains { table in
-                guard table.isLocal, !table.name.hasPrefix("ferry_") else { return false }
+                guard table.isLocal, !isFerryName(table.name) else { return false }
                 return try access.connection.count("SELECT EXISTS(SELECT 1 FROM \(quoted(table.name)))") != 0
             }
         }
@@ -67,8 +67,8 @@ extension Store {
     ///   - there: the objects that the container had and that were not deleted.
     public func compareRows(here: ObjectSets, there: ObjectSets) throws -> [RowComparisonCount] {
         try readAccess { access in
-            try access.registry.parentsFirst.filter { $0.isLocal && !$0.name.hasPrefix("ferry_") }.map { table in
-                let name = table.name.lowercased()
+            try access.registry.parentsFirst.filter { $0.isLocal && !isFerryName($0.name) }.map { table in
+                let name = foldedName(table.name)
                 return try RowComparator(access, table).count(here: here[name] ?? [], there: there[name] ?? [])
             }
         }

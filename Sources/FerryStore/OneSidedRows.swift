@@ -26,7 +26,7 @@ struct OneSidedRows {
         from changes: TableChanges, _ clock: inout HybridClock
     ) throws -> TableChanges {
         guard let table = access.registry.table(named: changes.name) else { return changes }
-        let kept = known[changes.name.lowercased()] ?? []
+        let kept = known[foldedName(changes.name)] ?? []
         var builder = TableChangesBuilder(table)
         var removed: Set<ObjectID> = []
         let columns = changes.columns.map { table.columnID($0) }

@@ -13,7 +13,7 @@ struct ReferenceHints {
 
     func find(besides known: [UndeclaredReference]) throws -> [UndeclaredReference] {
         var found: [UndeclaredReference] = []
-        for record in tracked where !record.name.hasPrefix("ferry_") {
+        for record in tracked where !isFerryName(record.name) {
             guard let table = schema.table(record.name) else { continue }
             for column in table.columns where isCandidate(column, of: table, known) {
                 for parent in parents(of: column.name, in: table) where try holds(column, of: table, keysOf: parent) {

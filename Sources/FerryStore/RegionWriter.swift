@@ -145,7 +145,7 @@ struct RegionWriter {
 
     /// What SET NULL or SET DEFAULT shows. A default that refers to a row that is not there shows NULL.
     private func cleared(_ action: ForeignKeyAction, _ column: Int, _ table: TrackedTable) throws -> FieldValue {
-        guard action == .setDefault, let value = try defaultValue(column, table),
+        guard action == .setDefault, let value = try access.defaultValue(of: table.columns[column]), value != .null,
             let key = table.foreignKeys.first(where: { $0.columns == [column] })
         else { return .null }
         let parent = access.registry[key.parent]
@@ -154,12 +154,6 @@ struct RegionWriter {
         let isThere = try connection.count(
             "SELECT EXISTS(SELECT 1 FROM \(quoted(parent.name)) WHERE \(parent.keyCondition(first: 1)))", value)
         return isThere != 0 ? value : .null
-    }
-
-    private func defaultValue(_ column: Int, _ table: TrackedTable) throws -> FieldValue? {
-        guard let sql = table.columns[column].defaultSQL else { return nil }
-        let value = try connection.firstValue("SELECT \(sql)")
-        return value == .null ? nil : value
     }
 
     /// The object that a default refers to; `nil` where its key is an integer of this device's.
@@ -171,7 +165,8 @@ struct RegionWriter {
     /// What an object's row shows or would show as defaults: when such a target comes, the row changes.
     private func defaultTargets(_ object: RegionObject) throws -> [RowToken] {
         try object.clearedColumns.compactMap { column, action in
-            guard action == .setDefault, let value = try defaultValue(column, object.table),
+            guard action == .setDefault, let value = try access.defaultValue(of: object.table.columns[column]),
+                value != .null,
                 let key = object.table.foreignKeys.first(where: { $0.columns == [column] })
             else { return nil }
             return defaultTarget(value, key)
@@ -290,7 +285,7 @@ struct RegionWriter {
         }
         for object in region.objects where object.isShown && object.table.hasReferencesInKey {
             let shown = region.displayedRow(of: object).values
-            let key = object.table.derivedID(object.table.keyColumnIDs.map { shown[$0] ?? .null })
+            let key = object.table.derivedID(of: shown)
             if key != object.token.id { try access.joined.note(key, isShownBy: object.token, asAlias: true) }
         }
     }

@@ -25,8 +25,7 @@ struct RegisterWriter {
         hooks = access.hooks
         guard table.hasColumnPolicies else { return }
         for column in table.localColumns where column.policy == .counter {
-            guard let sql = column.defaultSQL else { continue }
-            defaults[column.id] = try access.connection.firstValue("SELECT \(sql)")
+            defaults[column.id] = try access.defaultValue(of: column)
         }
     }
 

@@ -50,7 +50,7 @@ extension Registry {
     /// - Throws: `invalidArgument`, naming those that travel.
     func travellingTable(_ name: String) throws -> TrackedTable {
         if let table = table(named: name) { return table }
-        let names = tables.values.map(\.name).filter { !$0.hasPrefix("ferry_") }.sorted()
+        let names = tables.values.map(\.name).filter { !isFerryName($0) }.sorted()
         throw FerryError(
             .invalidArgument, "No table “\(name)” travels. These do: \(names.joined(separator: ", ")).")
     }

@@ -222,7 +222,7 @@ final class RuleRegion {
             return try access.objects(of: token.table).place(of: token.id)?.shown.hasRow ?? false ? token : nil
         }
         guard let key = try findRow(search.parent, search.columns, search.values),
-            let object = try self.object(search.parent, key)
+            let object = try travelling.object(search.parent, key)
         else { return nil }
         return RowToken(table: search.parent.id, id: object)
     }
@@ -261,7 +261,7 @@ final class RuleRegion {
             return
         }
         for key in try uniqueClaims.holders(object.table, place, values) {
-            if let rival = try self.object(object.table, key) {
+            if let rival = try travelling.object(object.table, key) {
                 try add(RowToken(table: object.table.id, id: rival))
             }
         }
@@ -315,26 +315,10 @@ final class RuleRegion {
         let rows = try connection.rows(
             "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(condition.joined(separator: " AND "))",
             values: parts)
-        return try rows.compactMap { try self.object(child, $0) }
+        return try rows.compactMap { try travelling.object(child, $0) }
     }
 
     // MARK: Values
-
-    /// The object that a row belongs to, by its local key.
-    private func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
-        if table.isMapped { return try access.objects(of: table.id).object(forKey: key[0]) }
-        var values: [FieldValue] = []
-        for (value, id) in zip(key, table.keyColumnIDs) {
-            if let parent = table.columns[id].reference {
-                guard let object = try access.objects(of: parent).object(forKey: value) else { return nil }
-                values.append(.reference(object))
-            } else {
-                values.append(value)
-            }
-        }
-        let object = table.derivedID(values)
-        return try access.joined.representative(of: object, table.id) ?? object
-    }
 
     private func noteSearch(_ key: TrackedForeignKey, _ token: RowToken, _ values: FieldValues) {
         guard case .unique(let columns) = key.target, searches[token] == nil else { return }

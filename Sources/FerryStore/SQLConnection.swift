@@ -12,6 +12,8 @@ public final class SQLConnection {
     private(set) weak var database: Database?
     /// Whether the app's connection enforces foreign keys, during a transaction of Ferry's.
     var appEnforcesForeignKeys = false
+    /// Whether triggers and foreign keys are off, for Ferry's own writes.
+    var isAsFerry = false
     private var statements: [String: SQLStatement] = [:]
 
     init(_ handle: OpaquePointer, of database: Database? = nil) {

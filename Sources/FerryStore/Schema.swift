@@ -88,12 +88,3 @@ struct SchemaUniqueIndex: Sendable {
         var collation: String
     }
 }
-
-/// Whether SQLite takes two names for the same: ASCII letters fold.
-func equalNames(_ left: String, _ right: String) -> Bool { foldedName(left) == foldedName(right) }
-
-/// A name with its ASCII letters in lower case.
-func foldedName(_ name: String) -> String {
-    String(
-        decoding: name.utf8.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
-}

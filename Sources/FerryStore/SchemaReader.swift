@@ -33,13 +33,13 @@ struct SchemaReader {
         let triggers = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
         let hasTriggers = triggers.contains { row in
             guard case .text(let bytes) = row[0] else { return false }
-            return !String(decoding: bytes, as: UTF8.self).hasPrefix("ferry_")
+            return !isFerryName(String(decoding: bytes, as: UTF8.self))
         }
         return Schema(version: try version(), tables: tables, hasTriggers: hasTriggers)
     }
 
     static func isOwn(_ name: String) -> Bool {
-        foldedName(name).hasPrefix("ferry_") && !trackedOwnTables.contains(name)
+        isFerryName(name) && !trackedOwnTables.contains(name)
     }
 
     private func readTable(

@@ -21,8 +21,8 @@ struct SchemaRecorder {
             let statement = SchemaRecord.Statement(
                 type: row.string(0), name: row.string(1), table: row.string(2), sql: row.string(3))
             let name = foldedName(statement.name)
-            if name.hasPrefix("ferry_") || name.hasPrefix("sqlite_") || shadows.contains(statement.name)
-                || foldedName(statement.table).hasPrefix("ferry_")
+            if isFerryName(name) || name.hasPrefix("sqlite_") || shadows.contains(statement.name)
+                || isFerryName(statement.table)
             {
                 return
             }

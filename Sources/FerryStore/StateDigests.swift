@@ -127,12 +127,8 @@ extension Store {
     /// What is replayed of every device's log, and the digests of the state that it makes, by what they cover; none
     /// while a snapshot is read in.
     public func statePosition() throws -> (vector: VersionVector, digests: [UInt32: UInt64]) {
-        try read { connection in
-            // While a snapshot is read in, the state is that of no position.
-            let isSettled = try SnapshotProgress.read(StoreMeta(connection: connection)) == nil
-            let digests = isSettled ? try StateDigests.published(connection) : [:]
-            return (try StoreAccess.versionVector(connection), digests)
-        }
+        let reading = try reading()
+        return (reading.vector, reading.digests)
     }
 
     /// The names of the tables that digests cover.

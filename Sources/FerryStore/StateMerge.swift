@@ -150,8 +150,7 @@ struct StateMerge {
             guard merge.before.shown.hasRow, table.isLocal, table.columns[column].isLocal,
                 !table.keyColumnIDs.contains(column)
             else { continue }
-            let sql = table.columns[column].defaultSQL ?? "NULL"
-            merge.won[column] = try access.connection.firstValue("SELECT \(sql)") ?? .null
+            merge.won[column] = try access.defaultValue(of: table.columns[column]) ?? .null
         }
     }
 

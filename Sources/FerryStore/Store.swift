@@ -8,7 +8,8 @@ import Synchronization
 /// The app's database with Ferry's tables in it. The only type that knows GRDB.
 ///
 /// Every access is one transaction on the writer's connection. Where Ferry writes, foreign keys are off, because the rules
-/// answer for them (Docs/Merge.md), and so are triggers, so that replay is not captured; both are as before after it.
+/// answer for them (Docs/Merge.md), and so are triggers, so that replay is not captured; on an app's connection both are as
+/// before after it.
 public final class Store: Sendable {
     /// The database's path; empty for one in memory.
     public let path: String
@@ -19,6 +20,8 @@ public final class Store: Sendable {
     /// Statements kept between accesses, where the store owns its connection. On an app's connection they would keep the
     /// app from closing it.
     private let kept: KeptStatements?
+    /// Whether nobody else uses the connection.
+    private let isAlone: Bool
     private let replayHook = Mutex<ReplayHook?>(nil)
     private let cache = Mutex<(version: RegistryVersion, registry: Registry)?>(nil)
 
@@ -26,7 +29,7 @@ public final class Store: Sendable {
     public convenience init(
         _ writer: any DatabaseWriter, clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()
     ) {
-        self.init(writer, keepsStatements: false, clock: clock, random: random)
+        self.init(writer, keepsStatements: false, isAlone: false, clock: clock, random: random)
     }
 
     /// Uses a connection that is the store's from now on: its prepared statements are kept from one access to the next,
@@ -35,13 +38,15 @@ public final class Store: Sendable {
         owning writer: any DatabaseWriter, clock: any WallClock = SystemClock(),
         random: any RandomSource = SystemRandom()
     ) {
-        self.init(writer, keepsStatements: true, clock: clock, random: random)
+        self.init(writer, keepsStatements: true, isAlone: false, clock: clock, random: random)
     }
 
     private init(
-        _ writer: any DatabaseWriter, keepsStatements: Bool, clock: any WallClock, random: any RandomSource
+        _ writer: any DatabaseWriter, keepsStatements: Bool, isAlone: Bool, clock: any WallClock,
+        random: any RandomSource
     ) {
         kept = keepsStatements ? KeptStatements() : nil
+        self.isAlone = isAlone
         self.writer = writer
         self.clock = clock
         self.random = random
@@ -67,7 +72,7 @@ public final class Store: Sendable {
         configuration.label = "Ferry"
         // The journal mode is the app's choice: a queue leaves it as it is.
         let queue = try Self.translating(path) { try DatabaseQueue(path: path, configuration: configuration) }
-        self.init(queue, keepsStatements: true, clock: clock, random: random)
+        self.init(queue, keepsStatements: true, isAlone: true, clock: clock, random: random)
         try read { connection in _ = try connection.count("SELECT count(*) FROM sqlite_schema") }
     }
 
@@ -115,6 +120,7 @@ public final class Store: Sendable {
             try writer.writeWithoutTransaction { database in
                 let connection = try connection(database)
                 defer { if kept == nil { connection.finalizeStatements() } }
+                try beAsTheApp(connection)
                 var result: Result?
                 try database.inTransaction(.immediate) {
                     result = try body(connection)
@@ -136,10 +142,7 @@ public final class Store: Sendable {
             try writer.writeWithoutTransaction { database in
                 let connection = try connection(database)
                 defer { if kept == nil { connection.finalizeStatements() } }
-                let foreignKeys = try connection.count("PRAGMA foreign_keys")
-                connection.appEnforcesForeignKeys = foreignKeys != 0
-                try connection.executeScript("PRAGMA foreign_keys = OFF")
-                try connection.setTriggersEnabled(false)
+                try beAsFerry(connection)
                 var outcome: (result: Result, changedTables: [String])?
                 let work = Swift.Result {
                     try database.inTransaction(.immediate) {
@@ -152,13 +155,30 @@ public final class Store: Sendable {
                         return .commit
                     }
                 }
-                try connection.setTriggersEnabled(true)
-                try connection.executeScript("PRAGMA foreign_keys = \(foreignKeys != 0 ? "ON" : "OFF")")
+                if case .success = work, isAlone {} else { try beAsTheApp(connection) }
                 try work.get()
                 guard let outcome else { throw FerryError(.internalInconsistency, "A write returned nothing.") }
                 return outcome.result
             }
         }
+    }
+
+    /// Turns triggers and foreign keys off. Each switch makes SQLite prepare every statement anew, so a connection that
+    /// nobody else uses stays as it was used last.
+    private func beAsFerry(_ connection: SQLConnection) throws {
+        if connection.isAsFerry { return }
+        connection.appEnforcesForeignKeys = try connection.count("PRAGMA foreign_keys") != 0
+        try connection.executeScript("PRAGMA foreign_keys = OFF")
+        try connection.setTriggersEnabled(false)
+        connection.isAsFerry = true
+    }
+
+    /// Makes the connection what it was before `beAsFerry`.
+    private func beAsTheApp(_ connection: SQLConnection) throws {
+        guard connection.isAsFerry else { return }
+        try connection.setTriggersEnabled(true)
+        try connection.executeScript("PRAGMA foreign_keys = \(connection.appEnforcesForeignKeys ? "ON" : "OFF")")
+        connection.isAsFerry = false
     }
 
     /// Reads in one transaction for which no writer waits in WAL mode: on a connection of its own where the database is a

@@ -117,6 +117,12 @@ final class StoreAccess {
         return "temp.\(name)"
     }
 
+    /// What a column's default is now; `nil` where it has none.
+    func defaultValue(of column: TrackedColumn) throws -> FieldValue? {
+        guard let sql = column.defaultSQL else { return nil }
+        return try connection.firstValue("SELECT \(sql)") ?? .null
+    }
+
     /// Reads the clock as the store has it.
     func hybridClock() throws -> HybridClock {
         HybridClock(now: HybridTime(rawValue: UInt64(bitPattern: try meta.integer(.clock) ?? 0)))

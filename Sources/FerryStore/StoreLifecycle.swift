@@ -58,7 +58,7 @@ extension Store {
             var revived = 0
             var tables: Set<Int> = []
             for table in access.registry.parentsFirst where table.isLocal {
-                let objects = here[table.name.lowercased()] ?? []
+                let objects = here[foldedName(table.name)] ?? []
                 let count = try OldRowRevival(access, table).run(objects.sorted())
                 if count > 0 { tables.insert(table.id) }
                 revived += count

@@ -43,34 +43,20 @@ extension Store {
                 return outcome
             }
         }
-        return try access { access in
-            var access = access
-            var outcome = PassOutcome()
-            var clock = try access.hybridClock()
-            var touched: Set<Int> = []
-            try pack(access, &clock, &outcome, seal, &touched)
-            try takeUpPolicies(&access, &touched)
-            let hook = willCommitReplay
-            var changes = ReplayedChanges(tables: [], isTruncated: false)
+        return try passing(seal) { work in
             if !gate.rest.isEmpty {
-                try checkSequence(Array(gate.rest), access)
-                access.changedRows = hook == nil ? nil : ChangedRows()
-                defer { access.changedRows = nil }
-                let replayed = try replay(&gate, &access, &clock, &outcome, &touched)
-                try ContextLog(access).prune()
-                if let changedRows = access.changedRows { changes = changedRows.summary(access.registry) }
+                try checkSequence(Array(gate.rest), work.access)
+                let replayed = try work.replaying { try replay(&gate, &$0) }
+                try ContextLog(work.access).prune()
                 for (device, checksum) in checksums where replayed.contains(device) {
                     // Of a log that stopped within a segment, the last checksum is not known.
                     let value = gate.refused[device] == nil ? FieldValue.blob(checksum.bytes[...]) : .null
-                    try access.connection.execute(
+                    try work.access.connection.execute(
                         "UPDATE ferry_device SET checksum = ? WHERE id = ?", value, .blob(device.bytes[...]))
                 }
             }
-            outcome.refused = gate.refused
-            try access.save(clock)
-            try access.keyValueChanges.save(access.connection)
-            if let hook, !changes.tables.isEmpty { try access.run(hook, changes) }
-            return (outcome, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
+            work.outcome.refused = gate.refused
+            return work.outcome
         }
     }
 
@@ -87,18 +73,15 @@ extension Store {
 
     /// Replays what the policies allow, each part under those that came before it.
     /// - Returns: the devices of which something was replayed.
-    private func replay(
-        _ gate: inout PolicyGate, _ access: inout StoreAccess, _ clock: inout HybridClock,
-        _ outcome: inout PassOutcome, _ touched: inout Set<Int>
-    ) throws -> Set<DeviceID> {
+    private func replay(_ gate: inout PolicyGate, _ work: inout PassWork) throws -> Set<DeviceID> {
         var replayed: Set<DeviceID> = []
-        while let changesets = gate.next(access.registry, hooks) {
-            let replay = try AppTriggers(access).run { try ChangesetApplier(access).apply(changesets, &clock) }
-            outcome.replayed += replay.changes
-            outcome.conflicts += replay.conflicts
-            touched.formUnion(replay.tables)
+        while let changesets = gate.next(work.access.registry, hooks) {
+            let merged = try AppTriggers(work.access).run {
+                try ChangesetApplier(work.access).apply(changesets, &work.clock)
+            }
+            work.take(merged)
             replayed.formUnion(changesets.map(\.device))
-            try takeUpPolicies(&access, &touched)
+            try takeUpPolicies(&work.access, &work.touched)
         }
         return replayed
     }
@@ -267,17 +250,6 @@ extension Store {
             .incompatibleSchema,
             "Its table \(changes.name) identifies rows in another way than this database's. Bring both schemas in line.",
             device: changeset.device, sequence: changeset.sequence)
-    }
-
-    /// The checksum of the last segment packed or replayed of each device.
-    public func knownChecksums() throws -> [DeviceID: Checksum] {
-        try read { connection in
-            var checksums: [DeviceID: Checksum] = [:]
-            try connection.forEachRow("SELECT id, checksum FROM ferry_device WHERE checksum IS NOT NULL") { row in
-                if let id: DeviceID = row.id(0), let checksum: Checksum = row.id(1) { checksums[id] = checksum }
-            }
-            return checksums
-        }
     }
 
     /// Whether a head that tells of the log up to `sequence`, the last segment's checksum being `checksum`, can be this

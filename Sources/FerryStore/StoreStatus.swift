@@ -116,25 +116,6 @@ extension Store {
 }
 
 extension Store {
-    /// The number of objects that are hidden, without counting anything else.
-    public func hiddenCount() throws -> Int {
-        try read { connection in
-            let kinds = ExceptionKind.allCases.filter(\.isHidden).map { "\($0.rawValue)" }.joined(separator: ", ")
-            return try connection.count("SELECT count(*) FROM ferry_exception WHERE kind IN (\(kinds))")
-        }
-    }
-
-    /// The names of all devices.
-    public func deviceNames() throws -> [(id: DeviceID, name: String)] {
-        try read { connection in
-            var names: [(id: DeviceID, name: String)] = []
-            try connection.forEachRow("SELECT id, name FROM ferry_device ORDER BY number") { row in
-                if let id: DeviceID = row.id(0) { names.append((id, row.string(1))) }
-            }
-            return names
-        }
-    }
-
     /// The key of an object's row on this device, as people would write it; of one without a row, the key that it had or
     /// is meant to have. `nil` where none is known.
     public func keyText(table: String, object: ObjectID) throws -> String? {

@@ -83,6 +83,7 @@ final class TrackedTable: @unchecked Sendable {
         keyColumnIDs = isMapped ? [] : keyColumns.compactMap { name in columnID(name) }
         localColumns = columns.filter(\.isLocal)
         columnGroups = groups()
+        keyGroupColumns = Set(columnGroups.filter(\.isKey).flatMap(\.columns))
         let key = Set(keyColumnIDs)
         hasReferencesInKey = !key.isEmpty && foreignKeys.contains { !key.isDisjoint(with: $0.columns) }
     }
@@ -99,6 +100,9 @@ final class TrackedTable: @unchecked Sendable {
         /// Whether it holds columns of the key.
         var isKey: Bool
     }
+
+    /// The columns of the key, and what goes with them: each object of a joined row has its own.
+    private(set) var keyGroupColumns: Set<Int> = []
 
     private func groups() -> [ColumnGroup] {
         var groups = columns.map { Set([$0.id]) }

@@ -22,6 +22,19 @@ struct Travelling {
         return .reference(object)
     }
 
+    /// A row's key as it travels, in key order.
+    func key(_ key: [FieldValue], _ table: TrackedTable) throws -> [FieldValue] {
+        try zip(key, table.keyColumnIDs).map { try value($0, table.columns[$1]) }
+    }
+
+    /// The object that the row with a key shows; `nil` where nobody has the key of a mapped table.
+    func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
+        if table.isMapped { return try access.objects(of: table.id).object(forKey: key[0]) }
+        let object = table.derivedID(try self.key(key, table))
+        // A row may show a key that its object does not have.
+        return try access.joined.representative(of: object, table.id) ?? object
+    }
+
     /// A value as it lies in rows; `nil` for a reference to an object without a row here, where a foreign key asks for one.
     func local(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue? {
         guard case .reference(let object) = value else { return value }

@@ -16,6 +16,12 @@ public struct WaitingReason: Codable, Equatable, Sendable {
         sinceMilliseconds = since
     }
 
+    /// Why the last sync failed and since when syncs fail for that reason; `nil` where it did not.
+    static func failure(_ meta: StoreMeta) throws -> WaitingReason? {
+        guard let text = try meta.string(.failure), !text.isEmpty else { return nil }
+        return try JSONDecoder().decode(WaitingReason.self, from: Data(text.utf8))
+    }
+
     /// Whether it says what an error says.
     public func isSame(as error: FerryError) -> Bool { code == error.code.rawValue && message == error.message }
 }
@@ -23,9 +29,11 @@ public struct WaitingReason: Codable, Equatable, Sendable {
 extension Store {
     /// Keeps what devices' logs wait for. A reason that was there before keeps its age; those that are gone are forgotten.
     /// Writes only where something changed.
+    /// - Parameter known: what was kept of them (`StoreReading.waiting`).
     /// - Returns: since when each is waited for, in milliseconds.
-    public func noteWaiting(_ problems: [DeviceID: FerryError]) throws -> [DeviceID: Int64] {
-        let known = try waitingReasons()
+    public func noteWaiting(
+        _ problems: [DeviceID: FerryError], known: [DeviceID: WaitingReason]
+    ) throws -> [DeviceID: Int64] {
         let now = clock.milliseconds()
         let present = problems.map { device, error -> (DeviceID, WaitingReason) in
             if let reason = known[device], reason.isSame(as: error) { return (device, reason) }
@@ -53,32 +61,13 @@ extension Store {
         return reasons.mapValues(\.sinceMilliseconds)
     }
 
-    /// What devices' logs waited for at the last sync.
-    public func waitingReasons() throws -> [DeviceID: WaitingReason] {
-        try read { connection in
-            var reasons: [DeviceID: WaitingReason] = [:]
-            try connection.forEachRow("SELECT id, code, problem, since FROM ferry_device WHERE code IS NOT NULL") {
-                guard let id: DeviceID = $0.id(0) else { return }
-                reasons[id] = WaitingReason(
-                    FerryError(FerryError.Code(rawValue: $0.string(1)), $0.string(2)), since: $0.integer(3))
-            }
-            return reasons
-        }
-    }
-
     /// Keeps why the last sync failed, or that it did not. Writes only where that changed.
     public func noteFailure(_ error: FerryError?) throws {
-        let known = try failure()
+        let known = try reading().failure
         if let known, let error, known.isSame(as: error) { return }
         if known == nil && error == nil { return }
         let reason = error.map { WaitingReason($0, since: clock.milliseconds()) }
         let text = try reason.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
         try write { try StoreMeta(connection: $0).set(.failure, text ?? "") }
-    }
-
-    /// Why the last sync failed and since when syncs fail for that reason; `nil` where it did not.
-    public func failure() throws -> WaitingReason? {
-        guard let text = try read({ try StoreMeta(connection: $0).string(.failure) }), !text.isEmpty else { return nil }
-        return try JSONDecoder().decode(WaitingReason.self, from: Data(text.utf8))
     }
 }

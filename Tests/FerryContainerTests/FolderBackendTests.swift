@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryTestSupport
 import Foundation
 import XCTest
 
@@ -13,8 +14,8 @@ final class FolderBackendTests: XCTestCase {
     private func makeBackend() throws -> (MemoryFileSystem, FolderBackend) {
         let files = MemoryFileSystem()
         _ = try Container.create(
-            at: "/c", name: "Test", fileSystem: files, clock: FixedClock(), random: SeededRandom(1))
-        return (files, FolderBackend(root: "/c", fileSystem: files, random: SeededRandom(2)))
+            at: "/c", name: "Test", fileSystem: files, clock: FixedClock(), random: SeededRandom(seed: 1))
+        return (files, FolderBackend(root: "/c", fileSystem: files, random: SeededRandom(seed: 2)))
     }
 
     func testWhatIsWrittenOnceCanBeWrittenAgainButNotDifferently() throws {
@@ -56,7 +57,7 @@ final class FolderBackendTests: XCTestCase {
             try files.write([1], toNewFileAt: "/c/\(place).ferry-tmp-0123")
         }
         try files.write([1], toNewFileAt: "/c/devices/x/other.tmp")
-        let later = FolderBackend(root: "/c", fileSystem: files, random: SeededRandom(3))
+        let later = FolderBackend(root: "/c", fileSystem: files, random: SeededRandom(seed: 3))
         try later.writeOnce("devices/x/b", [1])
         XCTAssertEqual(try files.item(at: "/c/devices/x/.ferry-tmp-0123"), .missing)
         for place in ["", "devices/", "devices/y/"] {
@@ -90,12 +91,12 @@ final class FolderBackendTests: XCTestCase {
         try backend.writeOnce("devices/x/a", [1])
         let bare = MemoryFileSystem()
         assertThrows(.containerMissing, "is it mounted?") {
-            try FolderBackend(root: "/c", fileSystem: bare, random: SeededRandom(3)).writeOnce("devices/x/b", [1])
+            try FolderBackend(root: "/c", fileSystem: bare, random: SeededRandom(seed: 3)).writeOnce("devices/x/b", [1])
         }
         XCTAssertEqual(try bare.entryNames(ofDirectoryAt: "/", maximumCount: 9), [])
         try bare.createDirectory(at: "/c")
         assertThrows(.containerEmpty) {
-            try FolderBackend(root: "/c", fileSystem: bare, random: SeededRandom(3)).writeOnce("devices/x/b", [1])
+            try FolderBackend(root: "/c", fileSystem: bare, random: SeededRandom(seed: 3)).writeOnce("devices/x/b", [1])
         }
         XCTAssertEqual(try bare.entryNames(ofDirectoryAt: "/c", maximumCount: 9), [])
         XCTAssertEqual(try files.item(at: "/c/devices/x/a"), .file(size: 1))
@@ -118,8 +119,8 @@ final class FolderBackendTests: XCTestCase {
     func testARenameWhoseAnswerGotLostCounts() throws {
         let files = LosingRenames()
         _ = try Container.create(
-            at: "/c", name: "Test", fileSystem: files.base, clock: FixedClock(), random: SeededRandom(1))
-        let backend = FolderBackend(root: "/c", fileSystem: files, random: SeededRandom(2))
+            at: "/c", name: "Test", fileSystem: files.base, clock: FixedClock(), random: SeededRandom(seed: 1))
+        let backend = FolderBackend(root: "/c", fileSystem: files, random: SeededRandom(seed: 2))
         try backend.replace("devices/x/head", [1, 2, 3])
         XCTAssertEqual(try backend.read("devices/x/head", maximumBytes: 9), [1, 2, 3])
     }

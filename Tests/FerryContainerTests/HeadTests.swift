@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryTestSupport
 import XCTest
 
 final class HeadTests: XCTestCase {
@@ -109,7 +110,7 @@ final class HeadTests: XCTestCase {
 
     func testForgedContentIsRefusedOrReadWithoutHarm() throws {
         let bytes = try makeFullHead().encoded()
-        var random = SeededGenerator(seed: 11)
+        var random = Chance(seed: 11)
         for round in 0..<20_000 {
             var forged = bytes
             for _ in 0...Int.random(in: 0...2, using: &random) {
@@ -209,11 +210,4 @@ final class HeadTests: XCTestCase {
         XCTAssertEqual(
             makeFullHead().lastSegment?.fileName, "00000000012a-00000000012c-0000000000000007.segment")
     }
-}
-
-/// The same numbers for the same seed.
-private struct SeededGenerator: RandomNumberGenerator {
-    private let source: SeededRandom
-    init(seed: UInt64) { source = SeededRandom(seed) }
-    mutating func next() -> UInt64 { source.next() }
 }

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryTestSupport
 import XCTest
 
 final class MemoryFileSystemTests: XCTestCase {
@@ -92,7 +93,7 @@ final class MemoryFileSystemTests: XCTestCase {
         func outcome(_ seed: UInt64) throws -> [String] {
             let files = MemoryFileSystem()
             for name in ["a", "b", "c", "d"] { try files.write([1], toNewFileAt: "/" + name) }
-            files.crash(losing: .random(SeededRandom(seed)))
+            files.crash(losing: .random(SeededRandom(seed: seed)))
             return try files.entryNames(ofDirectoryAt: "/", maximumCount: 9) ?? []
         }
         let outcomes = try (0..<20).map { try outcome($0) }

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryTestSupport
 import XCTest
 
 /// A device is killed at every step of publishing, and the disk loses what it may: the container must hold the old
@@ -13,16 +14,17 @@ final class PublicationCrashTests: XCTestCase {
         case "nothing": .nothing
         case "contents": .contents
         case "everything": .everything
-        default: .random(SeededRandom(UInt64(name.dropFirst("random ".count)) ?? 0))
+        default: .random(SeededRandom(seed: UInt64(name.dropFirst("random ".count)) ?? 0))
         }
     }
 
     private func create(_ files: MemoryFileSystem, seed: UInt64 = 1) throws -> Container {
-        try Container.create(at: "/c", name: "Test", fileSystem: files, clock: FixedClock(), random: SeededRandom(seed))
+        try Container.create(
+            at: "/c", name: "Test", fileSystem: files, clock: FixedClock(), random: SeededRandom(seed: seed))
     }
 
     private func open(_ files: MemoryFileSystem) throws -> Container {
-        try Container.open(at: "/c", fileSystem: files, random: SeededRandom(2))
+        try Container.open(at: "/c", fileSystem: files, random: SeededRandom(seed: 2))
     }
 
     /// What the engine does: the segment, then the head that speaks of it.

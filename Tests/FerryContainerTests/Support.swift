@@ -26,25 +26,6 @@ final class TemporaryFolder {
     }
 }
 
-/// SplitMix64: the same numbers for the same seed.
-final class SeededRandom: RandomSource, @unchecked Sendable {
-    // @unchecked because `state` is only touched while `lock` is held.
-    private let lock = NSLock()
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    func next() -> UInt64 {
-        lock.lock()
-        defer { lock.unlock() }
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-        return z ^ z >> 31
-    }
-}
-
 struct FixedClock: WallClock {
     func milliseconds() -> Int64 { 1_700_000_000_000 }
     func milliseconds(captured: Int64) -> Int64 { captured }

@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryStore
+import FerryTestSupport
 import XCTest
 
 @testable import FerryEngine
@@ -68,7 +69,7 @@ final class CompactionPlanTests: XCTestCase {
 
     func testEveryListBecomesShort() {
         for seed in 1...300 as ClosedRange<UInt64> {
-            let random = SeededNumbers(seed)
+            let random = SeededRandom(seed: seed)
             var next: UInt64 = 1
             let segments = (0..<(100 + random.below(400))).map { _ -> OwnSegment in
                 let length = UInt64(1 + random.below([1, 1, 1, 20, 300][random.below(5)]))
@@ -279,21 +280,6 @@ final class CompactionPlanTests: XCTestCase {
         // Up to fifteen of four levels, and what was replaced within the hour.
         XCTAssertLessThan(most, 60 + 16 * 8)
         XCTAssertLessThan(life.facts.live.count, 62)
-    }
-}
-
-/// The same numbers for the same seed (SplitMix64).
-final class SeededNumbers {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    func below(_ bound: Int) -> Int {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
-        return Int((value ^ value >> 31) % UInt64(bound))
     }
 
     func testNumbersThatNoFileHasAreFound() throws {

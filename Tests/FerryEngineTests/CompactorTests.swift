@@ -30,8 +30,8 @@ final class CompactorTests: XCTestCase {
         let container = try home.container
         let look = try ContainerLook(container, except: replica.identity.device)
         return Compactor(
-            container: container, store: replica.store, publisher: try replica.publisher(container),
-            retention: home.retention, clock: home.clock, activity: try replica.noteActivity(look),
+            container: container, store: replica.store, publisher: replica.publisher(container),
+            retention: home.retention, clock: home.clock, activity: try replica.noteActivity(look).activity,
             snapshots: PlainSnapshots(container: container, replica: replica, clock: home.clock),
             countTombstones: { 0 }, collectTombstones: { _ in 0 })
     }
@@ -84,11 +84,11 @@ final class CompactorTests: XCTestCase {
         XCTAssertNotNil(report.snapshot)
         // The other device has what was there when it joined, and nothing of the rest.
         XCTAssertLessThan(report.removed.segments, 2)
-        XCTAssertEqual(try home.replicas[0].store.logStart(), 0)
+        XCTAssertEqual(try home.replicas[0].store.reading().logStart, 0)
         _ = try home.replicas[1].sync()
         report = try compactor(home).run(isAsked: true)
         XCTAssertEqual(try home.segments(0).map(\.last), [end])
-        XCTAssertEqual(try home.replicas[0].store.logStart(), end)
+        XCTAssertEqual(try home.replicas[0].store.reading().logStart, end)
         try home.checkLog(0)
         XCTAssertEqual(try home.rows(0), try home.rows(1))
         // And the log goes on.
@@ -104,10 +104,10 @@ final class CompactorTests: XCTestCase {
         _ = try compactor(home).run(isAsked: true)
         home.clock.advance(days: 59)
         _ = try compactor(home).run(isAsked: true)
-        XCTAssertEqual(try home.replicas[0].store.logStart(), 0)
+        XCTAssertEqual(try home.replicas[0].store.reading().logStart, 0)
         home.clock.advance(days: 3)
         _ = try compactor(home).run(isAsked: true)
-        XCTAssertGreaterThan(try home.replicas[0].store.logStart(), 1)
+        XCTAssertGreaterThan(try home.replicas[0].store.reading().logStart, 1)
         try home.checkLog(0)
     }
 
@@ -115,14 +115,14 @@ final class CompactorTests: XCTestCase {
         let home = try twoDevices(flushes: 40)
         let steps = home.files.stepCount
         let segments = try home.replicas[0].store.ownSegments()
-        let notes = try home.replicas[0].store.compactionNotes()
+        let notes = try home.replicas[0].store.reading().compactionNotes
         let report = try compactor(home).rehearse()
         XCTAssertTrue(report.dryRun)
         XCTAssertEqual(report.rolledUp, .init(segments: 32, into: 2))
         XCTAssertNotNil(report.snapshot)
         XCTAssertEqual(home.files.stepCount, steps)
         XCTAssertEqual(try home.replicas[0].store.ownSegments(), segments)
-        XCTAssertEqual(try home.replicas[0].store.compactionNotes(), notes)
+        XCTAssertEqual(try home.replicas[0].store.reading().compactionNotes, notes)
         XCTAssertEqual(try compactor(home).run(isAsked: true).rolledUp, report.rolledUp)
     }
 
@@ -135,7 +135,7 @@ final class CompactorTests: XCTestCase {
         let report = try compactor.run()
         XCTAssertTrue(report.mended)
         XCTAssertEqual(report.skipped, [])
-        XCTAssertEqual(try home.replicas[0].store.logStart(), lost.last + 1)
+        XCTAssertEqual(try home.replicas[0].store.reading().logStart, lost.last + 1)
         XCTAssertNil(try home.segments(0).first { $0.first <= lost.last })
         XCTAssertFalse(try compactor.run().mended)
         XCTAssertEqual(try home.replicas[0].sync().published.segments, 0)
@@ -149,7 +149,7 @@ final class CompactorTests: XCTestCase {
         try home.files.write([1, 2, 3], toNewFileAt: path)
         try home.flush(0, 30)
         _ = try compactor(home).run()
-        XCTAssertGreaterThan(try home.replicas[0].store.logStart(), damaged.last)
+        XCTAssertGreaterThan(try home.replicas[0].store.reading().logStart, damaged.last)
         XCTAssertEqual(try home.replicas[0].sync().waiting, [])
     }
 
@@ -174,7 +174,7 @@ final class CompactorTests: XCTestCase {
                 XCTAssertEqual(try home.rows(0), try home.rows(1), context)
                 _ = try compactor(home).run(isAsked: true)
                 try home.checkLog(0, context)
-                XCTAssertGreaterThan(try home.replicas[0].store.logStart(), 1, context)
+                XCTAssertGreaterThan(try home.replicas[0].store.reading().logStart, 1, context)
                 XCTAssertEqual(try home.segments(0).count, 1, context)
                 XCTAssertTrue(try compactor(home).rehearse().rolledUp.into == 0, context)
                 try home.flush(0, 1)
@@ -208,7 +208,7 @@ final class CompactorTests: XCTestCase {
             _ = try home.replicas[2].sync()
             XCTAssertNotNil(try home.replicas[0].compact(), context)
             try home.checkLog(0, context)
-            XCTAssertGreaterThan(try home.replicas[0].store.logStart(), 1, context)
+            XCTAssertGreaterThan(try home.replicas[0].store.reading().logStart, 1, context)
             try home.addDevice()
             XCTAssertEqual(try home.rows(0), try home.rows(3), context)
             step += 4

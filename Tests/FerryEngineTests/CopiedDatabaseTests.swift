@@ -259,7 +259,7 @@ final class CopiedDatabaseTests: XCTestCase {
             XCTAssertEqual(
                 try fleet.shell(1, "SELECT amount FROM item WHERE id IN (1, 2) ORDER BY id;"), "100\n\(first)\n")
             for replica in fleet.replicas where replica !== fleet.replicas[1] {
-                XCTAssertEqual(try replica.store.formerDevices().count, 1)
+                XCTAssertEqual(try replica.store.reading().formerDevices.count, 1)
             }
             let standings = try fleet.replicas[1].status().devices.filter { $0.successors == nil }.map(\.standing)
             XCTAssertEqual(standings, ["inStep", "inStep"])

@@ -138,7 +138,7 @@ final class DevicesTests: XCTestCase {
                 _ = try home.replicas[index].sync()
             }
         }
-        XCTAssertGreaterThan(try home.replicas[0].store.logStart(), 1)
+        XCTAssertGreaterThan(try home.replicas[0].store.reading().logStart, 1)
         XCTAssertLessThan(try home.segments(0).count, 40)
         let away = try XCTUnwrap(try home.replicas[0].devices().devices.first { $0.name == "device2" })
         XCTAssertEqual(away.activity, "silent")

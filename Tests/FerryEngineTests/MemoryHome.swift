@@ -113,7 +113,7 @@ final class MemoryHome {
         XCTAssertEqual(
             try segments(index).map(\.fileName).sorted(), listed.map(\.fileName).sorted(), context, file: file,
             line: line)
-        let start = max(try replica.store.logStart(), 1)
+        let start = max(try replica.store.reading().logStart, 1)
         let end = try replica.store.versionVector()[device].sequence
         var positions = VersionVector()
         positions.advance(device, to: LogPosition(sequence: start - 1, time: .zero))
@@ -125,7 +125,7 @@ final class MemoryHome {
             line: line)
         let head = try XCTUnwrap(try container.readHead(of: device), context, file: file, line: line)
         XCTAssertEqual(head.position.sequence, end, context, file: file, line: line)
-        XCTAssertEqual(head.logStart, try replica.store.logStart(), context, file: file, line: line)
+        XCTAssertEqual(head.logStart, try replica.store.reading().logStart, context, file: file, line: line)
         XCTAssertTrue(
             try segments(index).contains(try XCTUnwrap(head.lastSegment)), context, file: file, line: line)
     }

@@ -1,21 +1,16 @@
 import FerryCore
 import FerryStore
+import FerryTestSupport
 import Foundation
 import XCTest
 
 @testable import FerryEngine
 
 /// Random histories of devices whose databases are copied, cloned and restored, and whose folders meet only now and then.
-///
-/// `FERRY_SEEDS` says how many, `FERRY_FIRST_SEED` from which on, `FERRY_SEED` which one alone.
+/// Which ones: `Seeds`.
 final class RandomCopiesTests: XCTestCase {
     func testCopiesAndRestoredDatabasesAgreeInTheEndAndLoseNothing() throws {
-        let environment = ProcessInfo.processInfo.environment
-        let count = environment["FERRY_SEEDS"].flatMap(UInt64.init) ?? 12
-        let first = environment["FERRY_FIRST_SEED"].flatMap(UInt64.init) ?? 1
-        let seeds =
-            environment["FERRY_SEED"].flatMap(UInt64.init).map { $0...$0 } ?? first...(first + max(count, 1) - 1)
-        for seed in seeds {
+        for seed in Seeds(defaultCount: 12).all {
             do {
                 let history = try History(seed)
                 try history.run()
@@ -47,12 +42,12 @@ private final class History {
     private let place: URL
     private let hub: String
     private var machines: [Machine] = []
-    private var random: SplitMix
+    private var random: Chance
     private var count = 0
     private(set) var story: [String] = []
 
     init(_ seed: UInt64) throws {
-        random = SplitMix(state: seed)
+        random = Chance(state: seed)
         place = FileManager.default.temporaryDirectory.appendingPathComponent("ferry-copies-\(UUID().uuidString)")
         hub = place.appendingPathComponent("hub").path
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
@@ -290,14 +285,3 @@ private final class History {
 }
 
 /// https://prng.di.unimi.it/splitmix64.c
-private struct SplitMix {
-    var state: UInt64
-
-    mutating func below(_ bound: Int) -> Int {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return Int((z ^ (z >> 31)) % UInt64(bound))
-    }
-}

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryTestSupport
 import Foundation
 import XCTest
 
@@ -9,31 +10,28 @@ import XCTest
 /// Random lives of a container whose devices are away for long, join late, are retired, copied and restored, while
 /// everything that can be forgotten is forgotten as soon as may be.
 ///
-/// `FERRY_SEEDS` says how many, `FERRY_FIRST_SEED` from which on, `FERRY_SEED` which one alone: its
-/// story is printed, and its databases are kept.
+/// Of a seed that is played alone (`Seeds`) the story is printed, and the databases are kept.
 final class RandomLifeTests: XCTestCase {
     func testDevicesAgreeHoweverMuchIsForgottenMeanwhile() throws {
-        let environment = ProcessInfo.processInfo.environment
-        let count = environment["FERRY_SEEDS"].flatMap(UInt64.init) ?? 8
-        let first = environment["FERRY_FIRST_SEED"].flatMap(UInt64.init) ?? 1
-        let one = environment["FERRY_SEED"].flatMap(UInt64.init)
+        let seeds = Seeds(defaultCount: 8)
         var met: [String: Int] = [:]
-        for seed in one.map({ $0...$0 }) ?? first...(first + max(count, 1) - 1) {
+        for seed in seeds.all {
             let life = try RandomLife(seed)
             // Of one that is looked at the databases stay.
-            defer { if one == nil { life.close() } }
+            defer { if seeds.single == nil { life.close() } }
             do {
                 try life.run()
                 for problem in try life.problems() { XCTFail("FERRY_SEED=\(seed): \(problem)") }
             } catch {
                 XCTFail("FERRY_SEED=\(seed): \(error)")
             }
-            if one != nil { print(life.story.joined(separator: "\n"), life.folder.path) }
+            if seeds.single != nil { print(life.story.joined(separator: "\n"), life.folder.path) }
             met.merge(life.met, uniquingKeysWith: +)
         }
         print("met: " + met.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
         // A run in which they do not happen shows nothing.
-        for kind in ["snapshots", "segments removed", "rolled up", "tombstones", "left behind"] where one == nil {
+        for kind in ["snapshots", "segments removed", "rolled up", "tombstones", "left behind"]
+        where seeds.single == nil {
             XCTAssertGreaterThan(met[kind] ?? 0, 0, kind)
         }
     }
@@ -75,7 +73,7 @@ private final class RandomLife {
     }
 
     private let clock = SimulatedClock()
-    private let random: SimulatedRandom
+    private let random: SeededRandom
     private let files = MemoryFileSystem()
     let folder: URL
     private let retention: RetentionSettings
@@ -86,7 +84,7 @@ private final class RandomLife {
     private(set) var met: [String: Int] = [:]
 
     init(_ seed: UInt64) throws {
-        random = SimulatedRandom(seed: seed)
+        random = SeededRandom(seed: seed)
         var retention = RetentionSettings()
         retention.silentAfterMilliseconds = 3 * 86_400_000
         retention.replacedMilliseconds = 5 * 60_000

@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryTestSupport
 import Foundation
 import XCTest
 
@@ -12,25 +13,6 @@ final class SimulatedClock: WallClock {
     func milliseconds() -> Int64 { now.withLock { $0 } }
     func milliseconds(captured: Int64) -> Int64 { milliseconds() }
     func advance(milliseconds: Int64) { now.withLock { $0 += milliseconds } }
-}
-
-/// Random numbers that can be repeated.
-final class SimulatedRandom: RandomSource {
-    private let state: Locked<UInt64>
-    init(seed: UInt64) { state = Locked(seed &* 0x9e37_79b9_7f4a_7c15) }
-
-    // SplitMix64.
-    func next() -> UInt64 {
-        state.withLock { state in
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
-    func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }
 
 /// A machine of a simulation, with the files of this one.
@@ -75,7 +57,7 @@ final class SimulatedLife {
         """
 
     let clock = SimulatedClock()
-    let random: SimulatedRandom
+    let random: SeededRandom
     let files = MemoryFileSystem()
     private(set) var flushes = 0
     private let folder: URL
@@ -89,7 +71,7 @@ final class SimulatedLife {
     }
 
     init(seed: UInt64) throws {
-        random = SimulatedRandom(seed: seed)
+        random = SeededRandom(seed: seed)
         // A file system in memory, where there is one: nothing here is about disks.
         let shared = URL(filePath: "/dev/shm")
         let base = FileManager.default.isWritableFile(atPath: shared.path) ? shared : .temporaryDirectory

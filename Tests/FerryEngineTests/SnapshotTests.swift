@@ -72,8 +72,8 @@ final class SnapshotTests: XCTestCase {
         XCTAssertEqual(own.digests, digests.digests)
         for (device, position) in written.vector.positions { XCTAssertEqual(own.vector[device], position) }
         XCTAssertEqual(
-            try fleet.replicas[2].store.hiddenCount(), try fleet.replicas[3].store.hiddenCount())
-        XCTAssertEqual(try fleet.replicas[3].store.hiddenCount(), 1)
+            try fleet.replicas[2].store.reading().hidden, try fleet.replicas[3].store.reading().hidden)
+        XCTAssertEqual(try fleet.replicas[3].store.reading().hidden, 1)
         // And it goes on from there.
         try fleet.shell(0, "INSERT INTO tag VALUES ('later', 1, NULL); DELETE FROM album WHERE title = 'Four'")
         try fleet.shell(3, "UPDATE tag SET weight = 9 WHERE name = 'night'")

@@ -119,9 +119,9 @@ private final class World {
         for index in indices {
             let replica = fleet.replicas[index]
             let look = try ContainerLook(replica.openContainer(), except: replica.identity.device)
-            let vector = try replica.store.versionVector()
+            let (activity, reading) = try replica.noteActivity(look)
             let stable = try XCTUnwrap(
-                replica.noteActivity(look).stableVector(vector, logStart: replica.store.logStart()), line: line)
+                activity.stableVector(reading.vector, logStart: reading.logStart), line: line)
             _ = try replica.store.collectTombstones(stable: stable)
             XCTAssertEqual(try replica.store.tombstoneCount(), 0, "device \(index)", line: line)
         }

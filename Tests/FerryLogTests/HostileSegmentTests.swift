@@ -1,4 +1,5 @@
 import FerryCore
+import FerryTestSupport
 import XCTest
 
 @testable import FerryLog
@@ -190,7 +191,7 @@ final class HostileSegmentTests: XCTestCase {
             return (sample: sample, body: try body(of: sample))
         }
         for seed in UInt64(1)...6000 {
-            var generator = SeededGenerator(seed: seed)
+            var generator = Chance(seed: seed)
             var (sample, body) = bodies[generator.below(3) == 0 ? 0 : generator.below(bodies.count)]
             for _ in 0...generator.below(6) where !body.isEmpty {
                 let index = generator.below(body.count)
@@ -219,7 +220,7 @@ final class HostileSegmentTests: XCTestCase {
     func testRandomlyChangedHeadersDecodeOrThrow() throws {
         let bytes = try segment()
         for seed in UInt64(1)...4000 {
-            var generator = SeededGenerator(seed: seed)
+            var generator = Chance(seed: seed)
             var content = Array(bytes.dropLast(16))
             for _ in 0...generator.below(3) {
                 content[generator.below(seed % 2 == 0 ? 104 : content.count)] = UInt8(

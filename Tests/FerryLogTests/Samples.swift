@@ -1,20 +1,7 @@
 import FerryCore
+import FerryTestSupport
 
-/// A random generator that a seed repeats (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
-        return value ^ value >> 31
-    }
-
-    mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+extension Chance {
     mutating func id<Kind>() -> UniqueID<Kind> { UniqueID(high: next(), low: next()) }
     mutating func bytes(_ count: Int) -> ArraySlice<UInt8> {
         var bytes: [UInt8] = []
@@ -106,7 +93,7 @@ enum Samples {
     }
 
     static func random(seed: UInt64) -> [Changeset] {
-        var generator = SeededGenerator(seed: seed)
+        var generator = Chance(seed: seed)
         var time = start
         var context: [DeviceID: LogPosition] = [:]
         let prefixes: [ObjectID] = (0..<4).map { _ in generator.id() }
@@ -126,7 +113,7 @@ enum Samples {
     }
 
     private static func table(
-        _ generator: inout SeededGenerator, latest: HybridTime, prefixes: [ObjectID]
+        _ generator: inout Chance, latest: HybridTime, prefixes: [ObjectID]
     ) -> TableChanges {
         let columns = (0..<(1 + generator.below(generator.below(5) == 0 ? 90 : 9))).map { "column \($0)" }
         let shapes =
@@ -134,7 +121,7 @@ enum Samples {
             + (0..<(1 + generator.below(4))).map { _ in
                 columns.indices.filter { _ in generator.below(3) > 0 }
             }
-        func object(_ generator: inout SeededGenerator) -> ObjectID {
+        func object(_ generator: inout Chance) -> ObjectID {
             if generator.below(3) == 0 { return generator.id() }
             let prefix = prefixes[generator.below(prefixes.count)]
             return ObjectID(high: prefix.high, low: (prefix.low >> 32) << 32 | UInt64(generator.below(1000)))
@@ -170,7 +157,7 @@ enum Samples {
     }
 
     private static func value(
-        _ generator: inout SeededGenerator, of object: ObjectID, reference: ObjectID
+        _ generator: inout Chance, of object: ObjectID, reference: ObjectID
     ) -> FieldValue {
         switch generator.below(14) {
         case 0: .null

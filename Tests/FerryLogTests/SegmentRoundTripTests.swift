@@ -1,4 +1,5 @@
 import FerryCore
+import FerryTestSupport
 import XCTest
 
 @testable import FerryLog
@@ -46,7 +47,7 @@ final class SegmentRoundTripTests: XCTestCase {
     }
 
     func testABlobOfMegabytesComesBack() throws {
-        var generator = SeededGenerator(seed: 4)
+        var generator = Chance(seed: 4)
         let values: [FieldValue] = [
             .blob(generator.bytes(3 << 20)), .text(ArraySlice(repeatElement(65, count: 4 << 20))),
         ]

@@ -1,4 +1,5 @@
 import FerryCore
+import FerryTestSupport
 import Foundation
 import XCTest
 
@@ -137,7 +138,7 @@ final class SnapshotFileTests: XCTestCase {
     }
 
     func testRandomBodiesDecodeOrThrow() throws {
-        var random = SeededGenerator(seed: 4)
+        var random = Chance(seed: 4)
         let chunk = try SnapshotChunkEncoder.body(of: Samples.chunk())
         for _ in 0..<2000 {
             var body = chunk

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerryTestSupport
 import XCTest
 
 final class ColumnRegisterTests: XCTestCase {
@@ -320,7 +321,7 @@ final class ColumnRegisterTests: XCTestCase {
             .lastWriterWins, .firstWriterWins, .max, .min, .counter, .set, .hook("greater"),
         ]
         for seed in UInt64(1)...1500 {
-            var generator = SplitMix(state: seed)
+            var generator = Chance(state: seed)
             let isMixed = seed % 3 == 0
             let common = policies[Int(seed / 3) % policies.count]
             var devices = (0..<3).map { _ in ColumnRegister() }
@@ -378,7 +379,7 @@ final class ColumnRegisterTests: XCTestCase {
     }
 
     func testBytesThatBreakTheFormatAreRefusedOrHarmless() throws {
-        var generator = SplitMix(state: 7)
+        var generator = Chance(state: 7)
         var register = ColumnRegister(plain: StampedValue(stamp(1, 9), .text("[1,2]")))
         var parts: [(PolicyPart, Stamp)] = []
         for (index, policy) in [ColumnPolicy.max, .min, .counter, .set, .firstWriterWins].enumerated() {
@@ -426,7 +427,7 @@ final class ColumnRegisterTests: XCTestCase {
         return Set(String(decoding: bytes, as: UTF8.self).dropFirst().dropLast().split(separator: ",").map(String.init))
     }
 
-    private func randomValue(_ policy: ColumnPolicy, _ generator: inout SplitMix) -> FieldValue {
+    private func randomValue(_ policy: ColumnPolicy, _ generator: inout Chance) -> FieldValue {
         if Int.random(in: 0..<8, using: &generator) == 0, policy != .set { return .null }
         if policy == .set {
             if Int.random(in: 0..<10, using: &generator) == 0 { return .null }

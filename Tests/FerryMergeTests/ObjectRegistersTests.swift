@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerryTestSupport
 import XCTest
 
 final class ObjectRegistersTests: XCTestCase {
@@ -65,7 +66,7 @@ final class ObjectRegistersTests: XCTestCase {
             var value: FieldValue
         }
         for seed in UInt64(1)...500 {
-            var generator = SplitMix(state: seed)
+            var generator = Chance(state: seed)
             let writes = (0..<12).map { _ in
                 Write(
                     kind: Int.random(in: 0..<4, using: &generator), column: Int.random(in: 0..<3, using: &generator),
@@ -95,18 +96,5 @@ final class ObjectRegistersTests: XCTestCase {
                 XCTAssertEqual(other.1, expected.1, "seed \(seed)")
             }
         }
-    }
-}
-
-/// SplitMix64: the seed alone repeats a run.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

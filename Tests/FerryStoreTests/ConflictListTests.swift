@@ -149,7 +149,7 @@ final class ConflictListTests: XCTestCase {
             XCTAssertEqual(try device.query("SELECT id, title, artist_id FROM song WHERE id = 1"), ["1|mine|1"])
             // The part that waited for this very song is back with it; the one deleted by cascade is not.
             XCTAssertEqual(try device.query("SELECT song_id, name FROM part"), ["1|chorus"])
-            XCTAssertEqual(try device.store.hiddenCount(), 0)
+            XCTAssertEqual(try device.store.reading().hidden, 0)
         }
         XCTAssertEqual(
             try first.store.findRows(table: "song", key: ["1"]).map(\.object), [object.object])

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerryTestSupport
 import XCTest
 
 @testable import FerryStore

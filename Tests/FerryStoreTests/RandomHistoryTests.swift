@@ -1,3 +1,4 @@
+import FerryTestSupport
 import Foundation
 import XCTest
 
@@ -36,20 +37,18 @@ final class RandomHistoryTests: XCTestCase {
         _ makeOracles: @escaping @Sendable () throws -> [Oracle], defaultCount: UInt64, restores: Bool = false,
         snapshots: Bool = false
     ) throws {
-        let environment = ProcessInfo.processInfo.environment
-        if let one = environment["FERRY_SEED"].flatMap(UInt64.init) {
+        let seeds = Seeds(defaultCount: defaultCount)
+        if let one = seeds.single {
             var history = try RandomHistory(
                 seed: one, oracles: makeOracles(), checkInterval: 1, restores: restores, snapshots: snapshots)
             return try history.play()
         }
-        let first = environment["FERRY_FIRST_SEED"].flatMap(UInt64.init) ?? 1
-        let count = environment["FERRY_SEEDS"].flatMap(UInt64.init) ?? defaultCount
         let failures = Failures()
         let met = Met()
         DispatchQueue.concurrentPerform(iterations: Self.workers) { worker in
             do {
                 let oracles = try makeOracles()
-                for seed in stride(from: first + UInt64(worker), to: first + count, by: Self.workers) {
+                for seed in seeds.all where seed % UInt64(Self.workers) == UInt64(worker) {
                     if failures.all.count >= Self.maximumFailures { return }
                     if let failure = Self.failure(of: seed, oracles, restores, snapshots, met) { failures.add(failure) }
                 }
@@ -63,14 +62,15 @@ final class RandomHistoryTests: XCTestCase {
         // have hardly anything that is refused; `RandomRefusalTests` are for that.
         let isGenerated = try makeOracles().isEmpty
         let kinds = ["kind 1", "kind 4", "kind 5", "kind 6", "field", "deleted", "revived", "joined"]
-        for kind in kinds + (isGenerated ? ["kind 3"] : []) where count >= 200 && !restores && !snapshots {
+        for kind in kinds + (isGenerated ? ["kind 3"] : []) where seeds.count >= 200 && !restores && !snapshots {
             XCTAssertGreaterThan(met.all[kind] ?? 0, 0, "no history met \(kind)")
         }
         for kind in ["snapshots read", "snapshots resumed"] where snapshots {
             XCTAssertGreaterThan(met.all[kind] ?? 0, 0, "no history met \(kind)")
         }
         // Deletions that lost are restored too seldom for a short run; ConflictListTests restores them.
-        for action in ["inserted", "updated"] + (count >= 1000 ? ["deleted"] : []) where restores && count >= 200 {
+        for action in ["inserted", "updated"] + (seeds.count >= 1000 ? ["deleted"] : [])
+        where restores && seeds.count >= 200 {
             XCTAssertGreaterThan(met.all["restored: \(action)"] ?? 0, 0, "nothing was restored: \(action)")
         }
     }

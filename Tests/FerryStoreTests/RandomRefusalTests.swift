@@ -1,3 +1,4 @@
+import FerryTestSupport
 import Foundation
 import XCTest
 
@@ -18,14 +19,11 @@ final class RandomRefusalTests: XCTestCase {
             """)
 
     func testRefusedRowsAreThoseOfTheOracle() throws {
-        let count = ProcessInfo.processInfo.environment["FERRY_SEEDS"].flatMap(UInt64.init) ?? 150
-        let first = ProcessInfo.processInfo.environment["FERRY_FIRST_SEED"].flatMap(UInt64.init) ?? 1
+        let seeds = Seeds(defaultCount: 150)
         let oracle = try Oracle(Self.schema)
         var refused = 0
-        for seed in first..<first + count {
-            refused += try play(seed, oracle)
-        }
-        XCTAssertGreaterThan(refused, Int(count) / 10, "hardly any row was refused")
+        for seed in seeds.all { refused += try play(seed, oracle) }
+        XCTAssertGreaterThan(refused, seeds.count / 10, "hardly any row was refused")
     }
 
     /// - Returns: how many refused objects were met.

@@ -130,11 +130,11 @@ final class SnapshotStoryTests: XCTestCase {
         try c.read(a.takeSnapshot())
         try sameSong(c, expecting: ["one|1|Nina", "two|2|Nina"])
         XCTAssertEqual(try c.query("SELECT * FROM label"), ["x|new"])
-        XCTAssertEqual(try c.store.hiddenCount(), 1)
+        XCTAssertEqual(try c.store.reading().hidden, 1)
         try a.receive(c)
         try b.receive(a, c)
         try sameSong(a, b, c, expecting: ["one|1|Nina", "two|2|Nina"])
-        XCTAssertEqual(try a.store.hiddenCount(), 1)
+        XCTAssertEqual(try a.store.reading().hidden, 1)
         // The parent's key alone does not bring it back; a new parent under the child's reference would.
         XCTAssertEqual(try b.query("SELECT * FROM label"), ["x|new"])
     }

@@ -124,15 +124,7 @@ final class TombstoneTests: XCTestCase {
     }
 
     func testARowThatIsNamedByAnUndeclaredReferenceStays() throws {
-        let schema = TestSchema(
-            name: "loose",
-            sql: "CREATE TABLE a(id INTEGER PRIMARY KEY, t); CREATE TABLE b(id INTEGER PRIMARY KEY, a INTEGER)",
-            references: [UndeclaredReference(table: "b", column: "a", parent: "a")])
-        let all = try devices(2, schema)
-        try all[0].run("INSERT INTO a VALUES (5, 'x'); INSERT INTO b VALUES (1, 5)")
-        try exchange(all)
-        try all[0].run("DELETE FROM a")
-        try exchange(all)
+        let all = try devicesThatDeletedWhatIsNamed("id INTEGER PRIMARY KEY, a INTEGER")
         XCTAssertEqual(try all.map { try $0.collectTombstones(all) }, [0, 0])
         try all[1].run("DELETE FROM b")
         try exchange(all)
@@ -141,20 +133,26 @@ final class TombstoneTests: XCTestCase {
     }
 
     func testARowIsKnownByWhatItNamedThoughItIsDeletedBeforeItsChangesArePacked() throws {
-        let schema = TestSchema(
-            name: "loose",
-            sql: "CREATE TABLE a(id INTEGER PRIMARY KEY, t); CREATE TABLE b(a INTEGER, c INTEGER, PRIMARY KEY(a, c))",
-            references: [UndeclaredReference(table: "b", column: "a", parent: "a")])
-        let all = try devices(2, schema)
-        try all[0].run("INSERT INTO a VALUES (5, 'x'); INSERT INTO b VALUES (5, 1)")
-        try exchange(all)
-        try all[0].run("DELETE FROM a")
-        try exchange(all)
+        let all = try devicesThatDeletedWhatIsNamed("a INTEGER, id INTEGER, PRIMARY KEY(a, id)")
         try all[1].run("DELETE FROM b")
         XCTAssertEqual(try all[1].collectTombstones(all), 0)
         try exchange(all)
         try assertAlike(all, "SELECT * FROM b", [])
         XCTAssertEqual(try all[1].collectTombstones(all), 2)
+    }
+
+    /// Two devices, on both of which a row names one that is deleted, by a reference that the schema does not declare.
+    /// - Parameter columns: of the table that refers, an `id` and the reference `a` among them.
+    private func devicesThatDeletedWhatIsNamed(_ columns: String) throws -> [TestDevice] {
+        let schema = TestSchema(
+            name: "loose", sql: "CREATE TABLE a(id INTEGER PRIMARY KEY, t); CREATE TABLE b(\(columns))",
+            references: [UndeclaredReference(table: "b", column: "a", parent: "a")])
+        let all = try devices(2, schema)
+        try all[0].run("INSERT INTO a VALUES (5, 'x'); INSERT INTO b(id, a) VALUES (1, 5)")
+        try exchange(all)
+        try all[0].run("DELETE FROM a")
+        try exchange(all)
+        return all
     }
 
     // MARK: What comes again

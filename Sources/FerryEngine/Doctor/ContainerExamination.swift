@@ -7,22 +7,24 @@ import FerryStore
 struct ContainerExamination {
     let replica: Replica
     let container: Container
+    /// What the store knows before anything is looked at.
+    private let known: StoreReading
     /// The last changeset of this device's of which the container has no whole file though it should.
     private(set) var lost: UInt64 = 0
 
-    init(_ replica: Replica, _ container: Container) {
+    init(_ replica: Replica, _ container: Container) throws {
         self.replica = replica
         self.container = container
+        known = try replica.store.reading()
     }
 
     mutating func run(_ report: inout DoctorReport) throws {
-        let names = Dictionary(
-            try replica.store.deviceNames().map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
+        let names = known.names
         var files = 0
         let devices = try container.devices()
         for device in devices {
             let isSelf = device == replica.identity.device
-            let name = isSelf ? "this device" : names[device].flatMap { $0.isEmpty ? nil : $0 } ?? device.description
+            let name = isSelf ? "this device" : names[device] ?? device.description
             try noteHead(of: device, name, isSelf: isSelf, &report)
             files += try noteSegments(of: device, name, isSelf: isSelf, &report)
         }
@@ -30,7 +32,7 @@ struct ContainerExamination {
         report.examined.append(
             "\(DoctorReport.count(files, "segment")) and \(DoctorReport.count(snapshots, "snapshot")) of "
                 + DoctorReport.count(devices.count, "device"))
-        for (device, problem) in replica.clocksAhead(try replica.store.versionVector()) {
+        for (device, problem) in replica.clocksAhead(known.vector) {
             report.add(
                 .warning, names[device] ?? device.description, problem.message,
                 advice: "Ferry's clock there follows once the date is right; what it wrote before keeps its time.")
@@ -64,7 +66,7 @@ struct ContainerExamination {
     ) throws {
         do {
             if let head = try container.readHead(of: device) {
-                let known = isSelf ? 0 : try replica.store.versionVector()[device].sequence
+                let known = isSelf ? 0 : self.known.vector[device].sequence
                 if let older = Replica.older(head, than: known) {
                     report.add(
                         .warning, name, older.message,
@@ -77,7 +79,7 @@ struct ContainerExamination {
                 advice: isSelf
                     ? "The next sync writes it." : "Its log is read all the same. Its next sync writes it.",
                 canBeRepaired: isSelf)
-        } catch let error as FerryError where LogReader.concernsOneDevice(error) {
+        } catch let error as FerryError where error.concernsOneFile {
             report.add(
                 error.code == .formatTooNew || isSelf ? .warning : .fault, name, "Its head: " + error.message,
                 advice: isSelf
@@ -94,7 +96,7 @@ struct ContainerExamination {
         let files: [SegmentFile]
         do {
             files = try container.segmentFiles(of: device)
-        } catch let error as FerryError where LogReader.concernsOneDevice(error) {
+        } catch let error as FerryError where error.concernsOneFile {
             report.add(.fault, name, error.message, advice: "Move away what does not belong there.", file: error.path)
             return 0
         }
@@ -151,13 +153,12 @@ struct ContainerExamination {
     private mutating func noteGaps(
         _ segments: [SegmentHeader], of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
     ) throws {
-        let store = replica.store
         let head = isSelf ? nil : try? container.readHead(of: device)  // what is wrong with it is told already
-        let start = isSelf ? try store.logStart() : head?.logStart ?? 0
-        let known = isSelf ? 0 : try store.versionVector()[device].sequence
+        let start = isSelf ? self.known.logStart : head?.logStart ?? 0
+        let known = isSelf ? 0 : self.known.vector[device].sequence
         let end =
             isSelf
-            ? try store.ownSegments().filter { $0.replacedMilliseconds == nil }.map(\.last).max() ?? 0
+            ? try replica.store.ownSegments().filter { $0.replacedMilliseconds == nil }.map(\.last).max() ?? 0
             : segments.map(\.lastSequence).max() ?? 0
         let names = try segments.map {
             try SegmentName(first: $0.firstSequence, last: $0.lastSequence, checksum: $0.checksum)

@@ -32,7 +32,7 @@ extension Replica {
         var lost: UInt64 = 0
         try StoreExamination(replica: self).run(&report)
         do {
-            var examination = ContainerExamination(self, try openContainer())
+            var examination = try ContainerExamination(self, openContainer())
             try examination.run(&report)
             lost = examination.lost
         } catch let error as FerryError where Self.isOfTheContainer(error.code) {
@@ -42,7 +42,7 @@ extension Replica {
                 .fault, "folder", error.message,
                 advice: "Nothing is lost: what is written here waits. Bring the folder back, and run `ferry sync`.",
                 file: error.path,
-                since: try store.failure().flatMap { $0.isSame(as: error) ? $0.sinceMilliseconds : nil })
+                since: try store.reading().failure.flatMap { $0.isSame(as: error) ? $0.sinceMilliseconds : nil })
         }
         return (report, lost)
     }

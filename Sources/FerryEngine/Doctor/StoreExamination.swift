@@ -18,7 +18,7 @@ struct StoreExamination {
     }
 
     private func note(_ verification: VerificationReport, _ report: inout DoctorReport) {
-        let tables = verification.tables.filter { !$0.name.hasPrefix("ferry_") }
+        let tables = verification.tables.filter { !isFerryName($0.name) }
         let objects = tables.reduce(0) { $0 + $1.objects }
         report.examined.append(
             "\(DoctorReport.count(objects, "object")) in \(DoctorReport.count(tables.count, "table"))")
@@ -53,7 +53,7 @@ struct StoreExamination {
         if unpublished > 0 {
             report.examined.append("\(unpublished) changes that wait to be published")
         }
-        if let failure = try replica.store.failure() {
+        if let failure = try replica.store.reading().failure {
             let isOld = now - failure.sinceMilliseconds > Self.patienceMilliseconds
             report.add(
                 isOld ? .fault : .warning, "folder",

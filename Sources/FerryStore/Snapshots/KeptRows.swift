@@ -54,20 +54,7 @@ struct KeptRows {
     ) throws -> [TouchedObject] {
         var writer = try CapturedWriter(access, table)
         var touched: [TouchedObject] = []
-        for id in ids.sorted() {
-            let state = try access.objects(of: table.id).load(id)
-            if HeldBackRows.isHeldBack(state) {
-                touched.append(try writer.publishAgain(id, &clock))
-                continue
-            }
-            var values: FieldValues = [:]
-            if table.isLocal, state.shown.hasRow, let row = try access.reader(of: table.id).read(state.key) {
-                values = try Travelling(access).values(row, table)
-            }
-            values = values.overlaid(with: state.kept.fields)
-            let insertion = CapturedOperation(kind: .insert, time: clock.tick(), values: values, oldRow: nil)
-            touched.append(try writer.writeHidden(id, [insertion], shown: [:], &clock))
-        }
+        for id in ids.sorted() { touched.append(try writer.publishAgain(id, &clock)) }
         if !writer.changes.isEmpty { changes.append(writer.changes.changes) }
         return touched
     }
@@ -86,13 +73,8 @@ extension Store {
         isLast: Bool, counting: Set<DeviceID> = [], seal: SegmentSealer
     ) throws -> Bool {
         if try counting.isEmpty && read({ try StoreMeta(connection: $0).integer(.returned) }) == nil { return false }
-        return try access { access in
-            var access = access
-            var outcome = PassOutcome()
-            var clock = try access.hybridClock()
-            var touched: Set<Int> = []
-            try pack(access, &clock, &outcome, seal, &touched)
-            try takeUpPolicies(&access, &touched)
+        return try passing(seal) { work in
+            let access = work.access
             let returned = try access.meta.integer(.returned)
             let since = HybridTime(rawValue: UInt64(bitPattern: returned ?? 0))
             var others = try CountingDevices.read(access.meta)
@@ -104,23 +86,20 @@ extension Store {
                 var written: [TouchedObject] = []
                 for (table, objects) in try kept.find(since: news.isEmpty ? since : nil, heldBack: isAwaited)
                 where !objects.isEmpty {
-                    written += try kept.publishAgain(objects, table, &clock, &changes)
-                    touched.insert(table.id)
+                    written += try kept.publishAgain(objects, table, &work.clock, &changes)
+                    work.touched.insert(table.id)
                 }
                 try RowMaintenance(access).settle(written)
             }
-            if !changes.isEmpty {
-                try stage(changes, schema: nil, time: max(clock.tick(), .unknown), access, seal, &outcome)
-            }
+            try stage(changes, &work, seal)
             if isLast { try access.meta.remove(.returned) }
             if !news.isEmpty {
                 others.known.formUnion(news)
                 others.awaited.subtract(news)
                 try others.save(access.meta)
             }
-            try access.save(clock)
-            try access.keyValueChanges.save(access.connection)
-            return (outcome.packed > 0, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
+            // What waited was packed first.
+            return work.outcome.packed > 0
         }
     }
 }

@@ -11,34 +11,24 @@ extension Store {
     public func finishSnapshot(
         _ manifest: SnapshotManifest, seal: SegmentSealer
     ) throws -> (outcome: PassOutcome, isDone: Bool) {
-        try access { access in
-            var access = access
-            var outcome = PassOutcome()
-            var clock = try access.hybridClock()
-            var touched: Set<Int> = []
-            try pack(access, &clock, &outcome, seal, &touched)
-            try takeUpPolicies(&access, &touched)
+        try passing(seal) { work in
+            let access = work.access
             guard let progress = try SnapshotProgress.read(access.meta) else {
                 throw FerryError(.internalInconsistency, "A snapshot was finished that was not begun.")
             }
-            let standing = SnapshotStanding(
-                own: try access.versionVector(), snapshot: manifest.vector)
+            let standing = SnapshotStanding(own: try access.versionVector(), snapshot: manifest.vector)
             let conflicts = try ConflictLog(access).count()
             if !progress.isFresh { try AbsentObjects(access, standing).noteRest(progress) }
             var settlement = AbsentSettlement(access, standing)
-            let isDone = try AppTriggers(access).run { try settlement.run(&clock) }
-            touched.formUnion(settlement.tables)
-            if !settlement.published.isEmpty {
-                try stage(settlement.published, schema: nil, time: max(clock.tick(), .unknown), access, seal, &outcome)
-            }
+            let isDone = try AppTriggers(access).run { try settlement.run(&work.clock) }
+            work.touched.formUnion(settlement.tables)
+            try stage(settlement.published, &work, seal)
             if isDone {
                 if !progress.isFresh { try KeptRows(access).note(standing) }
-                try takePosition(of: manifest, access, &clock)
+                try takePosition(of: manifest, access, &work.clock)
             }
-            outcome.conflicts = try ConflictLog(access).count() - conflicts
-            try access.save(clock)
-            try access.keyValueChanges.save(access.connection)
-            return ((outcome, isDone), touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
+            work.outcome.conflicts = try ConflictLog(access).count() - conflicts
+            return (work.outcome, isDone)
         }
     }
 

@@ -40,12 +40,7 @@ extension Store {
 
     /// The snapshot that is being read in: whose, and the checksum of its manifest; `nil` where none is.
     public func snapshotUnderWay() throws -> (device: DeviceID, manifest: Checksum)? {
-        try read { connection in
-            guard let progress = try SnapshotProgress.read(StoreMeta(connection: connection)),
-                let device = DeviceID(progress.device), let manifest = Checksum(progress.manifest)
-            else { return nil }
-            return (device, manifest)
-        }
+        try read { try SnapshotProgress.read(StoreMeta(connection: $0))?.source }
     }
 
     /// Gives up a snapshot that cannot be read further. What was merged of it stays: it is true, and comes again.
@@ -82,50 +77,36 @@ extension Store {
         _ chunks: [SnapshotChunk], of manifest: SnapshotManifest, seal: SegmentSealer
     ) throws -> PassOutcome {
         try enter(tablesOf: [Self.layouts(of: chunks)])
-        return try access { access in
-            var access = access
-            var outcome = PassOutcome()
-            var clock = try access.hybridClock()
-            var touched: Set<Int> = []
-            try pack(access, &clock, &outcome, seal, &touched)
-            try takeUpPolicies(&access, &touched)
-            guard var progress = try SnapshotProgress.read(access.meta) else {
+        return try passing(seal) { work in
+            guard var progress = try SnapshotProgress.read(work.access.meta) else {
                 throw FerryError(.internalInconsistency, "A snapshot was merged that was not begun.")
             }
-            if outcome.packed > 0 { progress.isFresh = false }
-            let standing = SnapshotStanding(
-                own: try access.versionVector(), snapshot: manifest.vector)
-            let hook = willCommitReplay
-            access.changedRows = hook == nil ? nil : ChangedRows()
-            defer { access.changedRows = nil }
-            // Policies come first and are taken up before the rest.
-            for group in [
-                chunks.filter { $0.table == PolicyList.table }, chunks.filter { $0.table != PolicyList.table },
-            ] where !group.isEmpty {
-                if let objection = PolicyGate.objection(to: Self.layouts(of: group), access.registry, hooks) {
-                    throw objection
+            if work.outcome.packed > 0 { progress.isFresh = false }
+            let standing = SnapshotStanding(own: try work.access.versionVector(), snapshot: manifest.vector)
+            try work.replaying { work in
+                // Policies come first and are taken up before the rest.
+                for group in [
+                    chunks.filter { $0.table == PolicyList.table }, chunks.filter { $0.table != PolicyList.table },
+                ] where !group.isEmpty {
+                    if let objection = PolicyGate.objection(to: Self.layouts(of: group), work.access.registry, hooks) {
+                        throw objection
+                    }
+                    let merged = try AppTriggers(work.access).run {
+                        if progress.isFresh { return try SnapshotLoad(work.access).load(group) }
+                        let changesets = try SnapshotOperations(manifest.vector).changesets(of: group)
+                        return try ChangesetApplier(work.access).apply(changesets, &work.clock, from: standing)
+                    }
+                    work.take(merged)
+                    try takeUpPolicies(&work.access, &work.touched)
                 }
-                let merged = try AppTriggers(access).run {
-                    if progress.isFresh { return try SnapshotLoad(access).load(group) }
-                    let changesets = try SnapshotOperations(manifest.vector).changesets(of: group)
-                    return try ChangesetApplier(access).apply(changesets, &clock, from: standing)
-                }
-                outcome.replayed += merged.changes
-                outcome.conflicts += merged.conflicts
-                touched.formUnion(merged.tables)
-                try takeUpPolicies(&access, &touched)
             }
             for chunk in chunks {
-                if !progress.isFresh { try AbsentObjects(access, standing).note(besides: chunk, progress) }
+                if !progress.isFresh { try AbsentObjects(work.access, standing).note(besides: chunk, progress) }
                 progress.done[chunk.table, default: 0] += 1
                 progress.last[chunk.table] = chunk.objects.last?.id.hex
             }
-            try progress.save(access.meta)
-            try access.save(clock)
-            try access.keyValueChanges.save(access.connection)
-            let changes = access.changedRows?.summary(access.registry)
-            if let hook, let changes, !changes.tables.isEmpty { try access.run(hook, changes) }
-            return (outcome, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
+            try progress.save(work.access.meta)
+            return work.outcome
         }
     }
 

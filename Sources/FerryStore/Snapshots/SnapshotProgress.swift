@@ -20,6 +20,12 @@ struct SnapshotProgress: Codable, Equatable {
         self.isFresh = isFresh
     }
 
+    /// Whose snapshot it is, and the checksum of its manifest.
+    var source: (device: DeviceID, manifest: Checksum)? {
+        guard let device = DeviceID(device), let manifest = Checksum(manifest) else { return nil }
+        return (device, manifest)
+    }
+
     static func read(_ meta: StoreMeta) throws -> SnapshotProgress? {
         guard let text = try meta.string(.snapshot) else { return nil }
         do {

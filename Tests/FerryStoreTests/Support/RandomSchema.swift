@@ -1,3 +1,5 @@
+import FerryTestSupport
+
 @testable import FerryStore
 
 /// Makes random schemas, which a seed alone determines: keys of every kind, foreign keys with every action, UNIQUE in every

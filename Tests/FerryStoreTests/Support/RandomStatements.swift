@@ -1,4 +1,5 @@
 import FerryCore
+import FerryTestSupport
 
 @testable import FerryStore
 

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryLog
+import FerryTestSupport
 import GRDB
 import GRDBSQLite
 import XCTest

@@ -1,0 +1,78 @@
+import FerryCore
+import FerryMerge
+
+/// Whether rows refer to a key. Asked for many keys of a table whose children have no index on the reference, it reads
+/// the children's references once instead of once per key.
+struct ChildLookup {
+    /// Questions after which reading all references is cheaper than asking again.
+    private static let patience = 8
+
+    let access: StoreAccess
+    /// Whether it looks through references that no foreign key checks, and only those.
+    private let isUnchecked: Bool
+    private var asked: [Int: [Int: Int]] = [:]
+    private var references: [Int: [Int: Set<[FieldValue]>]] = [:]
+    private var isIndexed: [Int: [Int: Bool]] = [:]
+
+    init(_ access: StoreAccess, isUnchecked: Bool = false) {
+        self.access = access
+        self.isUnchecked = isUnchecked
+    }
+
+    mutating func hasChildren(_ table: TrackedTable, key rowKey: [FieldValue]) throws -> Bool {
+        if table.incoming.isEmpty || rowKey.isEmpty { return false }
+        for incoming in table.incoming {
+            let child = access.registry[incoming.table]
+            let key = child.foreignKeys[incoming.foreignKey]
+            if (key.action == .none) != isUnchecked { continue }
+            // Which values a deleted row offered under another UNIQUE key is not known here: the rules look.
+            if case .unique = key.target { return true }
+            var parts = rowKey
+            if case .key(let order) = key.target {
+                parts = Array(repeating: .null, count: order.count)
+                for (part, position) in zip(rowKey, order) { parts[position] = part }
+            }
+            if try refers(child, incoming.foreignKey, key, parts) { return true }
+        }
+        return false
+    }
+
+    private mutating func refers(
+        _ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey, _ parts: [FieldValue]
+    ) throws -> Bool {
+        if let known = references[child.id]?[place] { return known.contains(parts) }
+        let connection = access.connection
+        let names = key.columns.map { quoted(child.columns[$0].name) }
+        let count = asked[child.id]?[place] ?? 0
+        asked[child.id, default: [:]][place] = count + 1
+        // Under another collation than BINARY equal keys may have different bytes: those SQLite compares.
+        let isBinary = key.columns.allSatisfy { child.columns[$0].collation == "BINARY" }
+        if try count >= Self.patience && isBinary && !hasIndex(child, place, key) {
+            var all: Set<[FieldValue]> = []
+            for row in try connection.rows(
+                "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))")
+            {
+                all.insert(row)
+            }
+            references[child.id, default: [:]][place] = all
+            return all.contains(parts)
+        }
+        let condition = zip(names, 1...).map { "\($0) = ?\($1)" }.joined(separator: " AND ")
+        return try !connection.rows(
+            "SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", values: parts
+        ).isEmpty
+    }
+
+    private mutating func hasIndex(_ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey) throws -> Bool {
+        if let known = isIndexed[child.id]?[place] { return known }
+        let first = child.columns[key.columns[0]].name
+        let found =
+            try access.connection.count(
+                """
+                SELECT EXISTS(SELECT 1 FROM pragma_index_list(?1) AS list, pragma_index_xinfo(list.name) AS term
+                WHERE term.seqno = 0 AND term.name = ?2 COLLATE NOCASE AND NOT list.partial)
+                """, .text(child.name), .text(first)) != 0
+        isIndexed[child.id, default: [:]][place] = found
+        return found
+    }
+}

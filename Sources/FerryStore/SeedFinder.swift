@@ -1,0 +1,170 @@
+import FerryCore
+import FerryMerge
+
+/// Which touched objects the rules must look at. Most need none: their targets are shown, nothing refers to them and
+/// nothing waits for them.
+struct SeedFinder {
+    let access: StoreAccess
+    private var connection: SQLConnection { access.connection }
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    func seeds(_ touched: [TouchedObject]) throws -> [RowToken] {
+        let exceptions = try exceptionalTables()
+        var seeds: [RowToken] = []
+        var isSeed: Set<RowToken> = []
+        var related: Set<Int> = []
+        var lookup = ChildLookup(access)
+        var targets = TargetLookup(access)
+        var searched: Set<[Int]> = []
+        var table: TrackedTable?
+        func add(_ token: RowToken) {
+            if isSeed.insert(token).inserted { seeds.append(token) }
+        }
+        for object in touched {
+            if table?.id != object.table { table = access.registry[object.table] }
+            guard let table, table.isLocal else { continue }
+            let isRelated = !table.foreignKeys.isEmpty || !table.incoming.isEmpty
+            if !object.needsRules, exceptions.isEmpty, !isRelated, table.uniqueIndexes.isEmpty { continue }
+            let token = RowToken(table: object.table, id: object.object)
+            if object.needsRules {
+                add(token)
+            } else if object.isDeleted {
+                if try lookup.hasChildren(table, key: object.key) { add(token) }
+            } else {
+                let places = table.foreignKeys.indices.filter { place in
+                    table.foreignKeys[place].action != .none
+                        && table.foreignKeys[place].columns.contains { object.columns.contains($0) }
+                }
+                if !places.isEmpty, try !targets.areThere(table, key: object.key, through: places) { add(token) }
+                for incoming in table.incoming {
+                    let child = access.registry[incoming.table]
+                    let key = child.foreignKeys[incoming.foreignKey]
+                    // An insertion leaves nobody behind.
+                    guard case .unique(let offered) = key.target, object.columns.contains(where: offered.contains),
+                        object.columns.count < table.columns.count || table.columns.count == offered.count,
+                        searched.insert([incoming.table, incoming.foreignKey]).inserted
+                    else { continue }
+                    for orphan in try orphans(child, key, table, offered) { add(orphan) }
+                }
+            }
+            guard concernsOthers(object, table) else { continue }
+            // Where exceptional objects exist near by, what was let go may concern them.
+            let near = exceptions.intersection(
+                [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table))
+            related.formUnion(near)
+            if try !near.isEmpty || isAwaited(object, table) { add(token) }
+        }
+        for number in related.sorted() {
+            try connection.forEachRow(
+                "SELECT object FROM ferry_exception WHERE \"table\" = ? AND kind NOT IN (\(ExceptionKind.ofClasses))",
+                [.integer(Int64(number))]
+            ) { row in
+                if let id: ObjectID = row.id(0) { add(RowToken(table: number, id: id)) }
+            }
+        }
+        return seeds
+    }
+
+    /// Rows that refer to values that no row offers any more; who offered them before, nothing tells. Values under a
+    /// UNIQUE key that others refer to change seldom.
+    private func orphans(
+        _ child: TrackedTable, _ key: TrackedForeignKey, _ parent: TrackedTable, _ offered: [Int]
+    ) throws -> [RowToken] {
+        let names = key.columns.map { "child.\(quoted(child.columns[$0].name))" }
+        let present = names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        let equal = zip(names, offered).map { "parent.\(quoted(parent.columns[$1].name)) = \($0)" }
+        let rows = try connection.rows(
+            """
+            SELECT \(child.keyList) FROM \(quoted(child.name)) AS child WHERE \(present) AND NOT EXISTS (
+            SELECT 1 FROM \(quoted(parent.name)) AS parent WHERE \(equal.joined(separator: " AND ")))
+            """)
+        let travelling = Travelling(access)
+        return try rows.compactMap { row in
+            try travelling.object(child, row).map { RowToken(table: child.id, id: $0) }
+        }
+    }
+
+    /// Tables with objects that something let go may concern. What is joined waits for nothing, and who claims the same
+    /// is found by its claims.
+    private func exceptionalTables() throws -> Set<Int> {
+        var tables: Set<Int> = []
+        try connection.forEachRow(
+            "SELECT DISTINCT \"table\" FROM ferry_exception WHERE kind NOT IN (\(ExceptionKind.ofClasses))"
+        ) { tables.insert($0.int(0)) }
+        return tables
+    }
+
+    /// Whether an exceptional object refers to this one, or claims or offers what it does.
+    private func isAwaited(_ object: TouchedObject, _ table: TrackedTable) throws -> Bool {
+        let tokens = access.exceptionTokens
+        guard try tokens.areAny(of: table.id) else { return false }
+        func concerns(_ token: RowToken) throws -> Bool { try !tokens.objects(concernedBy: token).isEmpty }
+        if try concerns(RowToken(table: table.id, id: object.object)) { return true }
+        if object.isDeleted { return false }
+        let row = try access.reader(of: table.id).read(object.key) ?? [:]
+        let values = try Travelling(access).values(row, table)
+        return try References(registry: access.registry).offers(of: table, values).contains(where: concerns)
+            || UniqueClaims(access).claims(table, values).map(\.token).contains(where: concerns)
+    }
+
+    /// Whether a change can free or claim what another object waits for.
+    private func concernsOthers(_ object: TouchedObject, _ table: TrackedTable) -> Bool {
+        if object.isDeleted || object.columns.count == table.columns.count { return true }
+        let columns = Set(object.columns)
+        if table.foreignKeys.contains(where: { !columns.isDisjoint(with: $0.columns) }) { return true }
+        for index in table.uniqueIndexes {
+            if index.needsEvaluation || index.terms.contains(where: { $0.column.map(columns.contains) ?? false }) {
+                return true
+            }
+        }
+        return false
+    }
+}
+
+/// Whether what a row refers to has a row of its own. Remembers answers: many rows refer to the same few.
+private struct TargetLookup {
+    private let access: StoreAccess
+    private var known: [Int: [Int: [[FieldValue]: Bool]]] = [:]
+    private var statements: [Int: [Int: LazyStatement]] = [:]
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// Whether every target of a row, through the foreign keys at `places`, is there.
+    mutating func areThere(_ table: TrackedTable, key: [FieldValue], through places: [Int]) throws -> Bool {
+        let row = try access.reader(of: table.id).read(key) ?? [:]
+        for place in places {
+            let values = table.foreignKeys[place].columns.map { row[$0] ?? .null }
+            if values.contains(.null) { continue }
+            if let answer = known[table.id]?[place]?[values] {
+                if !answer { return false }
+                continue
+            }
+            let statement = try statement(table, place)
+            for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
+            let answer = try statement.step()
+            statement.reset()
+            known[table.id, default: [:]][place, default: [:]][values] = answer
+            if !answer { return false }
+        }
+        return true
+    }
+
+    private mutating func statement(_ table: TrackedTable, _ place: Int) throws -> SQLStatement {
+        if let known = statements[table.id]?[place] { return try known.prepared() }
+        let key = table.foreignKeys[place]
+        let parent = access.registry[key.parent]
+        let names: [String] =
+            switch key.target {
+            case .mapped: parent.keyColumns
+            case .key(let order):
+                // `order[i]` is the position in the foreign key of the parent's i-th key column.
+                order.indices.map { position in parent.keyColumns[order.firstIndex(of: position) ?? 0] }
+            case .unique(let columns): columns.map { parent.columns[$0].name }
+            }
+        let condition = zip(names, 1...).map { "\(quoted($0)) = ?\($1)" }.joined(separator: " AND ")
+        let made = LazyStatement("SELECT 1 FROM \(quoted(parent.name)) WHERE \(condition)", access.connection)
+        statements[table.id, default: [:]][place] = made
+        return try made.prepared()
+    }
+}

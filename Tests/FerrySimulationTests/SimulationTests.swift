@@ -1,0 +1,105 @@
+import FerrySimulator
+import Foundation
+import XCTest
+
+/// Simulated lives of a container (Docs/Testing.md, "The simulator").
+///
+/// `FERRY_SEEDS` says how many, `FERRY_FIRST_SEED` from which on. `make simulate SEED=…` repeats one and shrinks it.
+final class SimulationTests: XCTestCase {
+    private static func number(_ name: String) -> UInt64? {
+        ProcessInfo.processInfo.environment[name].flatMap(UInt64.init)
+    }
+
+    /// Runs simulations, and says how each that fails is repeated.
+    private func run(_ seeds: UInt64, from first: UInt64, steps: Int, devices: Int?) throws -> Tally {
+        let (seeds, first) = (Self.number("FERRY_SEEDS") ?? seeds, Self.number("FERRY_FIRST_SEED") ?? first)
+        var tally = Tally()
+        for seed in first..<(first + seeds) {
+            let outcome = try Simulation.run(Simulation.Plan(seed: seed, devices: devices, steps: steps))
+            tally.add(outcome.tally)
+            for problem in outcome.problems {
+                let plan = "SEED=\(seed) STEPS=\(steps)" + (devices.map { " DEVICES=\($0)" } ?? "")
+                XCTFail("make simulate \(plan): \(problem)")
+            }
+        }
+        print("\(seeds) simulations met: \(tally.text)")
+        return tally
+    }
+
+    func testAThousandShortLives() throws {
+        let tally = try run(1000, from: 1, steps: 10, devices: 2)
+        // A fault counts only where a run shows that it happened.
+        for kind in Self.frequentKinds where Self.number("FERRY_SEEDS") == nil {
+            XCTAssertGreaterThan(tally.counts[kind] ?? 0, 0, "\(kind) did not happen")
+        }
+    }
+
+    func testLongLives() throws {
+        let tally = try run(40, from: 100_000, steps: 40, devices: nil)
+        for kind in Self.rareKinds where Self.number("FERRY_SEEDS") == nil {
+            XCTAssertGreaterThan(tally.counts[kind] ?? 0, 0, "\(kind) did not happen")
+        }
+    }
+
+    private static let frequentKinds = [
+        "archives", "changes replayed", "clocks set wrong", "cloned", "conflicted copy", "conflicts", "copied",
+        "could not join yet", "file duplicate", "file empty", "file evicted", "file exchanged", "file garbled",
+        "file olderState", "file otherCase", "file partial", "file vanished", "files delivered out of order",
+        "folder empty", "folder foreign", "folder full", "folder missing", "joined", "killed at a step",
+        "migrated", "network lostAnswer", "network staleHandle", "network staleListing", "own log mended",
+        "quiet points",
+        "renewed as cloned", "renewed as copied", "renewed as restored", "restored", "retired", "segments collected",
+        "snapshots written", "stick moved", "syncs while things happen", "tombstones collected",
+    ]
+    private static let rareKinds = ["lost devices", "segments rolled up", "waiting logCollected"]
+
+    func testTheSameSeedTellsTheSameStory() throws {
+        for seed: UInt64 in [3, 4, 5] {
+            let plan = Simulation.Plan(seed: seed, steps: 25)
+            let (first, second) = (try Simulation.run(plan), try Simulation.run(plan))
+            XCTAssertEqual(first.trace, second.trace)
+            XCTAssertEqual(first.tally.text, second.tally.text)
+        }
+    }
+
+    /// In another process tables are hashed in another way, and memory lies elsewhere.
+    func testTheSameSeedTellsTheSameStoryInAnotherProcess() throws {
+        let program = Bundle(for: Self.self).bundleURL.deletingLastPathComponent().appendingPathComponent(
+            "ferry-simulate")
+        for seed: UInt64 in [6, 7] {
+            let process = Process()
+            process.executableURL = program
+            process.arguments = ["--seed", "\(seed)", "--steps", "25", "--trace"]
+            let pipe = Pipe()
+            process.standardOutput = pipe
+            try process.run()
+            let output = try XCTUnwrap(try pipe.fileHandleForReading.readToEnd())
+            process.waitUntilExit()
+            let outcome = try Simulation.run(Simulation.Plan(seed: seed, steps: 25))
+            let story = outcome.trace.joined(separator: "\n") + "\n"
+            XCTAssertEqual(String(decoding: output, as: UTF8.self).prefix(story.count), story[...])
+        }
+    }
+
+    func testWhatIsDoneBehindFerrysBackIsNoticed() throws {
+        let sabotages = [
+            "DELETE FROM feed WHERE url = 'url 0'", "INSERT INTO line VALUES ('nobody wrote this')",
+            "UPDATE feed SET title = 'other' WHERE url = 'url 1'",
+        ]
+        for sabotage in sabotages {
+            var plan = Simulation.Plan(seed: 11, devices: 3, steps: 0)
+            plan.sabotage = sabotage
+            XCTAssertFalse(try Simulation.run(plan).problems.isEmpty, sabotage)
+        }
+    }
+
+    func testAFailureIsShrunkToTheStepsThatItNeeds() {
+        var asked = 0
+        let smallest = Shrinking.smallest(of: Array(0..<64)) { steps in
+            asked += 1
+            return steps.contains(7) && steps.contains(41) && steps.contains(42)
+        }
+        XCTAssertEqual(smallest, [7, 41, 42])
+        XCTAssertLessThan(asked, 100)
+    }
+}

@@ -1,0 +1,128 @@
+import FerryContainer
+import FerryCore
+
+/// The file system as one device sees it: a disk, its own or one that it shares with others, with the folder there or
+/// away, and the flaws that its kind of folder has.
+///
+/// `@unchecked Sendable` because a simulation runs on one thread.
+final class DeviceFileSystem: FileSystem, @unchecked Sendable {
+    /// What the device finds in place of the container.
+    enum Mount: String, CaseIterable {
+        case there
+        case missing
+        case empty
+        /// The folder of another container.
+        case foreign
+    }
+
+    /// A flaw of network folders.
+    enum NetworkFlaw: String, CaseIterable {
+        /// A rename takes place and is answered with an error.
+        case lostAnswer
+        /// A listing is the one before.
+        case staleListing
+        /// A file handle is stale (ESTALE).
+        case staleHandle
+    }
+
+    let disk: MemoryFileSystem
+    var mount = Mount.there
+    /// Writes fail, as on a full or read-only disk.
+    var isFull = false
+    /// What fails next, once.
+    var flaw: NetworkFlaw?
+    /// How often a fault of this kind was met.
+    var met: (String) -> Void = { _ in }
+    /// Called before every access; what it does happens in the middle of a sync.
+    var meanwhile: (() -> Void)?
+    private var listings: [String: [String]] = [:]
+
+    init(_ disk: MemoryFileSystem) { self.disk = disk }
+
+    static let root = "/shared/container"
+    private static let foreign = Array(
+        #"{"format":1,"id":"11111111-2222-4333-8444-555555555555","name":"other","created":"2023-01-01T00:00:00Z"}"#
+            .utf8)
+
+    private func isInside(_ path: String) -> Bool { path.hasPrefix(Self.root + "/") || path == Self.root }
+
+    private func isAway(_ path: String) -> Bool {
+        meanwhile?()
+        guard mount != .there, isInside(path) else { return false }
+        met("folder \(mount.rawValue)")
+        return mount == .missing || (path != Self.root && path != Self.root + "/")
+    }
+
+    /// - Returns: whether it happens now.
+    private func take(_ kind: NetworkFlaw) -> Bool {
+        guard flaw == kind else { return false }
+        flaw = nil
+        met("network \(kind.rawValue)")
+        return true
+    }
+
+    private func willWrite(_ path: String) throws {
+        if isAway(path) { throw memoryError(path, "its folder is not there") }
+        if isFull, isInside(path) {
+            met("folder full")
+            throw memoryError(path, "no space is left on the device")
+        }
+    }
+
+    private func memoryError(_ path: String, _ why: String) -> FerryError {
+        FerryError(.inputOutput, "Ferry's access to \(path) failed: \(why).", path: path)
+    }
+
+    func readFile(at path: String, maximumBytes: Int) throws -> [UInt8]? {
+        if isAway(path) {
+            return mount == .foreign && path == Self.root + "/container.json" ? Self.foreign : nil
+        }
+        if take(.staleHandle) { throw memoryError(path, "stale file handle") }
+        return try disk.readFile(at: path, maximumBytes: maximumBytes)
+    }
+
+    func entryNames(ofDirectoryAt path: String, maximumCount: Int) throws -> [String]? {
+        if isAway(path) { return nil }
+        if mount == .empty || mount == .foreign, isInside(path) { return mount == .empty ? [] : ["container.json"] }
+        if let before = listings[path], take(.staleListing) { return before }
+        let names = try disk.entryNames(ofDirectoryAt: path, maximumCount: maximumCount)
+        listings[path] = names
+        return names
+    }
+
+    func item(at path: String) throws -> FileItem {
+        if isAway(path) {
+            return mount == .foreign && path == Self.root + "/container.json"
+                ? .file(size: Self.foreign.count) : .missing
+        }
+        return try disk.item(at: path)
+    }
+
+    @discardableResult
+    func createDirectory(at path: String) throws -> Bool {
+        try willWrite(path)
+        return try disk.createDirectory(at: path)
+    }
+
+    func write(_ bytes: [UInt8], toNewFileAt path: String) throws {
+        try willWrite(path)
+        try disk.write(bytes, toNewFileAt: path)
+    }
+
+    func rename(_ path: String, to newPath: String) throws {
+        try willWrite(newPath)
+        try disk.rename(path, to: newPath)
+        if take(.lostAnswer) { throw memoryError(newPath, "the answer was lost") }
+    }
+
+    func synchronizeDirectory(at path: String) throws {
+        try willWrite(path)
+        try disk.synchronizeDirectory(at: path)
+    }
+
+    @discardableResult
+    func removeFile(at path: String) throws -> Bool {
+        try willWrite(path)
+        return try disk.removeFile(at: path)
+    }
+}

@@ -1,0 +1,178 @@
+import CFerrySQLite
+import FerryContainer
+import FerryCore
+import FerryEngine
+import FerryStore
+import Foundation
+import GRDB
+
+/// One device of a simulation: a database that Ferry keeps in step and an app writes to, and the folder that it sees.
+final class Machine {
+    let index: Int
+    let path: String
+    let files: DeviceFileSystem
+    let clock: SimulatedClock
+    let host: SimulatedHost
+    private let random: SimulatedRandom
+    private let retention: RetentionSettings
+    private(set) var replica: Replica?
+    private(set) var app: DatabaseQueue?
+    /// The highest time that its clock has told, since the database was last restored.
+    var lastTime: Int64 = 0
+    /// Which of the app's migrations it has.
+    var version = 0
+    /// A backup of the database: where it is, and the version of its schema.
+    var backup: (path: String, version: Int)?
+    /// It was stolen: it is never heard of again.
+    var isLost = false
+
+    init(
+        index: Int, path: String, files: DeviceFileSystem, clock: SimulatedClock, host: SimulatedHost,
+        random: SimulatedRandom, retention: RetentionSettings
+    ) {
+        self.index = index
+        self.path = path
+        self.files = files
+        self.clock = clock
+        self.host = host
+        self.random = random
+        self.retention = retention
+    }
+
+    var environment: Environment { Environment(clock: clock, random: random, fileSystem: files, host: host) }
+
+    /// The replica; a machine that is used has one.
+    func opened() throws -> Replica {
+        guard let replica else { throw FerryError(.databaseMissing, "Device \(index) has no database.") }
+        return replica
+    }
+
+    // MARK: Beginning
+
+    /// Makes the app's database and a container for it.
+    func create(policies: [PolicySetting]) throws {
+        try Data().write(to: URL(fileURLWithPath: path))
+        app = try SimulatedApp.open(path)
+        try database { database in
+            try database.execute(sql: SimulatedApp.schema)
+            for number in 0..<4 {
+                try database.execute(sql: "INSERT INTO feed(url) VALUES ('url \(number)')")
+                try database.execute(sql: "INSERT INTO article(feed, guid) VALUES (\(number + 1), 'guid \(number)')")
+            }
+        }
+        let store = try Store(path: path, clock: clock, random: random)
+        let made = try Replica.create(
+            store, containerPath: DeviceFileSystem.root, name: "device \(index)", environment: environment
+        ).replica
+        if !policies.isEmpty { try made.setPolicies(policies) }
+        try store.close()
+        try reopen()
+    }
+
+    /// Makes a database from the container.
+    func join() throws {
+        let (made, _) = try Replica.join(
+            databasePath: path, containerPath: DeviceFileSystem.root, name: "device \(index)", environment: environment)
+        try made?.store.close()
+        try reopen()
+        try findVersion()
+    }
+
+    private func findVersion() throws {
+        version = try database { database in
+            if try database.columns(in: "download").contains(where: { $0.name == "size" }) { return 3 }
+            if try database.tableExists("extra") { return 2 }
+            return try database.columns(in: "star").contains { $0.name == "colour" } ? 1 : 0
+        }
+    }
+
+    /// Ends both programs, and starts them again.
+    func reopen() throws {
+        try close()
+        replica = try Replica(path: path, environment: environment, retention: retention)
+        app = try SimulatedApp.open(path)
+    }
+
+    func close() throws {
+        try replica?.store.close()
+        try app?.close()
+        (replica, app) = (nil, nil)
+    }
+
+    /// Removes what a join that failed has left.
+    func removeDatabase() throws {
+        try close()
+        for suffix in ["", "-wal", "-shm", "-journal", "-ferry-lock"]
+        where FileManager.default.fileExists(atPath: path + suffix) {
+            try FileManager.default.removeItem(atPath: path + suffix)
+        }
+    }
+
+    // MARK: Use
+
+    /// Writes as the app does, in one transaction.
+    @discardableResult
+    func database<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        guard let app else { throw FerryError(.databaseMissing, "Device \(index) has no database.") }
+        return try app.write(body)
+    }
+
+    func rows(_ sql: String) throws -> [String] {
+        guard let app else { throw FerryError(.databaseMissing, "Device \(index) has no database.") }
+        return try app.read { try SimulatedApp.rows($0, sql) }
+    }
+
+    /// Ferry's clock, in milliseconds: the highest time that it has given or followed.
+    func hybridTime() throws -> Int64 {
+        guard let app else { return 0 }
+        let raw = try app.read { try Int64.fetchOne($0, sql: "SELECT value FROM ferry_meta WHERE name = 'clock'") } ?? 0
+        return Int64(UInt64(bitPattern: raw) >> 16)
+    }
+
+    /// The values of `line` and `cell`.
+    func values() throws -> Set<String> {
+        Set(try rows("SELECT text FROM line UNION ALL SELECT value FROM cell"))
+    }
+
+    /// Runs SQL that no trigger notices.
+    func sabotage(_ sql: String) throws {
+        try app?.writeWithoutTransaction { database in
+            guard ferry_sqlite3_enable_triggers(database.sqliteConnection, 0, nil) == SQLITE_OK else {
+                throw FerryError(.database, "Triggers cannot be turned off.")
+            }
+            try database.execute(sql: sql)
+        }
+    }
+
+    func migrate() throws {
+        let sql = SimulatedApp.migrations[version]
+        // A table that is rebuilt has others that refer to it.
+        guard let app else { return }
+        try app.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA foreign_keys = OFF")
+            try database.inTransaction(.immediate) {
+                try database.execute(sql: sql)
+                return .commit
+            }
+            try database.execute(sql: "PRAGMA foreign_keys = ON")
+        }
+        version += 1
+    }
+
+    /// Copies the database, as a backup or a copy of a virtual machine does.
+    func copyDatabase(to path: String) throws {
+        try opened().store.copy(to: path)
+    }
+
+    /// Puts a backup in place of the database.
+    func restore() throws {
+        guard let backup else { return }
+        try removeDatabase()
+        try FileManager.default.moveItem(atPath: backup.path, toPath: path)
+        host.file += 1
+        lastTime = 0
+        version = backup.version
+        self.backup = nil
+        try reopen()
+    }
+}

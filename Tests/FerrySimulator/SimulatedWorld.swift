@@ -1,0 +1,103 @@
+import FerryCore
+import FerryEngine
+
+/// The clock of one device: the simulation's time, wrong by as much as the simulation wants.
+///
+/// `@unchecked Sendable` because a simulation runs on one thread.
+final class SimulatedClock: WallClock, @unchecked Sendable {
+    /// The time that all clocks share, in milliseconds since the Unix epoch.
+    final class Time {
+        var milliseconds: Int64 = 1_700_000_000_000
+    }
+
+    private let time: Time
+    /// How far ahead of the true time it is, in milliseconds.
+    var skew: Int64 = 0
+    /// The latest time that it told.
+    private(set) var latest: Int64 = 0
+
+    init(_ time: Time) { self.time = time }
+
+    func milliseconds() -> Int64 {
+        let now = time.milliseconds + skew
+        latest = max(latest, now)
+        return now
+    }
+    /// What a trigger noted, it noted at the simulation's time: SQLite's own clock cannot be given one.
+    func milliseconds(captured: Int64) -> Int64 { milliseconds() }
+}
+
+/// Random numbers that can be repeated: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators").
+///
+/// `@unchecked Sendable` because a simulation runs on one thread.
+final class SimulatedRandom: RandomSource, @unchecked Sendable {
+    private var state: UInt64
+
+    /// - Parameter stream: which of a seed's independent sequences it is.
+    init(seed: UInt64, stream: UInt64 = 0) {
+        state = Self.mix(seed) ^ Self.mix(stream &+ 0x5851_f42d_4c95_7f2d)
+    }
+
+    private static func mix(_ value: UInt64) -> UInt64 {
+        var mixed = value
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+
+    func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        return Self.mix(state)
+    }
+
+    /// A number from 0 up to a bound that is not reached.
+    func below(_ bound: Int) -> Int { bound <= 1 ? 0 : Int(next() % UInt64(bound)) }
+
+    /// Whether something happens that happens once in so many times.
+    func isOne(in times: Int) -> Bool { below(times) == 0 }
+
+    func element<Element>(of elements: [Element]) -> Element? {
+        elements.isEmpty ? nil : elements[below(elements.count)]
+    }
+
+    func shuffled<Element>(_ elements: [Element]) -> [Element] {
+        var elements = elements
+        for index in elements.indices.dropFirst() { elements.swapAt(index, below(index + 1)) }
+        return elements
+    }
+}
+
+/// The computer that a database lies on, as far as Ferry asks for it.
+///
+/// `@unchecked Sendable` because a simulation runs on one thread.
+final class SimulatedHost: HostIdentity, @unchecked Sendable {
+    let machine: String
+    /// The number of the database's file; another one after it was replaced.
+    var file: UInt64
+
+    init(machine: String, file: UInt64) {
+        self.machine = machine
+        self.file = file
+    }
+
+    func machineID() -> String? { machine }
+    func fileNumber(at path: String) -> UInt64? { file }
+}
+
+/// How often each thing happened: a fault counts only where a run shows that it did.
+public struct Tally: Sendable {
+    public private(set) var counts: [String: Int] = [:]
+
+    public init() {}
+
+    mutating func note(_ kind: String, _ times: Int = 1) {
+        if times > 0 { counts[kind, default: 0] += times }
+    }
+
+    public mutating func add(_ other: Tally) { counts.merge(other.counts, uniquingKeysWith: +) }
+
+    /// One line: kinds in the order of their names, with their numbers.
+    public var text: String {
+        counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+    }
+}
