@@ -121,7 +121,7 @@ struct FaultSituation: Sendable {
         _ = try home.replica(peer).compact()
         home.clock.advance(hours: 2)
         _ = try home.replica(peer).compact()
-        XCTAssertGreaterThan(try home.replica(peer).store.logStart(), 1)
+        XCTAssertGreaterThan(try home.replica(peer).store.reading().logStart, 1)
     }
 
     static let bulkLoad = FaultSituation(
