@@ -144,16 +144,23 @@ extension CaptureHistory {
             noteTakenKey(note, from: nil)
         }
         let object = try newObject(table, note.key)
-        if !object.isFresh, let former = try access.objects(of: table.id).load(object.id).key.first,
-            former != note.key[0],
-            keys[table.id]?[former] == nil
-        {
-            // It comes back under another key than the one that stayed reserved for it.
-            freedKeys[table.id, default: []].insert(former)
-        }
+        if !object.isFresh { try leaveFormerKeys(of: object.id, table, for: note.key[0]) }
         keys[table.id, default: [:]][note.key[0]] = (object.id, false)
         freedKeys[table.id]?.remove(note.key[0])
         return object
+    }
+
+    /// What comes back under another key leaves the one that it had in this flush, and the one that stayed reserved for it,
+    /// to nobody.
+    private mutating func leaveFormerKeys(of object: ObjectID, _ table: TrackedTable, for key: FieldValue) throws {
+        let track = tracks[table.id]?[object]
+        let stored = try access.objects(of: table.id).load(object).key.first
+        for former in [track?.key.first, stored].compactMap({ $0 }) where former != key {
+            if let holder = keys[table.id]?[former], holder.object != object { continue }
+            keys[table.id]?[former] = nil
+            freedKeys[table.id, default: []].insert(former)
+            track?.formerKeys.append(former)
+        }
     }
 
     /// Whether an object that only has its key reserved gives it up to a new row: one that had a row and died, one whose

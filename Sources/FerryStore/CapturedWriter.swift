@@ -58,6 +58,7 @@ struct CapturedWriter {
                 row[$0.key] != $0.value
             }
         }
+        operations = withWholeReferences(operations, state, row)
         if notesReferences, !key.isEmpty { noteReferences(of: operations, row.overlaid(with: state.kept.fields)) }
         let changed = merge(
             operations, into: &state, wish: formerKey.first, isMinted: isFresh && table.identity == .surrogate, &clock)
@@ -74,6 +75,24 @@ struct CapturedWriter {
         }
         if before.shown == .exceptionalRow { touched += try writeMembers(of: object, operations, row, &clock) }
         return touched
+    }
+
+    /// Who writes a part of a reference of several columns means the rest as the row shows it: where that is not the object's
+    /// own, because the target is one with another row or the row shows another object's, it is written too.
+    private func withWholeReferences(
+        _ operations: [CapturedOperation], _ state: ObjectState, _ row: FieldValues
+    ) -> [CapturedOperation] {
+        if state.kept.fields.isEmpty { return operations }
+        var operations = operations
+        for key in table.foreignKeys where key.columns.count > 1 {
+            guard let last = operations.lastIndex(where: { $0.kind == .update && $0.values.hasAny(of: key.columns) })
+            else { continue }
+            for column in key.columns where !operations.contains(where: { $0.values[column] != nil }) {
+                guard let own = state.kept.fields[column], let shown = row[column], shown != own else { continue }
+                operations[last].values[column] = shown
+            }
+        }
+        return operations
     }
 
     /// What is written to a joined row is written to all objects that it shows, so that it stays one thing. After a
@@ -168,7 +187,7 @@ struct CapturedWriter {
         if written.isEmpty { return }
         let values = own.overlaid(with: written)
         for (place, token) in References(registry: access.registry).targets(of: table, values)
-        where table.foreignKeys[place].columns.contains(where: { written[$0] != nil }) {
+        where written.hasAny(of: table.foreignKeys[place].columns) {
             references.insert(token)
         }
     }

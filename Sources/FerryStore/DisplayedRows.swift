@@ -195,7 +195,7 @@ final class DisplayedRows {
 
     /// References of visible objects that show another tuple than their target's row does.
     func brokenReferences() -> [RuleLink] {
-        guard isResolving else { return [] }
+        guard isResolving || objects.indices.contains(where: clearsOffers) else { return [] }
         var broken: [RuleLink] = []
         for (index, object) in objects.enumerated() {
             guard case .shown(let cleared, _) = classes.outcomes[index] else { continue }
@@ -209,6 +209,12 @@ final class DisplayedRows {
             }
         }
         return broken
+    }
+
+    /// Whether an object's row may show cleared what others refer to by value.
+    private func clearsOffers(_ index: Int) -> Bool {
+        guard case .shown(let cleared, _) = classes.outcomes[index] else { return false }
+        return !cleared.isEmpty && !objects[index].offers.isEmpty
     }
 
     /// What a row offers to a foreign key as it is shown.

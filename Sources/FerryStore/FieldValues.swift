@@ -35,6 +35,9 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
     /// The columns that have a value, ascending.
     var keys: [Int] { slots.indices.filter { slots[$0] != nil } }
 
+    /// Whether one of these columns has a value.
+    func hasAny(of columns: [Int]) -> Bool { columns.contains { self[$0] != nil } }
+
     /// Columns and values, by ascending column.
     func makeIterator() -> AnyIterator<Element> {
         var column = -1

@@ -139,6 +139,7 @@ final class MergedRows {
         // What it claims now, an exceptional object may claim too.
         if hasExceptions, merge.won.keys.contains(where: claimColumns.contains) { return try leaveToRules(&merge) }
         if merge.won.keys.contains(where: { offeredColumns.contains($0) }) { return try leaveToRules(&merge) }
+        if showsPartOfAnotherKey(merge) { return try leaveToRules(&merge) }
         guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
         try changeCheck(&merge)
         if try writer.update(key: merge.before.key, values) != nil { return try leaveToRules(&merge) }
@@ -152,6 +153,16 @@ final class MergedRows {
                 TouchedObject(
                     table: table.id, object: merge.state.object, columns: merge.won.keys, isDeleted: false,
                     needsRules: false, key: merge.before.key))
+        }
+    }
+
+    /// Whether a reference of several columns would be half its own: its row shows the key of what its target was joined
+    /// with, and only some of the columns are written.
+    private func showsPartOfAnotherKey(_ merge: ObjectMerge) -> Bool {
+        if merge.state.kept.fields.isEmpty { return false }
+        return table.foreignKeys.contains { key in
+            merge.won.hasAny(of: key.columns)
+                && key.columns.contains { merge.won[$0] == nil && merge.state.kept.fields[$0] != nil }
         }
     }
 
@@ -195,7 +206,9 @@ final class MergedRows {
     private func insert(_ merge: inout ObjectMerge) throws {
         let all = merge.state.kept.fields.overlaid(with: merge.won)
         let shown = hasForeignColumns ? all.filter { table.columns[$0.key].isLocal } : all
-        guard let values = try localValues(shown), try canBeShown(merge.state.object, all) else {
+        guard !refersToItself(merge.state.object, shown), let values = try localValues(shown),
+            try canBeShown(merge.state.object, all)
+        else {
             return try leaveToRules(&merge)
         }
         var key: FieldValue?
@@ -256,6 +269,14 @@ final class MergedRows {
             }
         }
         return isComplete ? result : nil
+    }
+
+    /// Whether an object refers to itself by a column that no foreign key checks: its row's key has to be known first.
+    private func refersToItself(_ object: ObjectID, _ values: FieldValues) -> Bool {
+        hasUncheckedReferences
+            && values.contains { column, value in
+                value == .reference(object) && table.columns[column].reference == table.id
+            }
     }
 
     /// Whether an unchecked reference leads to an object whose row is about to come.

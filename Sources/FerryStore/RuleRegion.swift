@@ -165,7 +165,7 @@ final class RuleRegion {
     private func follow(_ object: RegionObject) throws {
         if object.followsRow { return }
         guard object.isShown else {
-            if object.row == nil && formerKeys[object.token] == nil { return }
+            if referredKey(of: object).isEmpty { return }
             object.followsRow = true
             // References that no foreign key checks stay what they are, unless another row shows what they lead to, or
             // this one showed what others lead to.
@@ -290,17 +290,24 @@ final class RuleRegion {
         }
     }
 
+    /// The key by which rows refer to an object now: its row's, the one that its row had, or one that is reserved for an
+    /// object which another row is about to show.
+    private func referredKey(of object: RegionObject) -> [FieldValue] {
+        if object.row != nil { return object.state.key }
+        return formerKeys[object.token] ?? (object.isJoined ? object.state.key : [])
+    }
+
     /// The objects of the rows that refer to an object's present row through one foreign key.
     private func children(_ object: RegionObject, _ incoming: TrackedTable.IncomingKey) throws -> [ObjectID] {
         let child = access.registry[incoming.table]
         let key = child.foreignKeys[incoming.foreignKey]
         let parts: [FieldValue]
-        let formerKey = object.row != nil ? object.state.key : formerKeys[object.token] ?? []
+        let referredKey = referredKey(of: object)
         switch key.target {
-        case .mapped: parts = formerKey
+        case .mapped: parts = referredKey
         case .key(let order):
             var values = Array(repeating: FieldValue.null, count: order.count)
-            for (part, position) in zip(formerKey, order) { values[position] = part }
+            for (part, position) in zip(referredKey, order) { values[position] = part }
             parts = values
         case .unique(let columns):
             // As the row has them, where there is one: it may refer to what has no row.

@@ -310,6 +310,145 @@ final class RegressionTests: XCTestCase {
         try assertInOrder(device)
     }
 
+    func testARowThatComesJoinedIsMeantByRowsThatReferredToItBeforeItCame() throws {
+        let (one, two) = (try TestDevice(1, .loose), try TestDevice(2, .loose))
+        try one.run("INSERT INTO song(id, title) VALUES (1, 'a')")
+        try one.flush()
+        try two.run("INSERT INTO cover VALUES (1, 3); INSERT INTO song_tag VALUES (1, 4, 'n')")
+        try two.flush()
+        two.clock.now += 1000
+        try two.run("INSERT INTO song(id, title) VALUES (1, 'a')")
+        try two.flush()
+        // The reference comes first, by a stand-in, and then the row that is one with another.
+        try one.pass(one.news(from: two, limit: 1))
+        try one.receive(two)
+        try two.receive(one)
+        for each in [one, two] {
+            XCTAssertEqual(try each.query("SELECT title, place FROM cover JOIN song ON song = id"), ["a|3"])
+            XCTAssertEqual(try each.query("SELECT title, note FROM song_tag JOIN song ON song = id"), ["a|n"])
+            try assertInOrder(each)
+        }
+    }
+
+    func testARowThatIsRevivedRefersToItself() throws {
+        let (one, two) = (try TestDevice(1, .loose), try TestDevice(2, .loose))
+        try one.run("INSERT INTO folder(id, parent, label) VALUES (1, 9, 'a')")
+        try one.flush()
+        try two.receive(one)
+        try two.run("DELETE FROM folder")
+        try two.flush()
+        one.clock.now += 1000
+        try one.run("UPDATE folder SET parent = 1")
+        try one.flush()
+        try two.receive(one)
+        try one.receive(two)
+        for each in [one, two] {
+            XCTAssertEqual(try each.query("SELECT id = parent, label FROM folder"), ["1|a"])
+            try assertInOrder(each)
+        }
+    }
+
+    func testADeclaredIdentityThatComesBackUnderAnotherKeyLeavesItsFormerOne() throws {
+        let (one, two) = (try TestDevice(1, .loose), try TestDevice(2, .loose))
+        try one.run("INSERT INTO tag VALUES (1, 'd'); INSERT INTO song_tag VALUES (7, 1, 'old')")
+        try one.flush()
+        try one.run(
+            """
+            DELETE FROM tag; INSERT INTO tag VALUES (4, 'd'); INSERT INTO song_tag VALUES (2, 1, 'new');
+            INSERT INTO song_tag VALUES (3, 4, 'named');
+            """)
+        try one.flush()
+        try two.run("INSERT INTO tag VALUES (1, 'b')")
+        try two.flush()
+        try two.receive(one)
+        try one.receive(two)
+        for each in [one, two] {
+            try assertInOrder(each)
+            XCTAssertEqual(try each.query("SELECT name, note FROM song_tag JOIN tag ON tag = id"), ["d|named"])
+        }
+    }
+
+    func testAJoinedRowShowsAPlainValueThatLooksLikeAReference() throws {
+        let (one, two) = (try TestDevice(1, .loose), try TestDevice(2, .loose))
+        try one.run("INSERT INTO artist(id) VALUES (0), (3); INSERT INTO album(artist, title) VALUES (3, 'A')")
+        try one.flush()
+        two.clock.now += 1000
+        try two.run("INSERT INTO album(artist, title) VALUES (0, 'A')")
+        try two.flush()
+        try one.receive(two)
+        try two.receive(one)
+        XCTAssertEqual(try one.query("SELECT artist, title FROM album"), ["0|A"])
+        for each in [one, two] { try assertInOrder(each) }
+    }
+
+    func testARowThatRefersToAValueWhichIsShownClearedWaitsForIt() throws {
+        let schema = TestSchema(
+            name: "chain",
+            sql: """
+                CREATE TABLE a(id TEXT PRIMARY KEY NOT NULL, v UNIQUE);
+                CREATE TABLE b(id TEXT PRIMARY KEY NOT NULL, r UNIQUE REFERENCES a(v) ON DELETE SET NULL);
+                CREATE TABLE c(id TEXT PRIMARY KEY NOT NULL, r REFERENCES b(r));
+                """)
+        let (one, two) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        try one.run("INSERT INTO a VALUES ('x', 1)")
+        try one.flush()
+        try two.receive(one)
+        try two.run("DELETE FROM a")
+        try two.flush()
+        try one.run("INSERT INTO b VALUES ('y', 1); INSERT INTO c VALUES ('z', 1)")
+        try one.flush()
+        try two.receive(one)
+        try one.receive(two)
+        for each in [one, two] {
+            XCTAssertEqual(try each.query("SELECT id, r FROM b UNION ALL SELECT id, r FROM c"), ["y|NULL"])
+            try assertInOrder(each)
+        }
+        two.clock.now += 1000
+        try two.run("INSERT INTO a VALUES ('x', 1)")
+        try two.flush()
+        try one.receive(two)
+        for each in [one, two] {
+            XCTAssertEqual(try each.query("SELECT id, r FROM b UNION ALL SELECT id, r FROM c"), ["y|1", "z|1"])
+            try assertInOrder(each)
+        }
+    }
+
+    func testPartOfAReferenceIsWrittenWhoseTargetIsOneWithAnother() throws {
+        let schema = TestSchema(
+            name: "halves",
+            sql: """
+                CREATE TABLE p(a TEXT, b INTEGER, u UNIQUE, PRIMARY KEY (a, b));
+                CREATE TABLE c(id INTEGER PRIMARY KEY, pa TEXT, pb INTEGER, FOREIGN KEY (pa, pb) REFERENCES p(a, b));
+                """)
+        for writer in 0..<2 {
+            let all = [try TestDevice(1, schema), try TestDevice(2, schema)]
+            try all[0].run("INSERT INTO p VALUES ('a', 4, 'one')")
+            try all[0].flush()
+            all[1].clock.now += 1000
+            try all[1].run(
+                """
+                INSERT INTO p VALUES ('A', 1, 'one'), ('c', 4, NULL), ('c', 1, NULL);
+                INSERT INTO c VALUES (1, 'A', 1);
+                """)
+            try all[1].flush()
+            try all[0].receive(all[1])
+            if writer == 0 { try all[1].receive(all[0]) }
+            XCTAssertEqual(try all[0].query("SELECT pa, pb FROM c"), ["a|4"])
+            for device in all { device.clock.now += 1000 }
+            // One sees ('a', 4), the other one ('A', 1).
+            let shown = writer == 0 ? "c|4" : "c|1"
+            try all[1].run("UPDATE c SET pa = 'c'")
+            try all[1].flush()
+            XCTAssertEqual(try all[1].query("SELECT pa, pb FROM c"), [shown])
+            try all[0].receive(all[1])
+            try all[1].receive(all[0])
+            for device in all {
+                XCTAssertEqual(try device.query("SELECT pa, pb FROM c"), [shown], "\(writer)")
+                try assertInOrder(device)
+            }
+        }
+    }
+
     private func assertInOrder(_ device: TestDevice) throws {
         XCTAssertEqual(try Oracle(device.schema).complaints(about: device), [])
         XCTAssertEqual(try device.store.verify(deep: true).differences, [])

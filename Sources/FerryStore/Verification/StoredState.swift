@@ -78,20 +78,18 @@ struct StoredState {
                 // A 16-byte key is not stored twice.
                 if object.key == [.null] { object.key = [.blob(id.bytes[...])] }
                 if table.isMapped { object.plain.key = object.key[0] }
-                object.row = rows.removeValue(forKey: object.key)
+                let row = rows.removeValue(forKey: object.key)
+                object.row = row?.values
+                // It may show the plain value of an object that is joined to it.
+                if shown == .exceptionalRow { object.plainValues = row?.plain ?? [:] }
             }
             let kept = statement.isNull(7) ? [:] : try StateCodec.decodeKept(statement.bytes(7)).fields
-            for (place, column) in table.localColumns.enumerated() where column.isUnchecked && object.row != nil {
+            for (place, column) in table.localColumns.enumerated() where column.isUnchecked && shown == .row {
                 // A plain value that is a row's key here, and was none where it was written.
                 guard let parent = column.reference, let plain = kept[column.id],
                     let taken = mapped[parent]?[plain], object.row?[place] == .reference(taken)
                 else { continue }
-                if shown == .exceptionalRow {
-                    // Perhaps its own value, and the row shows a reference of an object that is joined to it.
-                    object.plainValues[column.id] = plain
-                } else {
-                    object.row?[place] = plain
-                }
+                object.row?[place] = plain
             }
             var values: FieldValues = [:]
             for (column, value) in zip(table.localColumns, object.row ?? []) { values[column.id] = value }
@@ -112,20 +110,30 @@ struct StoredState {
             device: try devices.device(statement.int(column + 1)))
     }
 
-    /// The rows by key, references in place of mapped keys.
+    private struct Row {
+        /// As they travel, by the table's local columns: references in place of mapped keys.
+        var values: [FieldValue] = []
+        /// By column: what it holds where `values` has a reference that no foreign key checks.
+        var plain: FieldValues = [:]
+    }
+
+    /// The rows by key.
     private static func readRows(
         _ table: TrackedTable, _ mapped: [Int: [FieldValue: ObjectID]], _ connection: SQLConnection
-    ) throws -> [[FieldValue]: [FieldValue]] {
-        var rows: [[FieldValue]: [FieldValue]] = [:]
+    ) throws -> [[FieldValue]: Row] {
+        var rows: [[FieldValue]: Row] = [:]
         let width = table.keyColumns.count
         let names = (table.keyColumns + table.localColumns.map(\.name)).map(quoted).joined(separator: ", ")
         try connection.forEachRow("SELECT \(names) FROM \(quoted(table.name))") { row in
             let key = (0..<width).map { row.value(Int32($0)) }
-            rows[key] = table.localColumns.enumerated().map { position, column in
+            var made = Row()
+            for (position, column) in table.localColumns.enumerated() {
                 let value = row.value(Int32(width + position))
-                guard let parent = column.reference, let object = mapped[parent]?[value] else { return value }
-                return .reference(object)
+                let object = column.reference.flatMap { mapped[$0]?[value] }
+                made.values.append(object.map { .reference($0) } ?? value)
+                if object != nil, column.isUnchecked { made.plain[column.id] = value }
             }
+            rows[key] = made
         }
         return rows
     }
