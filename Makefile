@@ -29,9 +29,10 @@ fuzz: setup ## Play random histories until one fails (SEEDS=100000 FIRST=1 to ch
 	FERRY_SEEDS=$(SEEDS) FERRY_FIRST_SEED=$(or $(FIRST),$(shell date +%s)0000) Scripts/test --filter RandomHistoryTests
 
 # `make test` takes a part of the points. Here they are all taken, with each kind of loss.
-crash: setup ## Fail and kill Ferry at every call that writes, all of them (about an hour)
+crash: setup ## Fail and kill Ferry at every call that writes, all of them, for hours
 	FERRY_CRASH_POINTS=1000000 FERRY_FAULT_CALLS=1000000 Scripts/test \
 		--filter 'CrashPointTests|SQLiteFaultTests|KilledProcessTests|PublicationCrashTests|FaultVFSTests'
+
 e2e: setup ## Two devices and a real Syncthing: writers, cut connections, conflicted copies
 	@Scripts/setup syncthing
 	@$(SWIFT) build -c release --product ferry

@@ -10,7 +10,7 @@ final class KilledProcessTests: XCTestCase {
     ]
 
     /// At how many calls one command is killed; all of them under `make crash`.
-    private static let maximumPoints = Int(ProcessInfo.processInfo.environment["FERRY_CRASH_POINTS"] ?? "") ?? 6
+    private static let maximumPoints = Int(ProcessInfo.processInfo.environment["FERRY_CRASH_POINTS"] ?? "") ?? 2
 
     /// `strace`, where it may trace: some containers forbid it.
     private func strace(_ shop: Workshop, _ options: [String], _ command: [String]) throws -> Outcome {

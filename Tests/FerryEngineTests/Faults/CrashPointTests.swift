@@ -11,7 +11,7 @@ import XCTest
 /// attempt ends where an undisturbed one would have.
 final class CrashPointTests: XCTestCase {
     /// The most points of one kind at which one situation is interrupted.
-    private static let maximumPoints = Int(ProcessInfo.processInfo.environment["FERRY_CRASH_POINTS"] ?? "") ?? 10
+    private static let maximumPoints = Int(ProcessInfo.processInfo.environment["FERRY_CRASH_POINTS"] ?? "") ?? 2
 
     private enum Place: CaseIterable {
         case database, container

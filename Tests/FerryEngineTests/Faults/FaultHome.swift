@@ -265,7 +265,7 @@ final class FaultHome {
         switch loss {
         case .nothing: files.crash(losing: .nothing)
         case .everything: files.crash(losing: .everything)
-        case .random(let seed): files.crash(losing: .random(SeededRandom(seed)))
+        case .random(let seed): files.crash(losing: .random(SeededRandom(seed: seed)))
         }
     }
 }
@@ -297,21 +297,4 @@ struct MortalFileSystem: FileSystem {
     func rename(_ path: String, to newPath: String) throws { try living.rename(path, to: newPath) }
     func synchronizeDirectory(at path: String) throws { try living.synchronizeDirectory(at: path) }
     func removeFile(at path: String) throws -> Bool { try living.removeFile(at: path) }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-private final class SeededRandom: RandomSource {
-    private let state: Locked<UInt64>
-
-    init(_ seed: UInt64) { state = Locked(seed) }
-
-    func next() -> UInt64 {
-        state.withLock { state in
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var z = state
-            z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-            z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-            return z ^ z >> 31
-        }
-    }
 }

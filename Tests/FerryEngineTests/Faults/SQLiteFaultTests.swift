@@ -9,7 +9,7 @@ import XCTest
 /// failed, leaves the database as it was or as it should be, and is done with the next attempt.
 final class SQLiteFaultTests: XCTestCase {
     /// The most calls of one kind at which one situation is made to fail.
-    private static let maximumCalls = Int(ProcessInfo.processInfo.environment["FERRY_FAULT_CALLS"] ?? "") ?? 12
+    private static let maximumCalls = Int(ProcessInfo.processInfo.environment["FERRY_FAULT_CALLS"] ?? "") ?? 2
 
     private static let faults: [(FaultVFS.Fault, FerryError.Code)] = [
         (.full, .inputOutput), (.write, .inputOutput), (.synchronize, .inputOutput), (.read, .inputOutput),
