@@ -28,6 +28,14 @@ SEEDS ?= 100000
 fuzz: setup ## Play random histories until one fails (SEEDS=100000 FIRST=1 to choose them)
 	FERRY_SEEDS=$(SEEDS) FERRY_FIRST_SEED=$(or $(FIRST),$(shell date +%s)0000) Scripts/test --filter RandomHistoryTests
 
+# Without SEED: from a seed that differs every time.
+STEPS ?= 40
+simulate: setup ## Play simulated lives of a container until one fails (SEED=7 DEVICES=3 STEPS=40 for one of them)
+	@$(SWIFT) build -c release --product ferry-simulate
+	@"$$($(SWIFT) build -c release --show-bin-path)/ferry-simulate" --steps $(STEPS) \
+		$(if $(SEED),--seed $(SEED),--seed $$(date +%s)000 --seeds $(or $(LIVES),0)) \
+		$(if $(DEVICES),--devices $(DEVICES)) $(if $(PROVIDER),--provider $(PROVIDER)) $(if $(TRACE),--trace)
+
 # `make test` takes a part of the points. Here they are all taken, with each kind of loss.
 crash: setup ## Fail and kill Ferry at every call that writes, all of them, for hours
 	FERRY_CRASH_POINTS=1000000 FERRY_FAULT_CALLS=1000000 Scripts/test \

@@ -34,6 +34,9 @@ struct Simulate: ParsableCommand {
         if let devices, !(2...8).contains(devices) { throw ValidationError("There are 2 to 8 devices.") }
     }
 
+    /// Prints at once, whatever the output goes to.
+    private func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+
     func run() throws {
         var tally = Tally()
         var number: UInt64 = 0
@@ -46,26 +49,26 @@ struct Simulate: ParsableCommand {
             number += 1
             let outcome = try Simulation.run(plan)
             tally.add(outcome.tally)
-            if trace { print(outcome.trace.joined(separator: "\n")) }
+            if trace { say(outcome.trace.joined(separator: "\n")) }
             if !outcome.problems.isEmpty {
                 failures.append(plan.seed)
-                print("SEED=\(plan.seed) fails: \(outcome.problems.joined(separator: "\n"))")
+                say("SEED=\(plan.seed) fails: \(outcome.problems.joined(separator: "\n"))")
                 if !goOn {
                     try shrink(plan, outcome)
                     throw ExitCode.failure
                 }
             }
-            if number % 1000 == 0 { print("\(number) seeds") }
+            if number % 1000 == 0 { say("\(number) seeds") }
         }
-        print("\(number) seeds, \(failures.count) failed \(failures.prefix(50))\nmet: \(tally.text)")
+        say("\(number) seeds, \(failures.count) failed \(failures.prefix(50))\nmet: \(tally.text)")
         if !failures.isEmpty { throw ExitCode.failure }
     }
 
     private func shrink(_ plan: Simulation.Plan, _ outcome: Simulation.Outcome) throws {
         let (smallest, result) = try Simulation.shrink(plan, outcome)
-        print("\nShrunk:\n" + result.trace.joined(separator: "\n"))
-        print(result.problems.joined(separator: "\n"))
+        say("\nShrunk:\n" + result.trace.joined(separator: "\n"))
+        say(result.problems.joined(separator: "\n"))
         let steps = (smallest.only ?? []).sorted().map(String.init).joined(separator: ",")
-        print("\nRepeat it with --seed \(plan.seed) --steps \(plan.steps) --only \(steps) --trace")
+        say("\nRepeat it with --seed \(plan.seed) --steps \(plan.steps) --only \(steps) --trace")
     }
 }
