@@ -9,8 +9,8 @@ extension Replica {
     ///
     /// - Parameters:
     ///   - store: the database; it must not be tracked yet.
-    ///   - containerPath: the folder. It is made where it is missing; its parent must exist. A container into which nobody has
-    ///     published, as an interrupted attempt leaves it, is taken.
+    ///   - containerPath: the folder. It is made where it is missing; its parent must exist. A container into which
+    ///     nobody has published, as an interrupted attempt leaves it, is taken.
     ///   - name: what people call this device; `nil`: the computer's name.
     /// - Throws: `containerExists`, `containerMissing` (no parent), `alreadyTracked`, `unsupportedTable`,
     ///   `invalidArgument`. The database is unchanged then.

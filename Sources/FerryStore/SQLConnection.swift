@@ -116,8 +116,10 @@ public final class SQLConnection {
     }
 
     /// Runs `body`, outside of a transaction, so that what it commits outlives a loss of power, as the connection is set
-    /// otherwise. Without it a database in WAL mode may forget commits under `synchronous = NORMAL`, and one with a rollback
-    /// journal its last one even under FULL, because nothing makes the journal's removal durable:
+    /// otherwise.
+    ///
+    /// Without it a database in WAL mode may forget commits under `synchronous = NORMAL`, and one with a rollback journal
+    /// its last one even under FULL, because nothing makes the journal's removal durable:
     /// https://www.sqlite.org/pragma.html#pragma_synchronous
     func durably<Result>(_ body: () throws -> Result) throws -> Result {
         let present = try count("PRAGMA synchronous")

@@ -119,8 +119,8 @@ public final class Store: Sendable {
         try write(durably: false, body)
     }
 
-    /// - Parameter durably: once it returns, what was written outlives a loss of power, as the connection is set otherwise:
-    ///   the container may be told of it.
+    /// - Parameter durably: once it returns, what was written outlives a loss of power, as the connection is set
+    ///   otherwise: the container may be told of it.
     func write<Result>(durably: Bool, _ body: (SQLConnection) throws -> Result) throws -> Result {
         try Self.translating(path) {
             try writer.writeWithoutTransaction { database in

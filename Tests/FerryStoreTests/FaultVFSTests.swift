@@ -92,7 +92,7 @@ final class FaultVFSTests: XCTestCase {
                     home.faults.arm(.crash, at: call)
                     var outcome: (committed: Int, error: (any Error)?) = (0, nil)
                     // The process may die while the database is opened.
-                    if let queue = try? home.open() {
+                    if let queue = try? home.open() {  // it is recovered below
                         outcome = work(queue)
                         isFinished = outcome.error == nil && !home.faults.isCrashed
                         try? queue.close()  // a dead process closes nothing properly

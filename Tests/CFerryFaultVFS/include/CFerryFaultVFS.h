@@ -1,9 +1,9 @@
 // An SQLite VFS for tests and simulations: it wraps the platform's own, makes chosen calls fail, "kills the process" at a
 // chosen call, and remembers what was not synchronized, so that a loss of power can take it away.
 //
-// Registered, it is the default VFS, so that code which knows nothing of it runs over it. Only files whose paths begin with
-// a watched prefix are concerned: a database with its journal, WAL and shared memory. Memory mapping is off, so that every
-// read and write passes here. What is written to the shared memory of a WAL does not: it is no more than an index.
+// Registered, it is the default VFS, so that code which knows nothing of it runs over it. Only files whose paths begin
+// with a watched prefix are concerned: a database with its journal, WAL and shared memory. Memory mapping is off, so that
+// every read and write passes here. What is written to the shared memory of a WAL does not: it is no more than an index.
 // Synchronizing costs nothing, because what it makes certain is remembered here, whatever the computer's own disk does.
 //
 // All functions may be called from any thread.
@@ -38,8 +38,8 @@ typedef enum {
     FERRY_LOSS_RANDOM = 2,
 } ferry_loss;
 
-// Makes this the default VFS, or takes it out again. Returns an SQLite result code. Connections keep the VFS that they were
-// opened with.
+// Makes this the default VFS, or takes it out again. Returns an SQLite result code. Connections keep the VFS that they
+// were opened with.
 int ferry_fault_register(void);
 int ferry_fault_unregister(void);
 
@@ -48,8 +48,8 @@ int ferry_fault_unregister(void);
 void ferry_fault_watch(const char *prefix);
 void ferry_fault_forget(const char *prefix);
 
-// Makes the call number `countdown` from now on, counted from 1, fail, and the `times - 1` calls of its kind after it. Replaces an
-// earlier fault. For FERRY_FAULT_CRASH `times` means nothing.
+// Makes the call number `countdown` from now on, counted from 1, fail, and the `times - 1` calls of its kind after it.
+// Replaces an earlier fault. For FERRY_FAULT_CRASH `times` means nothing.
 void ferry_fault_arm(const char *prefix, ferry_fault_kind kind, int64_t countdown, int64_t times);
 // Forgets a fault that has not struck yet or has not ended; not a crash.
 void ferry_fault_disarm(const char *prefix);
