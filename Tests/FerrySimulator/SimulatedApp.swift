@@ -122,17 +122,20 @@ struct Ledger {
     /// For each value written to a `cell`, the one that its writer saw there.
     private var seen: [String: [String: String]] = [:]
 
-    /// Every value of `line` and `cell` that was committed.
-    private(set) var values: Set<String> = []
+    /// The values of `line` and `cell` that were committed on each device.
+    private var written: [Int: Set<String>] = [:]
 
-    mutating func note(line: String) {
+    /// What was committed on a device, shown there still or not.
+    func values(by device: Int) -> Set<String> { written[device] ?? [] }
+
+    mutating func note(line: String, by device: Int) {
         lines.insert(line)
-        values.insert(line)
+        written[device, default: []].insert(line)
     }
 
-    mutating func note(cell: String, value: String, seeing before: String?) {
+    mutating func note(cell: String, value: String, seeing before: String?, by device: Int) {
         seen[cell, default: [:]][value] = before ?? ""
-        values.insert(value)
+        written[device, default: []].insert(value)
     }
 
     /// Values of `line` and `cell` that may be lost from now on.
@@ -144,7 +147,7 @@ struct Ledger {
     /// What is wrong with the values of `line`.
     func problems(lines found: [String]) -> [String] {
         let found = Set(found)
-        let (lost, invented) = (lines.subtracting(found).subtracting(uncertain), found.subtracting(lines))
+        let (lost, invented) = (certainLines.subtracting(found), found.subtracting(lines))
         return (lost.isEmpty ? [] : ["lost lines \(lost.sorted())"])
             + (invented.isEmpty ? [] : ["invented lines \(invented.sorted())"])
     }
@@ -155,6 +158,9 @@ struct Ledger {
         let overwriting = written.filter { $0.value == value && !uncertain.contains($0.key) }.keys.sorted()
         return overwriting.isEmpty ? nil : "\(cell) is \(value), which \(overwriting) had replaced"
     }
+
+    /// The lines that must be there.
+    var certainLines: Set<String> { lines.subtracting(uncertain) }
 
     /// The cells that somebody wrote to and that must be there.
     var certainCells: Set<String> {

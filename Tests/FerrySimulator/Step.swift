@@ -135,7 +135,7 @@ struct Step {
         var notes: [(inout Ledger) -> Void] = []
         do {
             try machine.database { database in
-                for _ in 0..<statements { notes += try write(database, machine.version) }
+                for _ in 0..<statements { notes += try write(database, machine) }
             }
             for note in notes { note(&simulation.ledger) }
             tell(machine, "writes \(statements)")
@@ -148,24 +148,24 @@ struct Step {
     }
 
     /// - Returns: what is to be noted once it is committed.
-    private func write(_ database: Database, _ version: Int) throws -> [(inout Ledger) -> Void] {
+    private func write(_ database: Database, _ machine: Machine) throws -> [(inout Ledger) -> Void] {
         let count = simulation.nextCount()
         switch random.below(8) {
         case 0:
             try database.execute(sql: "INSERT INTO line VALUES ('line \(count)')")
-            return [{ $0.note(line: "line \(count)") }]
+            return [{ $0.note(line: "line \(count)", by: machine.index) }]
         case 1:
             let name = "cell \(random.below(3))"
             let before = try String.fetchOne(database, sql: "SELECT value FROM cell WHERE name = ?", arguments: [name])
             try database.execute(
                 sql: "INSERT INTO cell VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
                 arguments: [name, "value \(count)"])
-            return [{ $0.note(cell: name, value: "value \(count)", seeing: before) }]
+            return [{ $0.note(cell: name, value: "value \(count)", seeing: before, by: machine.index) }]
         case 2:
             try database.execute(sql: "INSERT INTO half VALUES ('pair \(count)', 1), ('pair \(count)', 2)")
             return []
         default:
-            try database.execute(sql: SimulatedApp.statement(random, version: version, count: count))
+            try database.execute(sql: SimulatedApp.statement(random, version: machine.version, count: count))
             return []
         }
     }
@@ -261,7 +261,7 @@ struct Step {
 
     /// The process dies at one of the calls by which SQLite writes, or the power fails there; in a sync or in the app.
     private func crash(_ machine: Machine) throws {
-        let (before, written) = (try machine.values(), simulation.ledger.values)
+        let (before, written) = (try machine.values(), simulation.ledger.values(by: machine.index))
         machine.faults.arm(.crash, at: 1 + random.below(random.isOne(in: 2) ? 12 : 60))
         do {
             if random.isOne(in: 4) {
@@ -280,12 +280,15 @@ struct Step {
         try machine.faults.recover(losing: isPowerLost ? .random(seed: random.next()) : .nothing)
         if isPowerLost, simulation.kind.isReplicated { machine.files.disk.crash(losing: .random(random)) }
         try machine.reopen()
-        let gone = before.union(simulation.ledger.values.subtracting(written)).subtracting(try machine.values())
+        let (after, all) = (try machine.values(), simulation.ledger.values(by: machine.index))
         if isPowerLost {
-            // What was committed last and not synchronized yet may be.
-            simulation.ledger.doubt(gone)
-        } else if !gone.isDisjoint(with: simulation.ledger.lines) {
-            simulation.fail("d\(machine.index) lost \(gone.sorted()) though only its process died")
+            // What was committed last and not synchronized yet may be lost, with all that it had replaced.
+            simulation.ledger.doubt(before.union(all).subtracting(after))
+        } else {
+            let lost = before.union(all.subtracting(written)).subtracting(after)
+            if !lost.isDisjoint(with: simulation.ledger.certainLines) {
+                simulation.fail("d\(machine.index) lost \(lost.sorted()) though only its process died")
+            }
         }
         machine.lastTime = 0
         try SimulatedProperties.checkAlways(machine, simulation)
@@ -362,8 +365,7 @@ struct Step {
     /// The device is stolen, with what it had not sent.
     private func lose(_ machine: Machine) throws {
         guard simulation.living.count > 2 else { return }
-        let values = try machine.values()
-        simulation.ledger.doubt(values)
+        simulation.ledger.doubt(simulation.ledger.values(by: machine.index))
         for other in simulation.living where other !== machine {
             // Unless somebody has it already.
             simulation.ledger.trust(try other.values())
