@@ -78,7 +78,8 @@ struct LogReader {
 
     /// The devices of which a successor's head speaks.
     static func superseded(_ heads: [DeviceID: Head]) -> Set<DeviceID> {
-        Set(heads.values.compactMap(\.predecessor?.device))
+        // No key path through an Optional: Swift 6.3's projection of one copies overlapping memory.
+        Set(heads.values.compactMap { $0.predecessor?.device })
     }
 
     /// A head is a hint: where it is damaged, or has not arrived whole, the log is read without it. The device does not wait,

@@ -65,7 +65,7 @@ final class ConflictStreamTests: XCTestCase {
         try await disagree("b", "c")
         let second = try await conflicts.next()
         let third = try await conflicts.next()
-        XCTAssertEqual(Set([second, third].compactMap(\.?.key)), [[.text("b")], [.text("c")]])
+        XCTAssertEqual(Set([second, third].compactMap { $0?.key }), [[.text("b")], [.text("c")]])
         // Who remembers a number goes on from there.
         var later = try engines[1].newConflicts(after: XCTUnwrap(second).number).makeAsyncIterator()
         let again = try await later.next()
