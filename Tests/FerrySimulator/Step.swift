@@ -328,6 +328,8 @@ struct Step {
         let host = isClone ? SimulatedHost(machine: machine.host.machine, file: machine.host.file) : nil
         let copy = try simulation.makeMachine(host: host)
         try machine.copyDatabase(to: copy.path)
+        // Whoever copies a database waits until it is on the disk.
+        try copy.faults.recover()
         copy.version = machine.version
         copy.lastTime = try machine.hybridTime()
         try copy.reopen()
