@@ -190,7 +190,7 @@ final class Machine {
         guard let backup else { return }
         try removeDatabase()
         try FileManager.default.moveItem(atPath: backup.path, toPath: path)
-        try faults.recover()
+        faults.takeAsSynchronized()
         host.file += 1
         lastTime = 0
         version = backup.version

@@ -329,7 +329,7 @@ struct Step {
         let copy = try simulation.makeMachine(host: host)
         try machine.copyDatabase(to: copy.path)
         // Whoever copies a database waits until it is on the disk.
-        try copy.faults.recover()
+        copy.faults.takeAsSynchronized()
         copy.version = machine.version
         copy.lastTime = try machine.hybridTime()
         try copy.reopen()
