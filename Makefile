@@ -9,10 +9,10 @@ export SWIFT_BACKTRACE = enable=no
 # Modules whose public interface an app sees through Ferry.
 INTERFACE = Ferry FerryCore FerryStore FerryEngine FerryKeyValue
 
-.PHONY: help setup demo test fuzz bench format lint docs reference build release install clean
+.PHONY: help setup demo test fuzz simulate crash e2e bench format lint docs reference build release install clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup:
 	@Scripts/setup
@@ -20,13 +20,22 @@ setup:
 demo: build ## Two devices, one shared folder: see it work
 	FERRY="$$($(SWIFT) build --show-bin-path)/ferry" Examples/Demo/demo.sh
 
-test: setup ## Run all tests
+test: setup ## Run all tests, in two processes side by side
 	@Scripts/test
 
 # A run of SEEDS histories over fixed schemas and as many over generated ones, from a first seed that differs every time.
 SEEDS ?= 100000
 fuzz: setup ## Play random histories until one fails (SEEDS=100000 FIRST=1 to choose them)
 	FERRY_SEEDS=$(SEEDS) FERRY_FIRST_SEED=$(or $(FIRST),$(shell date +%s)0000) Scripts/test --filter RandomHistoryTests
+
+# `make test` takes a part of the points. Here they are all taken, with each kind of loss.
+crash: setup ## Fail and kill Ferry at every call that writes, all of them (about an hour)
+	FERRY_CRASH_POINTS=1000000 FERRY_FAULT_CALLS=1000000 Scripts/test \
+		--filter 'CrashPointTests|SQLiteFaultTests|KilledProcessTests|PublicationCrashTests|FaultVFSTests'
+e2e: setup ## Two devices and a real Syncthing: writers, cut connections, conflicted copies
+	@Scripts/setup syncthing
+	@$(SWIFT) build -c release --product ferry
+	@python3 -B Tests/EndToEnd/syncthing.py "$$($(SWIFT) build -c release --show-bin-path)/ferry"
 
 # SwiftPM does not notice new files of a package that it finds by its path; without this plan it looks again.
 bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short run)

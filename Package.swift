@@ -66,6 +66,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore", "FerryTestSupport"],
+            exclude: ["Golden"],
             swiftSettings: strict),
         .testTarget(
             name: "FerryStoreTests",
@@ -90,7 +91,7 @@ let package = Package(
         .target(
             name: "FerrySimulator",
             dependencies: [
-                "FerryEngine", "FerryStore", "FerryContainer", "FerryCore", "CFerrySQLite",
+                "FerryEngine", "FerryStore", "FerryContainer", "FerryCore", "FerryTestSupport", "CFerrySQLite",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Tests/FerrySimulator", swiftSettings: strict),
@@ -100,6 +101,8 @@ let package = Package(
             path: "Tests/FerrySimulate", swiftSettings: strict),
         .testTarget(
             name: "FerrySimulationTests", dependencies: ["FerrySimulator", "ferry-simulate"], swiftSettings: strict),
-        .testTarget(name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], swiftSettings: strict),
+        .testTarget(
+            name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], exclude: ["Golden"],
+            swiftSettings: strict),
     ]
 )

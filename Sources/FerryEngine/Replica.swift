@@ -160,7 +160,8 @@ public final class Replica: Sendable {
         let reader = LogReader(container: container, device: identity.device, ended: endedDevices(reading))
         let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
         problems = batch.problems
-        look = ContainerLook(heads: batch.heads, devices: batch.devices, gaps: batch.gaps)
+        look = ContainerLook(
+            heads: batch.heads, devices: batch.devices, gaps: batch.gaps, abandoned: batch.abandoned)
         names = try noteNames(batch.heads, known: reading.names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         var refused: [DeviceID: FerryError] = [:]
@@ -195,11 +196,10 @@ public final class Replica: Sendable {
             !known.contains(device) && (head.acknowledgements[identity.device]?.sequence ?? 0) >= first
         }
         if acknowledging.isEmpty || !look.gaps.isEmpty { return [] }
-        let reading = try store.reading()
-        // Of these not all can be read everywhere. What they said comes from their successors.
-        let superseded = LogReader.superseded(look.heads).union(endedDevices(reading))
+        let vector = try store.versionVector()
         func isReplayed(_ device: DeviceID, _ position: LogPosition) -> Bool {
-            position.sequence <= reading.vector[device].sequence || superseded.contains(device)
+            // What cannot be read here comes from its successors.
+            position.sequence <= vector[device].sequence || look.abandoned.contains(device)
         }
         guard look.heads.allSatisfy({ isReplayed($0.key, $0.value.position) }) else { return [] }
         return Set(

@@ -10,6 +10,8 @@ struct ContainerLook {
     var devices: [DeviceID] = []
     /// Devices whose logs do not have what is next, or not whole, and from where on they can be read again.
     var gaps: [DeviceID: UInt64] = [:]
+    /// Devices whose logs go on in a way that cannot be followed here (`LogReader.Batch.abandoned`).
+    var abandoned: Set<DeviceID> = []
 }
 
 extension ContainerLook {

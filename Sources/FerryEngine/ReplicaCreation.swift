@@ -9,7 +9,8 @@ extension Replica {
     ///
     /// - Parameters:
     ///   - store: the database; it must not be tracked yet.
-    ///   - containerPath: the folder. It is made where it is missing; its parent must exist.
+    ///   - containerPath: the folder. It is made where it is missing; its parent must exist. A container into which nobody has
+    ///     published, as an interrupted attempt leaves it, is taken.
     ///   - name: what people call this device; `nil`: the computer's name.
     /// - Throws: `containerExists`, `containerMissing` (no parent), `alreadyTracked`, `unsupportedTable`,
     ///   `invalidArgument`. The database is unchanged then.
@@ -30,9 +31,7 @@ extension Replica {
         }
         let deviceName = try checkedName(name)
         let hints = try store.referenceHints(selection)
-        let container = try Container.create(
-            at: path, name: (path as NSString).lastPathComponent, fileSystem: environment.fileSystem,
-            clock: environment.clock, random: environment.random)
+        let container = try makeContainer(at: path, environment)
         let identity = StoreIdentity(
             device: environment.random.makeID(), deviceName: deviceName, container: container.id,
             containerName: container.name, containerPath: path)
@@ -54,6 +53,21 @@ extension Replica {
             }, hints: hints, published: sync.published, rowsWithoutKey: withoutKey,
             seconds: Double(environment.clock.milliseconds() - start) / 1000)
         return (replica, report)
+    }
+
+    /// Creates a container, or takes the one that an interrupted attempt left: nobody has published into it.
+    private static func makeContainer(at path: String, _ environment: Environment) throws -> Container {
+        do {
+            return try Container.create(
+                at: path, name: (path as NSString).lastPathComponent, fileSystem: environment.fileSystem,
+                clock: environment.clock, random: environment.random)
+        } catch let error as FerryError where error.code == .containerExists {
+            // Without its marker it cannot be opened: it is another one's, and the first reason is the better one.
+            let present = try? Container.open(
+                at: path, fileSystem: environment.fileSystem, random: environment.random)
+            guard let present, try present.devices().isEmpty else { throw error }
+            return present
+        }
     }
 
     /// Joins a database to a container that exists (`ferry join`).

@@ -12,7 +12,7 @@ extension Store {
     ///   - device: whose log it is; not this device.
     ///   - position: the last changeset that the branches have in common.
     ///   - seal: makes segments of what is written again; they wait in the outbox.
-    /// - Returns: the number of changes that were written again.
+    /// - Returns: the number of changes that were written again, and of those that were pending.
     public func takeInBranches(
         _ branches: [Changeset], of device: DeviceID, after position: LogPosition, seal: SegmentSealer
     ) throws -> Int {
@@ -28,7 +28,6 @@ extension Store {
             // Nobody counted this device when deletions of a branch were forgotten that it did not read.
             try access.meta.set(.returned, 0)
             try CountingDevices.begin(access)
-            let packed = outcome.packed
             let rewriting = UnsentRewriting(
                 access, former: device, PublishedLog(position: position, checksum: nil, isForked: true))
             let changed = try rewriting.run { changes in
@@ -37,7 +36,7 @@ extension Store {
             try access.save(clock)
             try access.keyValueChanges.save(access.connection)
             let names = touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name)
-            return (outcome.packed - packed, Array(Set(names + changed)))
+            return (outcome.packed, Array(Set(names + changed)))
         }
     }
 

@@ -93,7 +93,7 @@ extension Store {
 extension Store {
     /// Moves the beginning of the log forward. Write the head that says so before anything is removed.
     public func beginLog(at sequence: UInt64) throws {
-        try write { connection in
+        try write(durably: true) { connection in
             let meta = StoreMeta(connection: connection)
             if try UInt64(meta.integer(.logStart) ?? 0) < sequence { try meta.set(.logStart, Int64(sequence)) }
         }

@@ -95,6 +95,10 @@ public final class SQLConnection {
     /// The number of rows that the last statement changed.
     public var changedRowCount: Int { Int(sqlite3_changes(handle)) }
 
+    /// Whether a transaction is open. One that SQLite rolled back by itself is not:
+    /// https://www.sqlite.org/lang_transaction.html#response_to_errors_within_a_transaction
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
     var lastInsertedKey: Int64 { sqlite3_last_insert_rowid(handle) }
 
     /// Runs `body` inside a savepoint, which is rolled back where it throws.
@@ -105,9 +109,23 @@ public final class SQLConnection {
             try executeScript("RELEASE ferry")
             return result
         } catch {
-            try executeScript("ROLLBACK TO ferry; RELEASE ferry")
+            // Where the disk fails, SQLite rolls the whole transaction back by itself, savepoints and all.
+            if isInTransaction { try executeScript("ROLLBACK TO ferry; RELEASE ferry") }
             throw error
         }
+    }
+
+    /// Runs `body`, outside of a transaction, so that what it commits outlives a loss of power, as the connection is set
+    /// otherwise. Without it a database in WAL mode may forget commits under `synchronous = NORMAL`, and one with a rollback
+    /// journal its last one even under FULL, because nothing makes the journal's removal durable:
+    /// https://www.sqlite.org/pragma.html#pragma_synchronous
+    func durably<Result>(_ body: () throws -> Result) throws -> Result {
+        let present = try count("PRAGMA synchronous")
+        if present >= 3 { return try body() }
+        try executeScript("PRAGMA synchronous = EXTRA")
+        let work = Swift.Result { try body() }
+        try executeScript("PRAGMA synchronous = \(present)")
+        return try work.get()
     }
 
     /// Turns all triggers of this connection on or off.
@@ -123,7 +141,7 @@ public final class SQLConnection {
 
     static func error(_ code: Int32, message: String, while sql: String) -> FerryError {
         switch code & 0xff {
-        case SQLITE_BUSY, SQLITE_LOCKED:
+        case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
             FerryError(.busy, "The database is locked by another program. Try again when it is done.")
         case SQLITE_NOTADB:
             FerryError(.notADatabase, "The file is not an SQLite database (or it is encrypted).")
@@ -133,9 +151,15 @@ public final class SQLConnection {
                 "SQLite finds the database damaged (\(message)). Nothing more is written to it. Move it away and run "
                     + "`ferry join` with a new file to get everything back from the container.")
         case SQLITE_FULL:
-            FerryError(.inputOutput, "There is no room left on the disk of the database.")
+            FerryError(
+                .inputOutput,
+                "There is no room left on the disk of the database. Make room and try again; what was there is unchanged."
+            )
         case SQLITE_IOERR, SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM:
-            FerryError(.inputOutput, "The database cannot be read or written: \(message).")
+            FerryError(
+                .inputOutput,
+                "The database cannot be read or written: \(message). Check its disk and the permissions of its folder, "
+                    + "and try again.")
         default:
             FerryError(.database, "SQLite refused a statement: \(message). Statement: \(sql.prefix(300))")
         }

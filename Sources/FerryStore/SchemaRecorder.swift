@@ -61,19 +61,25 @@ struct SchemaRecorder {
 
 extension SQLConnection {
     /// Runs one CREATE statement from outside, under an authorizer that denies everything else: other databases,
-    /// reading or writing rows, PRAGMAs, dropping.
+    /// reading or writing rows, PRAGMAs, dropping. Only modules of virtual tables look into tables of their own meanwhile:
+    /// a `CREATE TABLE … AS SELECT` could go on for ever, and no schema holds one.
     ///
     /// Not for a connection of GRDB's, which has an authorizer of its own.
     func executeCreating(_ sql: String) throws {
+        let virtual = "CREATE VIRTUAL TABLE "
+        // What the authorizer is given in place of a context: whether a SELECT is a module's own.
+        let maySelect = sql.prefix(virtual.count).uppercased() == virtual ? UnsafeMutableRawPointer(bitPattern: 1) : nil
         sqlite3_set_authorizer(
             handle,
-            { _, action, first, _, database, _ in
+            { maySelect, action, first, _, database, _ in
                 let name = first.map { String(cString: $0) } ?? ""
                 let isSchema = name == "sqlite_master" || name == "sqlite_schema" || name == "sqlite_sequence"
                 switch action {
                 case SQLITE_CREATE_TABLE, SQLITE_CREATE_INDEX, SQLITE_CREATE_TRIGGER, SQLITE_CREATE_VIEW,
-                    SQLITE_CREATE_VTABLE, SQLITE_REINDEX, SQLITE_FUNCTION, SQLITE_SELECT, SQLITE_READ, SQLITE_RECURSIVE:
+                    SQLITE_CREATE_VTABLE, SQLITE_REINDEX, SQLITE_FUNCTION, SQLITE_READ:
                     return database.map { String(cString: $0) } == "temp" ? SQLITE_DENY : SQLITE_OK
+                case SQLITE_SELECT, SQLITE_RECURSIVE:
+                    return maySelect == nil ? SQLITE_DENY : SQLITE_OK
                 case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE:
                     // Virtual tables fill shadow tables of their own when they are created.
                     return isSchema || name.contains("_") ? SQLITE_OK : SQLITE_DENY
@@ -82,7 +88,7 @@ extension SQLConnection {
                 default:
                     return SQLITE_DENY
                 }
-            }, nil)
+            }, maySelect)
         defer { sqlite3_set_authorizer(handle, nil, nil) }
         var statement: OpaquePointer?
         var bytes = Array(sql.utf8CString)
@@ -135,7 +141,7 @@ public enum DatabaseCreator {
             return created
         } catch {
             connection.finalizeStatements()
-            try connection.executeScript("ROLLBACK")
+            if connection.isInTransaction { try connection.executeScript("ROLLBACK") }
             throw error
         }
     }

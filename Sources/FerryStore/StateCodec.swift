@@ -36,7 +36,17 @@ enum StateCodec {
     }
 
     private static let deletionColumn = UInt64(UInt32.max)
+    /// More columns than any table can ever have had.
+    private static let columns: UInt64 = 1 << 20
 
+    private static func damaged(_ what: String) -> FerryError {
+        FerryError(
+            .databaseCorrupt,
+            "The state of a row cannot be read: \(what). Run `ferry doctor`; a backup, or `ferry leave` and "
+                + "`ferry join`, mends it.")
+    }
+
+    /// - Throws: `databaseCorrupt` for what `encodeFields` does not write.
     static func decodeFields(
         _ bytes: [UInt8], span: Int, inserted: Stamp?, device: (Int) throws -> DeviceID
     ) throws -> (stamps: [Stamp?], earlierDeletions: [Stamp]) {
@@ -45,12 +55,13 @@ enum StateCodec {
         var reader = ByteReader(bytes)
         while !reader.isAtEnd {
             let code = try reader.readVarint()
-            let number = Int(try reader.readVarint())
+            guard let number = Int(exactly: try reader.readVarint()) else { throw damaged("a device is out of range") }
             if code == deletionColumn {
                 let time = HybridTime(rawValue: try reader.read64())
                 earlierDeletions.append(Stamp(time: time, device: try device(number - 1)))
                 continue
             }
+            guard code < columns else { throw damaged("a column is out of range") }
             let column = Int(code)
             while fields.count <= column { fields.append(nil) }
             fields[column] =
@@ -62,7 +73,7 @@ enum StateCodec {
     }
 
     /// Stands for the key that an object's author gave it, in the place of a column number + 1.
-    private static let givenKey: UInt64 = 1 << 20
+    private static let givenKey = columns
 
     /// - Parameter given: the key that the object's author gave it, where the object's own key is another.
     static func encodeKept(_ values: KeptValues, given: FieldValue? = nil) -> [UInt8]? {
@@ -86,6 +97,7 @@ enum StateCodec {
     static func decodeKept(_ bytes: [UInt8]) throws -> KeptValues { try decodeKeptAndGiven(bytes).kept }
 
     /// The kept values, and what `encodeKept` was given as `given`.
+    /// - Throws: `databaseCorrupt` for what `encodeKept` does not write.
     static func decodeKeptAndGiven(_ bytes: [UInt8]) throws -> (kept: KeptValues, given: FieldValue?) {
         var values = KeptValues()
         var given: FieldValue?
@@ -96,7 +108,8 @@ enum StateCodec {
             switch column {
             case 0: values.key = value
             case givenKey: given = value
-            default: values.fields[Int(column) - 1] = value
+            case ..<givenKey: values.fields[Int(column) - 1] = value
+            default: throw damaged("a column is out of range")
             }
         }
         return (values, given)

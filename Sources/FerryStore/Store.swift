@@ -116,23 +116,33 @@ public final class Store: Sendable {
 
     /// Writes as an app does: with triggers and foreign keys on, so that what is written is captured.
     public func write<Result>(_ body: (SQLConnection) throws -> Result) throws -> Result {
+        try write(durably: false, body)
+    }
+
+    /// - Parameter durably: once it returns, what was written outlives a loss of power, as the connection is set otherwise:
+    ///   the container may be told of it.
+    func write<Result>(durably: Bool, _ body: (SQLConnection) throws -> Result) throws -> Result {
         try Self.translating(path) {
             try writer.writeWithoutTransaction { database in
                 let connection = try connection(database)
                 defer { if kept == nil { connection.finalizeStatements() } }
                 try beAsTheApp(connection)
                 var result: Result?
-                try database.inTransaction(.immediate) {
-                    result = try body(connection)
-                    return .commit
+                func work() throws {
+                    try database.inTransaction(.immediate) {
+                        result = try body(connection)
+                        return .commit
+                    }
                 }
+                try durably ? connection.durably(work) : work()
                 guard let result else { throw FerryError(.internalInconsistency, "A write returned nothing.") }
                 return result
             }
         }
     }
 
-    /// Writes as Ferry: foreign keys and triggers off.
+    /// Writes as Ferry: foreign keys and triggers off. Once it returns, what was written outlives a loss of power: the
+    /// container may be told of it.
     /// - Parameter body: returns its result and the names of the app's tables that it changed, so that observations of
     ///   the app's own connection hear of them.
     func writeAsFerry<Result>(
@@ -145,14 +155,16 @@ public final class Store: Sendable {
                 try beAsFerry(connection)
                 var outcome: (result: Result, changedTables: [String])?
                 let work = Swift.Result {
-                    try database.inTransaction(.immediate) {
-                        let made = try body(connection)
-                        // GRDB cannot name a table with a quote in its name, so nobody can observe it either.
-                        for table in made.changedTables where !table.contains("\"") {
-                            try database.notifyChanges(in: Table(table))
+                    try connection.durably {
+                        try database.inTransaction(.immediate) {
+                            let made = try body(connection)
+                            // GRDB cannot name a table with a quote in its name, so nobody can observe it either.
+                            for table in made.changedTables where !table.contains("\"") {
+                                try database.notifyChanges(in: Table(table))
+                            }
+                            outcome = made
+                            return .commit
                         }
-                        outcome = made
-                        return .commit
                     }
                 }
                 if case .success = work, isAlone {} else { try beAsTheApp(connection) }

@@ -312,8 +312,8 @@ extension Store {
         try read { try Outbox($0).sizes() }
     }
 
-    /// Puts one segment in the place of those that wait with the same changesets.
+    /// Puts one segment in the place of those that wait with the same changesets, durably: the head will name it.
     public func gatherInOutbox(_ entry: OutboxEntry) throws {
-        try write { try Outbox($0).gather(entry) }
+        try write(durably: true) { try Outbox($0).gather(entry) }
     }
 }

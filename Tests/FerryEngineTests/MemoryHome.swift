@@ -19,6 +19,7 @@ final class MemoryHome {
         private let now = Locked<Int64>(1_700_000_000_000)
         func milliseconds() -> Int64 { now.withLock { $0 } }
         func milliseconds(captured: Int64) -> Int64 { milliseconds() }
+        func set(_ milliseconds: Int64) { now.withLock { $0 = milliseconds } }
         func advance(hours: Int64) { now.withLock { $0 += hours * 3_600_000 } }
         func advance(days: Int64) { advance(hours: 24 * days) }
     }

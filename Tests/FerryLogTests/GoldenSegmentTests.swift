@@ -6,15 +6,9 @@ import XCTest
 
 /// Segments that earlier versions wrote; every later version must read them.
 final class GoldenSegmentTests: XCTestCase {
-    private func golden(_ name: String) throws -> [UInt8] {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Golden")
-        let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
-        return Array(try XCTUnwrap(Data(base64Encoded: text, options: .ignoreUnknownCharacters)))
-    }
-
     func testVersion1Compressed() throws {
         let (header, changesets) = try SegmentDecoder.decode(
-            golden("segment-v1-zlib.base64"), container: Samples.container, device: Samples.device)
+            Golden.bytes("segment-v1-zlib.base64"), container: Samples.container, device: Samples.device)
         XCTAssertEqual(header.codec, .zlib)
         XCTAssertEqual(header.previous, Checksum(high: 1, low: 2))
         assertSame(changesets, Samples.everything())
@@ -22,14 +16,14 @@ final class GoldenSegmentTests: XCTestCase {
 
     func testVersion1Stored() throws {
         let (header, changesets) = try SegmentDecoder.decode(
-            golden("segment-v1-stored.base64"), container: Samples.container, device: Samples.device)
+            Golden.bytes("segment-v1-stored.base64"), container: Samples.container, device: Samples.device)
         XCTAssertEqual(header.codec, .stored)
         XCTAssertNil(header.previous)
         assertSame(changesets, Samples.everything())
     }
 
     func testSegmentsWithoutPayloadsAreStillWrittenAsVersion1ByteByByte() throws {
-        let golden = try golden("segment-v1-stored.base64")
+        let golden = try Golden.bytes("segment-v1-stored.base64")
         let header = try SegmentHeader(file: golden)
         XCTAssertEqual(header.formatVersion, 1)
         var budget = SegmentBudget.forEncoding
@@ -41,7 +35,7 @@ final class GoldenSegmentTests: XCTestCase {
     }
 
     func testVersion3RolledUp() throws {
-        let golden = try golden("segment-v3-rolled-up.base64")
+        let golden = try Golden.bytes("segment-v3-rolled-up.base64")
         let (header, changesets) = try SegmentDecoder.decode(
             golden, container: Samples.container, device: Samples.device)
         XCTAssertEqual(header.formatVersion, 3)
@@ -58,7 +52,7 @@ final class GoldenSegmentTests: XCTestCase {
     }
 
     func testVersion2WithPayloads() throws {
-        let golden = try golden("segment-v2-payloads.base64")
+        let golden = try Golden.bytes("segment-v2-payloads.base64")
         let (header, changesets) = try SegmentDecoder.decode(
             golden, container: Samples.container, device: Samples.device)
         XCTAssertEqual(header.formatVersion, 2)

@@ -182,7 +182,7 @@ final class SnapshotFileTests: XCTestCase {
     // MARK: Files of earlier versions
 
     func testVersion1OfAChunkIsReadAndWrittenByteByByte() throws {
-        let golden = try golden("chunk-v1.base64")
+        let golden = try Golden.bytes("chunk-v1.base64")
         XCTAssertEqual(try SnapshotChunkDecoder.decode(golden, container: container).chunk, Samples.chunk())
         XCTAssertEqual(
             Array(try SnapshotFile.decode(golden, .chunk, container: container).body),
@@ -190,17 +190,11 @@ final class SnapshotFileTests: XCTestCase {
     }
 
     func testVersion1OfAManifestIsReadAndWrittenByteByByte() throws {
-        let golden = try golden("manifest-v1.base64")
+        let golden = try Golden.bytes("manifest-v1.base64")
         XCTAssertEqual(try SnapshotManifestDecoder.decode(golden, container: container).manifest, Samples.manifest())
         XCTAssertEqual(
             Array(try SnapshotFile.decode(golden, .manifest, container: container).body),
             try SnapshotManifestEncoder.body(of: Samples.manifest()))
-    }
-
-    private func golden(_ name: String) throws -> [UInt8] {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Golden")
-        let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
-        return Array(try XCTUnwrap(Data(base64Encoded: text, options: .ignoreUnknownCharacters)))
     }
 
     private typealias Decode = ([UInt8]) throws -> Void

@@ -64,8 +64,10 @@ final class SimulationTests: XCTestCase {
 
     /// In another process tables are hashed in another way, and memory lies elsewhere.
     func testTheSameSeedTellsTheSameStoryInAnotherProcess() throws {
-        let program = Bundle(for: Self.self).bundleURL.deletingLastPathComponent().appendingPathComponent(
-            "ferry-simulate")
+        // Products lie beside the bundle of the tests, which is a folder on Apple's systems.
+        let bundle = Bundle(for: Self.self).bundleURL
+        let products = bundle.pathExtension == "xctest" ? bundle.deletingLastPathComponent() : bundle
+        let program = products.appendingPathComponent("ferry-simulate")
         for seed: UInt64 in [6, 7] {
             let process = Process()
             process.executableURL = program

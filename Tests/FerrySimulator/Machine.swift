@@ -3,6 +3,7 @@ import FerryContainer
 import FerryCore
 import FerryEngine
 import FerryStore
+import FerryTestSupport
 import Foundation
 import GRDB
 
@@ -11,6 +12,8 @@ final class Machine {
     let index: Int
     let path: String
     let files: DeviceFileSystem
+    /// Faults of the disk that the database is on.
+    let faults: FaultVFS
     let clock: SimulatedClock
     let host: SimulatedHost
     private let random: SimulatedRandom
@@ -27,10 +30,11 @@ final class Machine {
     var isLost = false
 
     init(
-        index: Int, path: String, files: DeviceFileSystem, clock: SimulatedClock, host: SimulatedHost,
+        index: Int, path: String, files: DeviceFileSystem, faults: FaultVFS, clock: SimulatedClock, host: SimulatedHost,
         random: SimulatedRandom, retention: RetentionSettings
     ) {
         self.index = index
+        self.faults = faults
         self.path = path
         self.files = files
         self.clock = clock
@@ -94,8 +98,17 @@ final class Machine {
     }
 
     func close() throws {
+        // Of a process that is dead nothing is asked.
         try replica?.store.close()
         try app?.close()
+        (replica, app) = (nil, nil)
+    }
+
+    /// Ends both programs without asking them to finish anything, as far as that can be done.
+    func abandon() throws {
+        // A process that is dead closes nothing; what its end would still write fails.
+        try? replica?.store.close()  // it is dead
+        try? app?.close()  // as above
         (replica, app) = (nil, nil)
     }
 
@@ -131,7 +144,7 @@ final class Machine {
 
     /// The values of `line` and `cell`.
     func values() throws -> Set<String> {
-        Set(try rows("SELECT text FROM line UNION ALL SELECT value FROM cell"))
+        Set(try rows("SELECT text FROM line UNION ALL SELECT value FROM cell").map(SimulatedProperties.bare))
     }
 
     /// Runs SQL that no trigger notices.

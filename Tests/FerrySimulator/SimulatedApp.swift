@@ -122,10 +122,17 @@ struct Ledger {
     /// For each value written to a `cell`, the one that its writer saw there.
     private var seen: [String: [String: String]] = [:]
 
-    mutating func note(line: String) { lines.insert(line) }
+    /// Every value of `line` and `cell` that was committed.
+    private(set) var values: Set<String> = []
+
+    mutating func note(line: String) {
+        lines.insert(line)
+        values.insert(line)
+    }
 
     mutating func note(cell: String, value: String, seeing before: String?) {
         seen[cell, default: [:]][value] = before ?? ""
+        values.insert(value)
     }
 
     /// Values of `line` and `cell` that may be lost from now on.

@@ -2,6 +2,7 @@ import FerryContainer
 import FerryCore
 import FerryEngine
 import FerryStore
+import FerryTestSupport
 import GRDB
 
 /// One event of a simulation, with random numbers of its own.
@@ -18,7 +19,8 @@ struct Step {
 
     /// What can happen, and how often in a hundred or so.
     private enum Event: CaseIterable {
-        case write, sync, busySync, exchange, deliver, spoil, mount, fill, flaw, kill, restart, time, skew, copy,
+        case write, sync, busySync, exchange, deliver, spoil, mount, fill, flaw, kill, crash, databaseFault, restart,
+            time, skew, copy,
             backUp, restore, lose,
             join, migrate, retire, compact, archive, rest
 
@@ -34,6 +36,8 @@ struct Step {
             case .fill: 2
             case .flaw: 3
             case .kill: 5
+            case .crash: 5
+            case .databaseFault: 4
             case .restart: 1
             case .time: 4
             case .skew: 2
@@ -85,6 +89,8 @@ struct Step {
             }
             machine.files.flaw = flaw
         case .kill: try kill(machine)
+        case .crash: try crash(machine)
+        case .databaseFault: try databaseFault(machine)
         case .restart:
             tell(machine, "is started again")
             try machine.reopen()
@@ -253,6 +259,63 @@ struct Step {
         try machine.reopen()
     }
 
+    /// The process dies at one of the calls by which SQLite writes, or the power fails there; in a sync or in the app.
+    private func crash(_ machine: Machine) throws {
+        let (before, written) = (try machine.values(), simulation.ledger.values)
+        machine.faults.arm(.crash, at: 1 + random.below(random.isOne(in: 2) ? 12 : 60))
+        do {
+            if random.isOne(in: 4) {
+                try transaction(machine, 2)
+            } else {
+                try simulation.sync(machine, isThorough: random.isOne(in: 2), isChecked: false)
+            }
+        } catch let error {
+            // Whatever is thrown by a process that is dead, nobody sees.
+            if !machine.faults.isCrashed { throw error }
+        }
+        let isCrashed = machine.faults.isCrashed
+        machine.faults.disarm()
+        try machine.abandon()
+        let isPowerLost = random.isOne(in: 2)
+        try machine.faults.recover(losing: isPowerLost ? .random(seed: random.next()) : .nothing)
+        if isPowerLost, simulation.kind.isReplicated { machine.files.disk.crash(losing: .random(random)) }
+        try machine.reopen()
+        let gone = before.union(simulation.ledger.values.subtracting(written)).subtracting(try machine.values())
+        if isPowerLost {
+            // What was committed last and not synchronized yet may be.
+            simulation.ledger.doubt(gone)
+        } else if !gone.isDisjoint(with: simulation.ledger.lines) {
+            simulation.fail("d\(machine.index) lost \(gone.sorted()) though only its process died")
+        }
+        machine.lastTime = 0
+        try SimulatedProperties.checkAlways(machine, simulation)
+        if isCrashed { simulation.tally.note(isPowerLost ? "power lost" : "crashed in the database") }
+        tell(machine, isCrashed ? (isPowerLost ? "loses its power" : "crashes") : "is started again")
+    }
+
+    /// A call of SQLite's to the disk fails once, or from there on.
+    private func databaseFault(_ machine: Machine) throws {
+        let kinds = FaultVFS.Fault.allCases.filter { $0 != .crash }
+        guard let fault = random.element(of: kinds) else { return }
+        let injected = machine.faults.injected
+        machine.faults.arm(fault, at: 1 + random.below(40), times: random.isOne(in: 2) ? 1 : .max)
+        do {
+            try simulation.sync(machine, isThorough: random.isOne(in: 2), isChecked: false)
+        } catch let error as FerryError where Self.isOfTheDisk(error.code) {
+            tell(machine, "syncs: \(error.code.rawValue), the database's disk")
+        }
+        machine.faults.disarm()
+        try SimulatedProperties.checkAlways(machine, simulation)
+        simulation.tally.note("database \(fault.rawValue)", machine.faults.injected - injected)
+        // A program that met such an error may go on, or be started again.
+        if random.isOne(in: 2) { try machine.reopen() }
+    }
+
+    /// Errors that a person gets when the disk below the database fails.
+    private static func isOfTheDisk(_ code: FerryError.Code) -> Bool {
+        [.inputOutput, .busy, .database, .databaseCorrupt, .notADatabase].contains(code)
+    }
+
     // MARK: Devices that come and go
 
     private func copy(_ machine: Machine) throws {
@@ -260,7 +323,7 @@ struct Step {
         // A virtual machine that is cloned cannot be told from its original by where it lies.
         let isClone = random.isOne(in: 2)
         let host = isClone ? SimulatedHost(machine: machine.host.machine, file: machine.host.file) : nil
-        let copy = simulation.makeMachine(host: host)
+        let copy = try simulation.makeMachine(host: host)
         try machine.copyDatabase(to: copy.path)
         copy.version = machine.version
         copy.lastTime = try machine.hybridTime()
@@ -290,7 +353,7 @@ struct Step {
         try machine.restore()
         // What was not sent since the backup was made is gone with the database.
         if !isAllSent {
-            simulation.ledger.doubt(before.subtracting(try machine.values()).map(SimulatedProperties.bare))
+            simulation.ledger.doubt(before.subtracting(try machine.values()))
         }
         tell(machine, "is restored from its backup")
         simulation.tally.note("restored")
@@ -300,10 +363,10 @@ struct Step {
     private func lose(_ machine: Machine) throws {
         guard simulation.living.count > 2 else { return }
         let values = try machine.values()
-        simulation.ledger.doubt(values.map(SimulatedProperties.bare))
+        simulation.ledger.doubt(values)
         for other in simulation.living where other !== machine {
             // Unless somebody has it already.
-            simulation.ledger.trust(try other.values().map(SimulatedProperties.bare))
+            simulation.ledger.trust(try other.values())
         }
         try machine.close()
         machine.isLost = true
@@ -313,7 +376,7 @@ struct Step {
 
     private func join() throws {
         guard simulation.machines.count < Simulation.maximumDevices else { return }
-        let machine = simulation.makeMachine()
+        let machine = try simulation.makeMachine()
         if !simulation.kind.isReplicated || random.below(3) > 0 {
             try exchange(machine)
         } else {

@@ -37,6 +37,8 @@ final class HostileSchemaTests: XCTestCase {
             "ATTACH '\(path).other' AS other", "PRAGMA writable_schema = 1", "VACUUM INTO '\(path).other'",
             "SELECT load_extension('evil')", "CREATE TEMP TABLE t(x)", "ALTER TABLE my_song RENAME TO other",
             "CREATE TABLE t(x); DELETE FROM my_song", "WITH a AS (SELECT 1) INSERT INTO my_song SELECT 5, 6 FROM a",
+            "CREATE TABLE t AS SELECT * FROM my_song",
+            "CREATE TABLE t AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n",
             "", "not SQL at all", "EXPLAIN DELETE FROM my_song", "/**/DELETE FROM my_song",
         ]
         for statement in hostile {

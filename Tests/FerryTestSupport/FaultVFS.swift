@@ -85,6 +85,13 @@ public final class FaultVFS: Sendable {
         guard result == 0 else { throw Refusal(openFiles: Int(result)) }
     }
 
+    /// Forgets counts, faults and what is not synchronized, for files that are put back by other means.
+    public func begin() throws {
+        try recover()
+        ferry_fault_forget(prefix)
+        ferry_fault_watch(prefix)
+    }
+
     /// How many calls of those that a fault counts there were.
     public func count(_ fault: Fault) -> Int { Int(ferry_fault_count(prefix, fault.kind)) }
 

@@ -68,7 +68,7 @@ extension Store {
     ///   - isLast: whether everything is replayed, so that it need not be done again.
     ///   - counting: the devices that count this one, and did not when they were asked last; all that their heads speak of is
     ///     replayed here.
-    /// - Returns: whether there is something new to publish.
+    /// - Returns: whether there is something new to publish, what was pending included.
     public func publishKeptRows(
         isLast: Bool, counting: Set<DeviceID> = [], seal: SegmentSealer
     ) throws -> Bool {

@@ -1,0 +1,10 @@
+INSERT INTO "table" VALUES('artist',1,'Ada');
+INSERT INTO "table" VALUES('artist',2,'Bo');
+INSERT INTO "table" VALUES('genre',1,'Rock');
+INSERT INTO "table" VALUES('genre',2,'Jazz');
+INSERT INTO "table" VALUES('genre',3,'Folk');
+INSERT INTO "table" VALUES('genre',4,'Blues');
+INSERT INTO "table" VALUES('song',1,'From the phone',1,12.990000000000000212,X'00ff',111);
+INSERT INTO "table" VALUES('song',2,'Two',1,NULL,NULL,2);
+INSERT INTO "table" VALUES('song',4,'Four',2,NULL,NULL,0);
+INSERT INTO "table" VALUES('song_genre',1,1);

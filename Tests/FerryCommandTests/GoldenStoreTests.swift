@@ -1,0 +1,57 @@
+import Foundation
+import XCTest
+
+/// A container, a backup and a database as they were once written: what a person who updates Ferry has.
+///
+/// `Golden/store-v<version>.sql` is the dump of a database under Ferry with changes that are not sent yet. Who raises the
+/// version of Ferry's tables adds one, and says in a test what becomes of the older ones.
+final class GoldenStoreTests: XCTestCase {
+    private let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Golden")
+
+    private func begin() throws -> Workshop {
+        let workshop = try Workshop()
+        try FileManager.default.copyItem(
+            at: golden.appendingPathComponent("container"), to: workshop.folder.appendingPathComponent("shared"))
+        return workshop
+    }
+
+    func testADatabaseGoesOnWhereItWas() throws {
+        let workshop = try begin()
+        let dump = try String(contentsOf: golden.appendingPathComponent("store-v5.sql"), encoding: .utf8)
+        let path = workshop.path("shared")
+        try workshop.sql(
+            "a.sqlite", dump + "UPDATE ferry_meta SET value = '\(path)' WHERE name = 'containerPath';")
+        let before = try workshop.rows("a.sqlite")
+        XCTAssertTrue(before.contains("'Not sent yet'") && before.contains("'Ada L.'"), before)
+        let report = try workshop.succeed("sync", "a.sqlite", "--json").json()
+        let published = try XCTUnwrap(report["published"] as? [String: Any])
+        XCTAssertGreaterThan(published["changes"] as? Int ?? 0, 0)
+        try workshop.succeed("verify", "a.sqlite", "--deep")
+        XCTAssertEqual(try workshop.rows("a.sqlite"), before)
+        XCTAssertEqual(try workshop.succeed("kv", "counter", "a.sqlite", "launches", "--quiet").output, "4\n")
+        let conflicts = try workshop.succeed("conflicts", "a.sqlite", "--json").json()
+        XCTAssertEqual(conflicts["total"] as? Int, 1)
+        // Another device gets what was not sent.
+        try workshop.succeed("join", "c.sqlite", "shared", "--name", "new")
+        XCTAssertEqual(try shared(workshop, "c.sqlite"), try shared(workshop, "a.sqlite"))
+        try workshop.succeed("verify", "c.sqlite", "--deep")
+    }
+
+    func testAContainerAndABackupGiveTheRowsThatTheyAlwaysGave() throws {
+        let workshop = try begin()
+        try workshop.succeed("join", "c.sqlite", "shared", "--name", "new")
+        let rows = try String(contentsOf: golden.appendingPathComponent("rows.sql"), encoding: .utf8)
+        XCTAssertEqual(try shared(workshop, "c.sqlite"), rows)
+        try workshop.succeed("verify", "c.sqlite", "--deep")
+        let archive = golden.appendingPathComponent("archive-v1.ferry").path
+        try workshop.succeed("import", "plain.sqlite", archive)
+        XCTAssertEqual(try shared(workshop, "plain.sqlite"), rows)
+        let report = try workshop.succeed("import", "c.sqlite", archive)
+        XCTAssertTrue(report.output.contains("Nothing in the file is new here."), report.output)
+    }
+
+    /// One table stays on the device that it is on.
+    private func shared(_ workshop: Workshop, _ database: String) throws -> String {
+        try workshop.rows(database).replacing("INSERT INTO \"table\" VALUES('note','stays');\n", with: "")
+    }
+}

@@ -1,0 +1,40 @@
+import FerryCore
+import Foundation
+import XCTest
+
+@testable import FerryLog
+
+/// What Ferry writes, read by a program that knows nothing of it but Docs/Format.md.
+final class IndependentReaderTests: XCTestCase {
+    private let container = Samples.container
+
+    func testItReadsEveryGoldenFileAsFerryDoes() throws {
+        for name in try Golden.names() {
+            let bytes = try Golden.bytes(name)
+            let expected: [String]
+            if name.hasPrefix("segment") {
+                let (header, changesets) = try SegmentDecoder.decode(
+                    bytes, container: container, device: Samples.device)
+                expected = PlainText.lines(header, changesets)
+            } else if name.hasPrefix("chunk") {
+                expected = PlainText.lines(try SnapshotChunkDecoder.decode(bytes, container: container).chunk)
+            } else {
+                expected = PlainText.lines(try SnapshotManifestDecoder.decode(bytes, container: container).manifest)
+            }
+            XCTAssertGreaterThan(expected.count, 5)
+            XCTAssertEqual(try IndependentReader.lines(of: bytes), expected, name)
+        }
+    }
+
+    func testItReadsRandomSegmentsAsFerryDoes() throws {
+        let first = UInt64.random(in: 0..<1 << 32)
+        for seed in first..<first + 12 {
+            let changesets = Samples.random(seed: seed)
+            let tail = seed.isMultiple(of: 3) ? Checksum(high: 9, low: seed) : nil
+            let bytes = try SegmentEncoder.encode(changesets, container: container, previous: nil, tail: tail).bytes
+            let (header, decoded) = try SegmentDecoder.decode(bytes, container: container, device: Samples.device)
+            XCTAssertEqual(
+                try IndependentReader.lines(of: bytes), PlainText.lines(header, decoded), "seed \(seed)")
+        }
+    }
+}
