@@ -192,9 +192,9 @@ final class Machine {
         try FileManager.default.moveItem(atPath: backup.path, toPath: path)
         faults.takeAsSynchronized()
         host.file += 1
-        lastTime = 0
         version = backup.version
         self.backup = nil
         try reopen()
+        lastTime = try hybridTime()
     }
 }

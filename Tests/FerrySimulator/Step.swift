@@ -144,6 +144,13 @@ struct Step {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
             tell(machine, "finds the database busy")
             simulation.tally.note("writes while busy")
+        } catch {
+            guard machine.faults.isCrashed else { throw error }
+            // A process that dies while it commits does not learn whether it did.
+            let before = simulation.ledger.values(by: machine.index)
+            for note in notes { note(&simulation.ledger) }
+            simulation.ledger.doubt(simulation.ledger.values(by: machine.index).subtracting(before))
+            throw error
         }
     }
 
@@ -290,7 +297,7 @@ struct Step {
                 simulation.fail("d\(machine.index) lost \(lost.sorted()) though only its process died")
             }
         }
-        machine.lastTime = 0
+        machine.lastTime = try machine.hybridTime()
         try SimulatedProperties.checkAlways(machine, simulation)
         if isCrashed { simulation.tally.note(isPowerLost ? "power lost" : "crashed in the database") }
         tell(machine, isCrashed ? (isPowerLost ? "loses its power" : "crashes") : "is started again")
