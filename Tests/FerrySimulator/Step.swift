@@ -339,6 +339,8 @@ struct Step {
         copy.faults.takeAsSynchronized()
         copy.version = machine.version
         copy.lastTime = try machine.hybridTime()
+        // What was noted and is not packed yet has the times of the other's clock.
+        copy.clock.latest = machine.clock.latest
         try copy.reopen()
         if isClone { try copy.opened().store.note(StoreFingerprint(path: copy.path, on: copy.host)) }
         if simulation.kind.isReplicated, random.isOne(in: 2), machine.files.mount == .there {
