@@ -189,6 +189,14 @@ public final class Simulation {
         return hexString(ContentHash.checksum(bytes).bytes.prefix(4))
     }
 
+    /// Writes a line as the app does.
+    private func writeLine(_ machine: Machine) throws {
+        let line = "line \(nextCount())"
+        try machine.database { try $0.execute(sql: "INSERT INTO line VALUES (?)", arguments: [line]) }
+        ledger.note(line: line, by: machine.index)
+        tell("d\(machine.index) writes")
+    }
+
     // MARK: Syncing
 
     /// Syncs a device, and tells how it went.
@@ -281,6 +289,12 @@ public final class Simulation {
         tell("rest")
         tally.note("quiet points")
         guard try settle() else { return }
+        if try Set(living.map { try $0.opened().identity.device }).count < living.count {
+            // Clones that have said the same are one device until one of them says something else.
+            tally.note("clones told apart later")
+            for machine in living { try writeLine(machine) }
+            guard try settle() else { return }
+        }
         if let sabotage = plan.sabotage {
             let victim = living[living.count - 1]
             try victim.sabotage(sabotage)
