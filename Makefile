@@ -9,10 +9,11 @@ export SWIFT_BACKTRACE = enable=no
 # Modules whose public interface an app sees through Ferry.
 INTERFACE = Ferry FerryCore FerryStore FerryEngine FerryKeyValue
 
-.PHONY: help setup demo test fuzz simulate crash e2e bench format lint docs reference build release install clean
+.PHONY: help setup demo test fuzz fuzz-bytes simulate crash sanitize e2e bench format lint docs reference build release \
+	install clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup:
 	@Scripts/setup
@@ -27,6 +28,14 @@ test: setup ## Run all tests, in two processes side by side
 SEEDS ?= 100000
 fuzz: setup ## Play random histories until one fails (SEEDS=100000 FIRST=1 to choose them)
 	FERRY_SEEDS=$(SEEDS) FERRY_FIRST_SEED=$(or $(FIRST),$(shell date +%s)0000) Scripts/test --filter RandomHistoryTests
+
+# Of each kind of bytes from outside, for so many seconds; TARGETS="head segment" to choose.
+SECONDS ?= 60
+fuzz-bytes: setup ## Throw mutated files at every decoder (SECONDS=60 for each, TARGETS="head segment" to choose)
+	@Scripts/fuzz-bytes "$(SECONDS)" $(TARGETS)
+
+sanitize: setup ## Run the tests under the address and the thread sanitizer
+	@Scripts/sanitize
 
 # Without SEED: from a seed that differs every time.
 STEPS ?= 40
@@ -77,4 +86,4 @@ install: release ## Install the ferry command below PREFIX (/usr/local)
 	install -m 755 "$$($(SWIFT) build -c release --show-bin-path)/ferry" "$(DESTDIR)$(PREFIX)/bin/ferry"
 
 clean: ## Remove what was built
-	rm -rf .build site Benchmarks/.build Examples/Notes/.build
+	rm -rf .build .build-address .build-thread site Benchmarks/.build Examples/Notes/.build

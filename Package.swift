@@ -3,7 +3,9 @@ import PackageDescription
 
 // Layers, lowest first; a target imports only what is listed below it, and only FerryStore knows GRDB.
 // Docs/Architecture.md says what lives in which.
-let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+var strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+// Scripts/fuzz-bytes sets it: only Ferry's own modules guide the fuzzers.
+if Context.environment["FERRY_FUZZ"] != nil { strict.append(.unsafeFlags(["-sanitize=fuzzer"])) }
 
 let package = Package(
     name: "ferry",
@@ -105,5 +107,10 @@ let package = Package(
         .testTarget(
             name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], exclude: ["Golden"],
             swiftSettings: strict),
+        // The same checks that the fuzzers of the package in Tests/Fuzz make, over their corpora.
+        .testTarget(
+            name: "FerryFuzzTests",
+            dependencies: ["FerryEngine", "FerryStore", "FerryContainer", "FerryLog", "FerryMerge", "FerryCore"],
+            path: "Tests/Fuzz/Targets", swiftSettings: strict),
     ]
 )

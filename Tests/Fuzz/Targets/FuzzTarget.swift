@@ -1,0 +1,106 @@
+import FerryCore
+
+/// One kind of bytes that come from outside, and what must hold whatever they are: they are refused with a `FerryError`, or
+/// give a value that is the same after it was encoded and decoded again.
+///
+/// Bytes behind a checksum or a compression would never be reached by chance. So where a target takes a body, it makes the
+/// file around it; where it takes a file, it makes the checksum right.
+public enum FuzzTarget: String, CaseIterable, Sendable {
+    /// A whole segment but for its checksum: header, compression, body.
+    case segment
+    /// The body of a segment: `BodyInput` says how its header is told.
+    case segmentBody = "segment-body"
+    /// A whole manifest or chunk but for its checksum.
+    case snapshot
+    /// The body of a manifest.
+    case manifest
+    /// The body of a chunk.
+    case chunk
+    /// The body of a manifest and the bytes of chunks, as an archive.
+    case archive
+    /// A head but for its checksum.
+    case head
+    /// `container.json`.
+    case container
+    /// Names of files.
+    case names
+    /// A value that stands alone.
+    case value
+    /// A payload of a column under a policy; the first byte is its kind.
+    case payload
+    /// Registers in a chunk or in the state.
+    case registers
+    /// A JSON array under the policy `set`.
+    case array
+    /// What the state keeps of an object's fields and of values that no row shows.
+    case state
+    /// Statements of a schema, each ended by a zero byte.
+    case schema
+
+    /// Checks one input.
+    /// - Returns: whether the bytes gave a value.
+    /// - Throws: `FuzzFailure` where a value is another one after its way there and back; whatever else is thrown is one
+    ///   that should have been a `FerryError`.
+    public func check(_ input: [UInt8]) throws -> Bool {
+        do {
+            try run(input)
+            return true
+        } catch is FerryError {
+            return false
+        } catch is Nothing {
+            return false
+        }
+    }
+
+    private func run(_ input: [UInt8]) throws {
+        switch self {
+        case .segment: try checkSegment(input)
+        case .segmentBody: try checkSegmentBody(input)
+        case .snapshot: try checkSnapshotFile(input)
+        case .manifest: try checkManifest(input)
+        case .chunk: try checkChunk(input)
+        case .archive: try checkArchive(input)
+        case .head: try checkHead(input)
+        case .container: try checkContainer(input)
+        case .names: try checkNames(input)
+        case .value: try checkValue(input)
+        case .payload: try checkPayload(input)
+        case .registers: try checkRegisters(input)
+        case .array: try checkArray(input)
+        case .state: try checkState(input)
+        case .schema: try checkSchema(input)
+        }
+    }
+}
+
+/// A property that does not hold.
+public struct FuzzFailure: Error, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// The input stands for nothing, and was refused by other means than an error.
+struct Nothing: Error {}
+
+func require(_ condition: Bool, _ what: @autoclosure () -> String) throws {
+    if !condition { throw FuzzFailure(what()) }
+}
+
+/// Runs what must not be refused, because it was made from a value that was read.
+func mustSucceed<Result>(_ what: String, _ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch { throw FuzzFailure("\(what) fails: \(error)") }
+}
+
+/// The input with the checksum of what stands before it in place of its last 16 bytes.
+func sealed(_ input: [UInt8]) throws -> [UInt8] {
+    guard input.count >= 16 else { throw Nothing() }
+    let content = Array(input.dropLast(16))
+    return content + ContentHash.checksum(content).bytes
+}
+
+/// An ID from a place in the input.
+func id<Kind>(_ input: [UInt8], at place: Int) throws -> UniqueID<Kind> {
+    guard input.count >= place + 16, let id = UniqueID<Kind>(bytes: input[place..<place + 16]) else { throw Nothing() }
+    return id
+}

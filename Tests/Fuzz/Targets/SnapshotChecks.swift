@@ -1,0 +1,61 @@
+import FerryContainer
+import FerryCore
+import Foundation
+
+@testable import FerryEngine
+@testable import FerryLog
+
+private let container = ContainerID(high: 1, low: 2)
+
+func checkSnapshotFile(_ input: [UInt8]) throws {
+    let file = try sealed(input)
+    let container: ContainerID = try id(input, at: 8)
+    if input[3] == UInt8(ascii: "C") {
+        try requireSame(try SnapshotChunkDecoder.decode(file, container: container).chunk)
+    } else {
+        let (manifest, _) = try SnapshotManifestDecoder.decode(file, container: container)
+        try require(manifest.container == container, "the manifest belongs elsewhere")
+    }
+}
+
+func checkManifest(_ input: [UInt8]) throws {
+    let manifest = try SnapshotManifestDecoder.decode(body: input[...], container: container)
+    let again = try mustSucceed("writing what was read") { try SnapshotManifestEncoder.body(of: manifest) }
+    let second = try mustSucceed("reading what was written") {
+        try SnapshotManifestDecoder.decode(body: again[...], container: container)
+    }
+    try require(second == manifest, "the manifest changed")
+}
+
+func checkChunk(_ input: [UInt8]) throws { try requireSame(try SnapshotChunkDecoder.decode(body: input[...])) }
+
+private func requireSame(_ chunk: SnapshotChunk) throws {
+    let again = try mustSucceed("writing what was read") { try SnapshotChunkEncoder.body(of: chunk) }
+    let second = try mustSucceed("reading what was written") { try SnapshotChunkDecoder.decode(body: again[...]) }
+    try require(second == chunk, "the chunk changed")
+}
+
+/// The input is the length of what stands in place of the chunks (2 bytes, least significant first), these bytes, and a
+/// manifest's body.
+func checkArchive(_ input: [UInt8]) throws {
+    guard input.count >= 2 else { throw Nothing() }
+    let length = min(Int(input[0]) | Int(input[1]) << 8, input.count - 2)
+    let manifest = try SnapshotFile.encode(Array(input[(2 + length)...]), .manifest, container: container)
+    var writer = ByteWriter()
+    writer.write(contentsOf: SnapshotArchive.magic)
+    writer.write(contentsOf: [SnapshotArchive.version, 0, 0, 0])
+    writer.write(container)
+    writer.write(contentsOf: input[2..<2 + length])
+    let place = UInt64(writer.bytes.count)
+    writer.write(contentsOf: manifest.bytes)
+    writer.write64(place)
+    writer.write64(UInt64(manifest.bytes.count))
+    writer.write(contentsOf: SnapshotArchive.magic)
+    let file = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("ferry-fuzz-\(getpid()).ferry")
+    try Data(writer.bytes).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }  // a temporary file
+    let archive = try SnapshotArchive(path: file.path)
+    for table in archive.manifest.tables {
+        for chunk in table.chunks { _ = try archive.chunk(chunk, of: table.name) }
+    }
+}

@@ -1,0 +1,80 @@
+import FerryCore
+
+@testable import FerryMerge
+@testable import FerryStore
+
+private let own = Stamp(time: HybridTime(milliseconds: 1_700_000_000_000), device: DeviceID(high: 1, low: 2))
+
+func checkValue(_ input: [UInt8]) throws {
+    var reader = ByteReader(input)
+    let value = try reader.readValue()
+    var writer = ByteWriter()
+    writer.write(value)
+    var second = ByteReader(writer.bytes)
+    let again = try mustSucceed("reading what was written") { try second.readValue() }
+    try require(again == value && second.isAtEnd, "the value changed")
+}
+
+func checkPayload(_ input: [UInt8]) throws {
+    guard let first = input.first, let kind = PayloadKind(rawValue: first) else { throw Nothing() }
+    let part = try PolicyCodec.decode(input[1...], as: kind, own: own)
+    let again = PolicyCodec.encode(part, own: own)
+    let second = try mustSucceed("reading what was written") {
+        try PolicyCodec.decode(again[...], as: kind, own: own)
+    }
+    try require(second == part, "the payload changed")
+    var once = ColumnRegister()
+    once.merge(.part(part), at: own)
+    var twice = once
+    twice.merge(.part(part), at: own)
+    try require(once == twice, "a payload that comes twice has another effect")
+    for policy in [ColumnPolicy.lastWriterWins, .max, .min, .counter, .set, .firstWriterWins] {
+        _ = once.shown(under: policy)
+        _ = once.written(.integer(1), own, under: policy)
+    }
+}
+
+func checkRegisters(_ input: [UInt8]) throws {
+    let registers = try PolicyCodec.decodeRegisters(input) { _ in own }
+    guard let again = PolicyCodec.encode(registers, own: { _ in own }) else { return }
+    let second = try mustSucceed("reading what was written") {
+        try PolicyCodec.decodeRegisters(again) { _ in own }
+    }
+    try require(second == registers, "the registers changed")
+}
+
+func checkArray(_ input: [UInt8]) throws {
+    guard let elements = JSONArray.elements(of: .text(input[...])) else { throw Nothing() }
+    try require(JSONArray.elements(of: JSONArray.text(of: elements)) == elements, "the array has two forms")
+}
+
+/// The first byte is the number of columns that the insertion wrote.
+func checkState(_ input: [UInt8]) throws {
+    guard let span = input.first else { throw Nothing() }
+    let bytes = Array(input.dropFirst())
+    var isRead = false
+    do {
+        _ = try StateCodec.decodeFields(bytes, span: Int(span), inserted: own) { number in
+            DeviceID(high: 7, low: UInt64(bitPattern: Int64(number)))
+        }
+        isRead = true
+    } catch is FerryError {}
+    let (kept, given) = try StateCodec.decodeKeptAndGiven(bytes)
+    if let again = StateCodec.encodeKept(kept, given: given) {
+        let second = try mustSucceed("reading what was written") { try StateCodec.decodeKeptAndGiven(again) }
+        try require(second.kept == kept && second.given == given, "what is kept changed")
+    }
+    if !isRead { throw Nothing() }
+}
+
+func checkSchema(_ input: [UInt8]) throws {
+    let statements = input.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    for statement in statements {
+        _ = IndexText(statement)
+        _ = IndexText.generatedColumns(statement)
+    }
+    let record = SchemaRecord(
+        userVersion: 0, applicationID: 0,
+        statements: statements.map { .init(type: "table", name: $0, table: $0, sql: $0) }, tracked: [])
+    _ = try DatabaseCreator.create(record, at: ":memory:")
+}
