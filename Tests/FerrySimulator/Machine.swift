@@ -82,7 +82,8 @@ final class Machine {
         try findVersion()
     }
 
-    private func findVersion() throws {
+    /// Looks which version of the app's schema the database has.
+    func findVersion() throws {
         version = try database { database in
             if try database.columns(in: "download").contains(where: { $0.name == "size" }) { return 3 }
             if try database.tableExists("extra") { return 2 }

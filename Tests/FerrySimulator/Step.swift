@@ -287,6 +287,8 @@ struct Step {
         try machine.faults.recover(losing: isPowerLost ? .random(seed: random.next()) : .nothing)
         if isPowerLost, simulation.kind.isReplicated { machine.files.disk.crash(losing: .random(random)) }
         try machine.reopen()
+        // A migration may be lost too.
+        try machine.findVersion()
         let (after, all) = (try machine.values(), simulation.ledger.values(by: machine.index))
         if isPowerLost {
             // What was committed last and not synchronized yet may be lost, with all that it had replaced.
