@@ -102,7 +102,8 @@ let package = Package(
             dependencies: ["FerrySimulator", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Tests/FerrySimulate", swiftSettings: strict),
         .testTarget(
-            name: "FerrySimulationTests", dependencies: ["FerrySimulator", "ferry-simulate"], swiftSettings: strict),
+            name: "FerrySimulationTests", dependencies: ["FerrySimulator", "ferry-simulate", "FerryTestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], exclude: ["Golden"],
             swiftSettings: strict),

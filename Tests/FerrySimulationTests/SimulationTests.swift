@@ -1,20 +1,16 @@
 import FerrySimulator
+import FerryTestSupport
 import Foundation
 import XCTest
 
 /// Simulated lives of a container (Docs/Testing.md, "The simulator").
 ///
-/// `FERRY_SEEDS` says how many, `FERRY_FIRST_SEED` from which on. `make simulate SEED=…` repeats one and shrinks it.
+/// `FERRY_SEEDS` says how many, `FERRY_FIRST_SEED` from which on. `make simulate` repeats one and shrinks it.
 final class SimulationTests: XCTestCase {
-    private static func number(_ name: String) -> UInt64? {
-        ProcessInfo.processInfo.environment[name].flatMap(UInt64.init)
-    }
-
     /// Runs simulations, and says how each that fails is repeated.
-    private func run(_ seeds: UInt64, from first: UInt64, steps: Int, devices: Int?) throws -> Tally {
-        let (seeds, first) = (Self.number("FERRY_SEEDS") ?? seeds, Self.number("FERRY_FIRST_SEED") ?? first)
+    private func run(_ seeds: Seeds, steps: Int, devices: Int?) throws -> Tally {
         var tally = Tally()
-        for seed in first..<(first + seeds) {
+        for seed in seeds.all {
             let outcome = try Simulation.run(Simulation.Plan(seed: seed, devices: devices, steps: steps))
             tally.add(outcome.tally)
             for problem in outcome.problems {
@@ -22,27 +18,31 @@ final class SimulationTests: XCTestCase {
                 XCTFail("make simulate \(plan): \(problem)")
             }
         }
-        print("\(seeds) simulations met: \(tally.text)")
+        print("\(seeds.count) simulations met: \(tally.text)")
         return tally
     }
 
     func testAThousandShortLives() throws {
-        let tally = try run(1000, from: 1, steps: 10, devices: 2)
+        let seeds = Seeds(defaultCount: 1000)
+        let tally = try run(seeds, steps: 8, devices: 2)
         // A fault counts only where a run shows that it happened.
-        for kind in Self.frequentKinds where Self.number("FERRY_SEEDS") == nil {
+        for kind in Self.frequentKinds where seeds.count >= 1000 {
             XCTAssertGreaterThan(tally.counts[kind] ?? 0, 0, "\(kind) did not happen")
         }
     }
 
     func testLongLives() throws {
-        let tally = try run(40, from: 100_000, steps: 40, devices: nil)
-        for kind in Self.rareKinds where Self.number("FERRY_SEEDS") == nil {
+        let seeds = Seeds(defaultCount: 30)
+        let tally = try run(seeds, steps: 40, devices: nil)
+        for kind in Self.rareKinds where seeds.count >= 30 {
             XCTAssertGreaterThan(tally.counts[kind] ?? 0, 0, "\(kind) did not happen")
         }
     }
 
     private static let frequentKinds = [
-        "archives", "changes replayed", "clocks set wrong", "cloned", "conflicted copy", "conflicts", "copied",
+        "archives", "changes replayed", "crashed in the database", "database busy", "database full",
+        "database read", "database synchronize", "database write", "power lost", "clocks set wrong", "cloned",
+        "conflicted copy", "conflicts", "copied",
         "could not join yet", "file duplicate", "file empty", "file evicted", "file exchanged", "file garbled",
         "file olderState", "file otherCase", "file partial", "file vanished", "files delivered out of order",
         "folder empty", "folder foreign", "folder full", "folder missing", "joined", "killed at a step",
@@ -51,7 +51,9 @@ final class SimulationTests: XCTestCase {
         "renewed as cloned", "renewed as copied", "renewed as restored", "restored", "retired", "segments collected",
         "snapshots written", "stick moved", "syncs while things happen", "tombstones collected",
     ]
-    private static let rareKinds = ["lost devices", "segments rolled up", "waiting logCollected"]
+    private static let rareKinds = [
+        "lost devices", "power lost", "crashed in the database", "joined", "segments collected",
+    ]
 
     func testTheSameSeedTellsTheSameStory() throws {
         for seed: UInt64 in [3, 4, 5] {

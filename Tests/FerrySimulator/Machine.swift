@@ -82,7 +82,8 @@ final class Machine {
         try findVersion()
     }
 
-    private func findVersion() throws {
+    /// Looks which version of the app's schema the database has.
+    func findVersion() throws {
         version = try database { database in
             if try database.columns(in: "download").contains(where: { $0.name == "size" }) { return 3 }
             if try database.tableExists("extra") { return 2 }
@@ -190,10 +191,11 @@ final class Machine {
         guard let backup else { return }
         try removeDatabase()
         try FileManager.default.moveItem(atPath: backup.path, toPath: path)
+        faults.takeAsSynchronized()
         host.file += 1
-        lastTime = 0
         version = backup.version
         self.backup = nil
         try reopen()
+        lastTime = try hybridTime()
     }
 }

@@ -13,8 +13,8 @@ final class SimulatedClock: WallClock, @unchecked Sendable {
     private let time: Time
     /// How far ahead of the true time it is, in milliseconds.
     var skew: Int64 = 0
-    /// The latest time that it told.
-    private(set) var latest: Int64 = 0
+    /// The latest time that it told, or that the clock told from which the database was copied.
+    var latest: Int64 = 0
 
     init(_ time: Time) { self.time = time }
 

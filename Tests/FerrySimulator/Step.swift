@@ -144,6 +144,13 @@ struct Step {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
             tell(machine, "finds the database busy")
             simulation.tally.note("writes while busy")
+        } catch {
+            guard machine.faults.isCrashed else { throw error }
+            // A process that dies while it commits does not learn whether it did.
+            let before = simulation.ledger.values(by: machine.index)
+            for note in notes { note(&simulation.ledger) }
+            simulation.ledger.doubt(simulation.ledger.values(by: machine.index).subtracting(before))
+            throw error
         }
     }
 
@@ -280,6 +287,8 @@ struct Step {
         try machine.faults.recover(losing: isPowerLost ? .random(seed: random.next()) : .nothing)
         if isPowerLost, simulation.kind.isReplicated { machine.files.disk.crash(losing: .random(random)) }
         try machine.reopen()
+        // A migration may be lost too.
+        try machine.findVersion()
         let (after, all) = (try machine.values(), simulation.ledger.values(by: machine.index))
         if isPowerLost {
             // What was committed last and not synchronized yet may be lost, with all that it had replaced.
@@ -290,7 +299,7 @@ struct Step {
                 simulation.fail("d\(machine.index) lost \(lost.sorted()) though only its process died")
             }
         }
-        machine.lastTime = 0
+        machine.lastTime = try machine.hybridTime()
         try SimulatedProperties.checkAlways(machine, simulation)
         if isCrashed { simulation.tally.note(isPowerLost ? "power lost" : "crashed in the database") }
         tell(machine, isCrashed ? (isPowerLost ? "loses its power" : "crashes") : "is started again")
@@ -328,8 +337,12 @@ struct Step {
         let host = isClone ? SimulatedHost(machine: machine.host.machine, file: machine.host.file) : nil
         let copy = try simulation.makeMachine(host: host)
         try machine.copyDatabase(to: copy.path)
+        // Whoever copies a database waits until it is on the disk.
+        copy.faults.takeAsSynchronized()
         copy.version = machine.version
         copy.lastTime = try machine.hybridTime()
+        // What was noted and is not packed yet has the times of the other's clock.
+        copy.clock.latest = machine.clock.latest
         try copy.reopen()
         if isClone { try copy.opened().store.note(StoreFingerprint(path: copy.path, on: copy.host)) }
         if simulation.kind.isReplicated, random.isOne(in: 2), machine.files.mount == .there {

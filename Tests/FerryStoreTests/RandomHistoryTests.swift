@@ -11,25 +11,25 @@ final class RandomHistoryTests: XCTestCase {
     private static let maximumFailures = 5
 
     func testRandomHistoriesShowWhatTheOracleSays() throws {
-        try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 400)
+        try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 200)
     }
 
     func testRandomHistoriesOverGeneratedSchemasShowWhatTheOracleSays() throws {
-        try play({ [] }, defaultCount: 250)
+        try play({ [] }, defaultCount: 200)
     }
 
     /// With conflicts and rows that are restored, and hooks that write during replay.
     func testRandomHistoriesWithRestoredRowsShowWhatTheOracleSays() throws {
-        try play({ [] }, defaultCount: 120, restores: true)
+        try play({ [] }, defaultCount: 80, restores: true)
     }
 
     /// With snapshots that devices read besides logs, over fixed schemas and over generated ones.
     func testRandomHistoriesWithSnapshotsShowWhatTheOracleSays() throws {
-        try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 80, snapshots: true)
+        try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 50, snapshots: true)
     }
 
     func testRandomHistoriesWithSnapshotsOverGeneratedSchemasShowWhatTheOracleSays() throws {
-        try play({ [] }, defaultCount: 80, snapshots: true)
+        try play({ [] }, defaultCount: 50, snapshots: true)
     }
 
     /// - Parameter makeOracles: for each thread its own; none: each history makes its schema.

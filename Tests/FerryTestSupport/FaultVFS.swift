@@ -96,6 +96,13 @@ public final class FaultVFS: Sendable {
     /// clock.
     public static func setTime(milliseconds: Int64?) { ferry_fault_set_time(milliseconds ?? 0) }
 
+    /// Takes all that is there for synchronized, as after somebody waited for it, and begins to count anew. All files have to
+    /// be closed.
+    public func takeAsSynchronized() {
+        ferry_fault_forget(prefix)
+        ferry_fault_watch(prefix)
+    }
+
     /// How many calls of those that a fault counts there were.
     public func count(_ fault: Fault) -> Int { Int(ferry_fault_count(prefix, fault.kind)) }
 
