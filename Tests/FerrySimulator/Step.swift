@@ -88,6 +88,9 @@ struct Step {
                 return
             }
             machine.files.flaw = flaw
+            // Something to publish, so that it strikes.
+            try write(machine)
+            try simulation.sync(machine, isThorough: true)
         case .kill: try kill(machine)
         case .crash: try crash(machine)
         case .databaseFault: try databaseFault(machine)
@@ -369,9 +372,10 @@ struct Step {
         try machine.restore()
         // What was not sent since the backup was made is gone with the database.
         if !isAllSent {
-            simulation.ledger.doubt(before.subtracting(try machine.values()))
+            let known = before.union(simulation.ledger.values(by: machine.index))
+            simulation.ledger.doubt(known.subtracting(try machine.values()))
         }
-        tell(machine, "is restored from its backup")
+        tell(machine, "is restored from its backup\(isAllSent ? ", all sent" : "")")
         simulation.tally.note("restored")
     }
 
