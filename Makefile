@@ -34,7 +34,7 @@ SECONDS ?= 60
 fuzz-bytes: setup ## Throw mutated files at every decoder (SECONDS=60 for each, TARGETS="head segment" to choose)
 	@Scripts/fuzz-bytes "$(SECONDS)" $(TARGETS)
 
-sanitize: setup ## Run the tests under the address and the thread sanitizer
+sanitize: setup ## Run tests under the address sanitizer, and those with threads under the thread sanitizer
 	@Scripts/sanitize
 
 # Without SEED: from a seed that differs every time.
