@@ -1,5 +1,4 @@
 import FerryCore
-import Foundation
 
 extension Store {
     /// Takes in what several copies of one database published under one ID, in one transaction, and writes it again under
@@ -17,26 +16,16 @@ extension Store {
         _ branches: [Changeset], of device: DeviceID, after position: LogPosition, seal: SegmentSealer
     ) throws -> Int {
         try enter(tablesOf: branches)
-        return try access { access in
-            var access = access
-            var (outcome, touched) = (PassOutcome(), Set<Int>())
-            var clock = try access.hybridClock()
-            // Replay has to meet what is pending as state.
-            try pack(access, &clock, &outcome, seal, &touched)
-            try takeUpPolicies(&access, &touched)
-            touched.formUnion(try Self.merge(branches, of: device, access, &clock))
+        return try passing(seal) { work in
+            let access = work.access
+            work.touched.formUnion(try Self.merge(branches, of: device, access, &work.clock))
             // Nobody counted this device when deletions of a branch were forgotten that it did not read.
             try access.meta.set(.returned, 0)
             try CountingDevices.begin(access)
             let rewriting = UnsentRewriting(
                 access, former: device, PublishedLog(position: position, checksum: nil, isForked: true))
-            let changed = try rewriting.run { changes in
-                try stage(changes, schema: nil, time: clock.tick(), access, seal, &outcome)
-            }
-            try access.save(clock)
-            try access.keyValueChanges.save(access.connection)
-            let names = touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name)
-            return (outcome.packed, Array(Set(names + changed)))
+            work.touched.formUnion(try rewriting.run { try stage($0, &work, seal) })
+            return work.outcome.packed
         }
     }
 
@@ -61,18 +50,15 @@ extension Store {
 
     /// Notes which files of a device's log were there when its branches were taken in.
     public func noteBranchesTakenIn(_ names: [String], of device: DeviceID) throws {
-        try write { connection in
+        try note { connection in
             let meta = StoreMeta(connection: connection)
             var known = try Self.branches(meta)
             known[device.hex] = names
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
-            try meta.set(.branches, String(decoding: encoder.encode(known), as: UTF8.self))
+            try meta.set(.branches, json: known)
         }
     }
 
     private static func branches(_ meta: StoreMeta) throws -> [String: [String]] {
-        guard let text = try meta.string(.branches), !text.isEmpty else { return [:] }
-        return try JSONDecoder().decode([String: [String]].self, from: Data(text.utf8))
+        try meta.json(.branches) ?? [:]
     }
 }

@@ -1,5 +1,4 @@
 import FerryCore
-import Foundation
 
 /// Which other devices count this one when they forget deletions (`ferry_meta`, `counting`).
 ///
@@ -15,15 +14,10 @@ struct CountingDevices: Codable, Equatable {
     var awaited: Set<String> = []
 
     static func read(_ meta: StoreMeta) throws -> CountingDevices {
-        guard let text = try meta.string(.counting), !text.isEmpty else { return CountingDevices() }
-        return try JSONDecoder().decode(CountingDevices.self, from: Data(text.utf8))
+        try meta.json(.counting) ?? CountingDevices()
     }
 
-    func save(_ meta: StoreMeta) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        try meta.set(.counting, String(decoding: encoder.encode(self), as: UTF8.self))
-    }
+    func save(_ meta: StoreMeta) throws { try meta.set(.counting, json: self) }
 
     /// Begins anew: from the next changeset of this device's on, every other device has to say that it counts it.
     static func begin(_ access: StoreAccess) throws {

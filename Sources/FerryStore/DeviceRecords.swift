@@ -65,7 +65,7 @@ extension Store {
     /// that is not known is entered.
     public func noteHeard(_ records: [DeviceRecord]) throws {
         if records.isEmpty { return }
-        try write { connection in
+        try note { connection in
             for record in records {
                 let times = [record.writtenMilliseconds, record.heardMilliseconds, record.retiredMilliseconds]
                 try connection.execute(
@@ -82,7 +82,7 @@ extension Store {
 
     /// Gives this device another name; the others hear of it with its next head.
     public func rename(_ name: String) throws {
-        try write { connection in
+        try note { connection in
             try connection.execute(
                 "UPDATE ferry_device SET name = ? WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')",
                 .text(name))
@@ -93,7 +93,7 @@ extension Store {
 extension Store {
     /// Moves the beginning of the log forward. Write the head that says so before anything is removed.
     public func beginLog(at sequence: UInt64) throws {
-        try write(durably: true) { connection in
+        try note(durably: true) { connection in
             let meta = StoreMeta(connection: connection)
             if try UInt64(meta.integer(.logStart) ?? 0) < sequence { try meta.set(.logStart, Int64(sequence)) }
         }
@@ -101,6 +101,6 @@ extension Store {
 
     /// Keeps what compaction has to remember: its plan while it is under way, and what it found.
     public func setCompactionNotes(_ text: String) throws {
-        try write { try StoreMeta(connection: $0).set(.compaction, text) }
+        try note { try StoreMeta(connection: $0).set(.compaction, text) }
     }
 }

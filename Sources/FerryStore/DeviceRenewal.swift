@@ -132,11 +132,7 @@ extension Store {
                 digests: access.digests)
             try CountingDevices.begin(renewed)
             var clock = try renewed.hybridClock()
-            var tables: Set<String> = []
-            if !branches.isEmpty {
-                let merged = try Self.merge(branches, of: former, renewed, &clock)
-                tables = Set(merged.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
-            }
+            var touched = try branches.isEmpty ? [] : Self.merge(branches, of: former, renewed, &clock)
             try connection.execute(
                 "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?",
                 .integer(Int64(published.position.sequence)),
@@ -145,13 +141,13 @@ extension Store {
             if packed <= published.position.sequence && branches.isEmpty { return (0, []) }
             let rewriting = UnsentRewriting(renewed, former: former, published)
             var outcome = PassOutcome()
-            tables.formUnion(
+            touched.formUnion(
                 try rewriting.run { changes in
                     try stage(changes, schema: nil, time: clock.tick(), renewed, seal, &outcome)
                 })
             try renewed.save(clock)
             try renewed.keyValueChanges.save(connection)
-            return (outcome.packed, Array(tables))
+            return (outcome.packed, touched.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
         }
     }
 }

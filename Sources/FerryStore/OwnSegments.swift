@@ -102,7 +102,7 @@ extension Store {
 
     /// Forgets an outbox entry that is in the container, and enters it into the list of segments, in one transaction.
     public func notePublished(_ segment: OwnSegment) throws {
-        try write { connection in
+        try note { connection in
             try OwnSegmentList(connection).enter(segment)
             try Outbox(connection).remove(first: segment.first)
         }
@@ -110,7 +110,7 @@ extension Store {
 
     /// Enters a segment that others were rolled up into; from now on they are replaced. Repeating it changes nothing.
     public func noteRolledUp(_ segment: OwnSegment) throws {
-        try write { connection in
+        try note { connection in
             try OwnSegmentList(connection).enter(segment)
             try connection.execute(
                 """
@@ -124,7 +124,7 @@ extension Store {
     /// Takes segments out of the list whose files are gone.
     public func forgetSegments(_ segments: [(first: UInt64, last: UInt64)]) throws {
         if segments.isEmpty { return }
-        try write { connection in
+        try note { connection in
             for segment in segments {
                 try connection.execute(
                     "DELETE FROM ferry_segment WHERE first = ? AND last = ?", .integer(Int64(segment.first)),

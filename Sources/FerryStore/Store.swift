@@ -116,17 +116,24 @@ public final class Store: Sendable {
 
     /// Writes as an app does: with triggers and foreign keys on, so that what is written is captured.
     public func write<Result>(_ body: (SQLConnection) throws -> Result) throws -> Result {
-        try write(durably: false, body)
+        try writing(asApp: true, durably: false, body)
     }
 
+    /// Writes to tables of Ferry's alone that have no triggers: the connection stays as it was used last.
     /// - Parameter durably: once it returns, what was written outlives a loss of power, as the connection is set
     ///   otherwise: the container may be told of it.
-    func write<Result>(durably: Bool, _ body: (SQLConnection) throws -> Result) throws -> Result {
+    func note<Result>(durably: Bool = false, _ body: (SQLConnection) throws -> Result) throws -> Result {
+        try writing(asApp: false, durably: durably, body)
+    }
+
+    private func writing<Result>(
+        asApp: Bool, durably: Bool, _ body: (SQLConnection) throws -> Result
+    ) throws -> Result {
         try Self.translating(path) {
             try writer.writeWithoutTransaction { database in
                 let connection = try connection(database)
                 defer { if kept == nil { connection.finalizeStatements() } }
-                try beAsTheApp(connection)
+                if asApp { try beAsTheApp(connection) }
                 var result: Result?
                 func work() throws {
                     try database.inTransaction(.immediate) {

@@ -72,6 +72,6 @@ extension Store {
 
     /// Notes where the store is.
     public func note(_ fingerprint: StoreFingerprint) throws {
-        try write { try StoreMeta(connection: $0).set(.fingerprint, fingerprint.text) }
+        try note { try StoreMeta(connection: $0).set(.fingerprint, fingerprint.text) }
     }
 }

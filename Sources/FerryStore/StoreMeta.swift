@@ -1,4 +1,5 @@
 import FerryCore
+import Foundation
 
 /// The single values that Ferry keeps about the store: typed access to `ferry_meta`.
 struct StoreMeta {
@@ -28,6 +29,23 @@ struct StoreMeta {
         if case .blob(let bytes) = try value(name.rawValue) { UniqueID(bytes: bytes) } else { nil }
     }
     func set<Kind>(_ name: Name, _ id: UniqueID<Kind>) throws { try set(name.rawValue, .blob(id.bytes[...])) }
+
+    /// A value that `set(_:json:)` kept; `nil` where there is none.
+    /// - Throws: `internalInconsistency` for what it did not write.
+    func json<Value: Decodable>(_ name: Name, as type: Value.Type = Value.self) throws -> Value? {
+        guard let text = try string(name) else { return nil }
+        do {
+            return try JSONDecoder().decode(type, from: Data(text.utf8))
+        } catch {
+            throw FerryError(
+                .internalInconsistency, "The store's note \"\(name.rawValue)\" is unreadable.", cause: error)
+        }
+    }
+    func set(_ name: Name, json value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        try set(name, String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
 
     enum Name: String {
         /// `StoreTables.version` of the store.

@@ -314,6 +314,6 @@ extension Store {
 
     /// Puts one segment in the place of those that wait with the same changesets, durably: the head will name it.
     public func gatherInOutbox(_ entry: OutboxEntry) throws {
-        try write(durably: true) { try Outbox($0).gather(entry) }
+        try note(durably: true) { try Outbox($0).gather(entry) }
     }
 }

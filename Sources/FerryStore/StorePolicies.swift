@@ -76,17 +76,10 @@ extension Store {
     /// - Throws: as `setPolicies`.
     public func declarePolicies(_ settings: [PolicySetting]) throws {
         let declared = Dictionary(settings.map { ($0.target.text, $0.word) }) { $1 }
-        let known = try read { connection in
-            try StoreMeta(connection: connection).string(.declaredPolicies).map {
-                try JSONDecoder().decode([String: String].self, from: Data($0.utf8))
-            }
-        }
+        let known: [String: String]? = try read { try StoreMeta(connection: $0).json(.declaredPolicies) }
         if known == declared { return }
         try setPolicies(settings.filter { known?[$0.target.text] != $0.word })
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        let text = String(decoding: try encoder.encode(declared), as: UTF8.self)
-        try write { try StoreMeta(connection: $0).set(.declaredPolicies, text) }
+        try note { try StoreMeta(connection: $0).set(.declaredPolicies, json: declared) }
     }
 
     /// The devices of which these changesets cannot be replayed, because they change a table under a policy that is not

@@ -105,7 +105,7 @@ extension Store {
 
     /// Notes the name under which a device presents itself.
     public func noteName(_ name: String, of device: DeviceID) throws {
-        try write { connection in
+        try note { connection in
             try connection.execute(
                 """
                 INSERT INTO ferry_device(id, name, sequence, time) VALUES (?1, ?2, 0, 0)

@@ -26,8 +26,8 @@ struct UnsentRewriting {
     }
 
     /// - Parameter stage: takes the changes of one changeset.
-    /// - Returns: the names of the tables whose rows may have changed.
-    func run(_ stage: ([TableChanges]) throws -> Void) throws -> [String] {
+    /// - Returns: the numbers of the tables whose rows may have changed.
+    func run(_ stage: ([TableChanges]) throws -> Void) throws -> Set<Int> {
         var tokens: [RowToken] = []
         for table in access.registry.parentsFirst {
             tokens += try objects(of: table).map { RowToken(table: table.id, id: $0) }
@@ -43,7 +43,7 @@ struct UnsentRewriting {
         // pending rows are not what the state says, and packing looks at those.
         if try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return [] }
         try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: tokens) }
-        return Set(tokens.map(\.table)).map { access.registry[$0] }.filter(\.isLocal).map(\.name)
+        return Set(tokens.map(\.table))
     }
 
     private func write(_ tokens: ArraySlice<RowToken>, _ stage: ([TableChanges]) throws -> Void) throws {

@@ -1,5 +1,4 @@
 import FerryCore
-import Foundation
 
 /// What keeps something from going on, and since when: a device's log from being replayed, or this device's changes from
 /// being published.
@@ -18,8 +17,8 @@ public struct WaitingReason: Codable, Equatable, Sendable {
 
     /// Why the last sync failed and since when syncs fail for that reason; `nil` where it did not.
     static func failure(_ meta: StoreMeta) throws -> WaitingReason? {
-        guard let text = try meta.string(.failure), !text.isEmpty else { return nil }
-        return try JSONDecoder().decode(WaitingReason.self, from: Data(text.utf8))
+        guard try meta.string(.failure)?.isEmpty == false else { return nil }
+        return try meta.json(.failure)
     }
 
     /// Whether it says what an error says.
@@ -41,7 +40,7 @@ extension Store {
         }
         let reasons = Dictionary(uniqueKeysWithValues: present)
         if reasons != known {
-            try write { connection in
+            try note { connection in
                 for device in Set(known.keys).subtracting(reasons.keys) {
                     try connection.execute(
                         "UPDATE ferry_device SET code = NULL, problem = NULL, since = NULL WHERE id = ?",
@@ -66,8 +65,10 @@ extension Store {
         let known = try reading().failure
         if let known, let error, known.isSame(as: error) { return }
         if known == nil && error == nil { return }
-        let reason = error.map { WaitingReason($0, since: clock.milliseconds()) }
-        let text = try reason.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
-        try write { try StoreMeta(connection: $0).set(.failure, text ?? "") }
+        try note { connection in
+            let meta = StoreMeta(connection: connection)
+            guard let error else { return try meta.set(.failure, "") }
+            try meta.set(.failure, json: WaitingReason(error, since: clock.milliseconds()))
+        }
     }
 }

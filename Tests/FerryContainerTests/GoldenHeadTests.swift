@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryTestSupport
 import Foundation
 import XCTest
 
@@ -67,24 +68,13 @@ final class GoldenHeadTests: XCTestCase {
 
     /// The reader in Python knows nothing of Ferry but Docs/Format.md.
     func testAnIndependentReaderReadsHeadsOfEveryVersion() throws {
-        let reader = folder.deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Golden/read.py")
-        let temporary = try TemporaryFolder()
         for version in Head.earliestVersion...Head.currentVersion {
             let bytes = try bytes(version)
-            try Data(bytes).write(to: URL(fileURLWithPath: temporary.path("head")))
-            let process = Process()
-            let output = Pipe()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = ["python3", reader.path, temporary.path("head")]
-            process.standardOutput = output
-            process.standardError = output
-            try process.run()
-            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            process.waitUntilExit()
-            if process.terminationStatus == 127 { throw XCTSkip("there is no python3 to read the files with") }
+            guard let read = try IndependentReader.lines(of: bytes) else {
+                throw XCTSkip("there is no python3 to read the files with")
+            }
             let head = try Head(decoding: bytes, container: container, device: deviceA)
-            XCTAssertEqual(text, lines(head, version).joined(separator: "\n") + "\n")
+            XCTAssertEqual(read, lines(head, version))
         }
     }
 

@@ -2,6 +2,7 @@ import FerryContainer
 import FerryCore
 import FerryLog
 import FerryStore
+import FerryTestSupport
 import Foundation
 import XCTest
 
@@ -26,13 +27,7 @@ final class MemoryHome {
 
     init(retention: RetentionSettings = RetentionSettings()) throws {
         self.retention = retention
-        // Where there is a disk in memory, a test that begins anew a hundred times waits for no other.
-        let memory = "/dev/shm"
-        let place =
-            FileManager.default.isWritableFile(atPath: memory)
-            ? URL(fileURLWithPath: memory) : FileManager.default.temporaryDirectory
-        folder = place.appendingPathComponent("ferry-home-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try ScratchFolder.make("ferry-home")
         try files.createDirectory(at: "/shared")
         try files.synchronizeDirectory(at: "/")
     }

@@ -93,11 +93,7 @@ private final class RandomLife {
         retention.snapshotMinimumBytes = 1 << (8 + random.below(4))
         retention.segmentBytes = 4 << 10
         self.retention = retention
-        let memory = URL(fileURLWithPath: "/dev/shm")
-        let place =
-            FileManager.default.isWritableFile(atPath: memory.path) ? memory : FileManager.default.temporaryDirectory
-        folder = place.appendingPathComponent("ferry-random-life-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try ScratchFolder.make("ferry-random-life")
         try files.createDirectory(at: "/shared")
         try begin()
         try join()

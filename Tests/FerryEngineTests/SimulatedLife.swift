@@ -72,11 +72,7 @@ final class SimulatedLife {
 
     init(seed: UInt64) throws {
         random = SeededRandom(seed: seed)
-        // A file system in memory, where there is one: nothing here is about disks.
-        let shared = URL(filePath: "/dev/shm")
-        let base = FileManager.default.isWritableFile(atPath: shared.path) ? shared : .temporaryDirectory
-        folder = base.appendingPathComponent("ferry-life-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try ScratchFolder.make("ferry-life")
         try files.createDirectory(at: "/shared")
     }
 

@@ -27,22 +27,11 @@ private func lines(_ changeset: Changeset) -> [String] {
         for operation in table.operations {
             lines.append(
                 "\(operation.object) \(operation.kind) \(operation.time) \(operation.shape) "
-                    + (operation.key.map(text) ?? "-"))
-            for value in table.values(of: operation) { lines.append("  " + text(value)) }
+                    + (operation.key.map { PlainText.text($0) } ?? "-"))
+            for value in table.values(of: operation) { lines.append("  " + PlainText.text(value)) }
         }
     }
     return lines
-}
-
-private func text(_ value: FieldValue) -> String {
-    switch value {
-    case .null: "null"
-    case .integer(let integer): "integer \(integer)"
-    case .real(let real): "real \(hexString(withUnsafeBytes(of: real.bitPattern.bigEndian) { Array($0) }))"
-    case .text(let content): "text \(hexString(content))"
-    case .blob(let content): "blob \(hexString(content))"
-    case .reference(let object): "reference \(object)"
-    }
 }
 
 /// Asserts that a call throws a `FerryError` of the given code.

@@ -1,4 +1,5 @@
 import FerryCore
+import FerryTestSupport
 import Foundation
 import XCTest
 
@@ -7,6 +8,13 @@ import XCTest
 /// What Ferry writes, read by a program that knows nothing of it but Docs/Format.md.
 final class IndependentReaderTests: XCTestCase {
     private let container = Samples.container
+
+    private func read(_ bytes: [UInt8]) throws -> [String] {
+        guard let lines = try IndependentReader.lines(of: bytes) else {
+            throw XCTSkip("there is no python3 to read the files with")
+        }
+        return lines
+    }
 
     func testItReadsEveryGoldenFileAsFerryDoes() throws {
         for name in try Golden.names() {
@@ -22,7 +30,7 @@ final class IndependentReaderTests: XCTestCase {
                 expected = PlainText.lines(try SnapshotManifestDecoder.decode(bytes, container: container).manifest)
             }
             XCTAssertGreaterThan(expected.count, 5)
-            XCTAssertEqual(try IndependentReader.lines(of: bytes), expected, name)
+            XCTAssertEqual(try read(bytes), expected, name)
         }
     }
 
@@ -34,7 +42,7 @@ final class IndependentReaderTests: XCTestCase {
             let bytes = try SegmentEncoder.encode(changesets, container: container, previous: nil, tail: tail).bytes
             let (header, decoded) = try SegmentDecoder.decode(bytes, container: container, device: Samples.device)
             XCTAssertEqual(
-                try IndependentReader.lines(of: bytes), PlainText.lines(header, decoded), "seed \(seed)")
+                try read(bytes), PlainText.lines(header, decoded), "seed \(seed)")
         }
     }
 }

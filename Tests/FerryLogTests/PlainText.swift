@@ -92,7 +92,7 @@ enum PlainText {
 
     private static func text(_ stamp: Stamp) -> String { "\(stamp.time.rawValue) \(stamp.device.hex)" }
 
-    private static func text(_ value: FieldValue) -> String {
+    static func text(_ value: FieldValue) -> String {
         switch value {
         case .null: "null"
         case .integer(let integer): "integer \(integer)"

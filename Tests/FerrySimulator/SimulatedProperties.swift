@@ -11,10 +11,8 @@ enum SimulatedProperties {
         let who = "d\(machine.index)"
         let violations = try machine.rows("PRAGMA foreign_key_check")
         if !violations.isEmpty { simulation.fail("\(who) breaks foreign keys: \(violations.prefix(3))") }
-        let integrity = try machine.rows("PRAGMA integrity_check")
-        if integrity != ["\"ok\""] && integrity != ["ok"] {
-            simulation.fail("\(who) is damaged: \(integrity.prefix(3))")
-        }
+        let integrity = try machine.rows("PRAGMA integrity_check").map(bare)
+        if integrity != ["ok"] { simulation.fail("\(who) is damaged: \(integrity.prefix(3))") }
         try checkClock(machine, simulation)
         let halves = try machine.rows("SELECT pair FROM half GROUP BY pair HAVING count(*) <> 2")
         if !halves.isEmpty, try !isLoadingSnapshot(machine) {

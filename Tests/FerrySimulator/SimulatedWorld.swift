@@ -1,5 +1,6 @@
 import FerryCore
 import FerryEngine
+import FerryTestSupport
 
 /// The clock of one device: the simulation's time, wrong by as much as the simulation wants.
 ///
@@ -30,31 +31,21 @@ final class SimulatedClock: WallClock, @unchecked Sendable {
     func milliseconds(captured: Int64) -> Int64 { captured }
 }
 
-/// Random numbers that can be repeated: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators").
+/// Random numbers that can be repeated, of several independent sequences.
 ///
 /// `@unchecked Sendable` because a simulation runs on one thread.
 final class SimulatedRandom: RandomSource, @unchecked Sendable {
-    private var state: UInt64
+    private var chance: Chance
 
     /// - Parameter stream: which of a seed's independent sequences it is.
     init(seed: UInt64, stream: UInt64 = 0) {
-        state = Self.mix(seed) ^ Self.mix(stream &+ 0x5851_f42d_4c95_7f2d)
+        chance = Chance(state: Chance.mix(seed) ^ Chance.mix(stream &+ 0x5851_f42d_4c95_7f2d))
     }
 
-    private static func mix(_ value: UInt64) -> UInt64 {
-        var mixed = value
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-
-    func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        return Self.mix(state)
-    }
+    func next() -> UInt64 { chance.next() }
 
     /// A number from 0 up to a bound that is not reached.
-    func below(_ bound: Int) -> Int { bound <= 1 ? 0 : Int(next() % UInt64(bound)) }
+    func below(_ bound: Int) -> Int { bound <= 1 ? 0 : chance.below(bound) }
 
     /// Whether something happens that happens once in so many times.
     func isOne(in times: Int) -> Bool { below(times) == 0 }

@@ -86,12 +86,7 @@ public final class Simulation {
         retention.segmentBytes = 4 << 10
         self.retention = retention
         policies = random.isOne(in: 2) ? [PolicySetting(table: "feed", column: "unread", .counter)] : []
-        // A file system in memory, where there is one: nothing here is about the disk below SQLite.
-        let memory = URL(fileURLWithPath: "/dev/shm")
-        let place =
-            FileManager.default.isWritableFile(atPath: memory.path) ? memory : FileManager.default.temporaryDirectory
-        folder = place.appendingPathComponent("ferry-simulation-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try ScratchFolder.make("ferry-simulation")
         try sharedDisk.createDirectory(at: "/shared")
         try sharedDisk.synchronizeDirectory(at: "/")
         provider.met = { [unowned self] in tally.note($0) }

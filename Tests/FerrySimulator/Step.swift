@@ -69,7 +69,6 @@ struct Step {
     func take() throws {
         simulation.time.milliseconds += Int64(random.below(10)) * 60_000
         let event = event()
-        // The choice of a machine does not depend on how many there are but by its remainder.
         guard let machine = random.element(of: simulation.living) else { return }
         switch event {
         case .write: try write(machine)

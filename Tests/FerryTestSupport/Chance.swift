@@ -13,7 +13,12 @@ package struct Chance: RandomNumberGenerator, Sendable {
 
     package mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
+        return Self.mix(state)
+    }
+
+    /// Spreads a number over all bits.
+    package static func mix(_ number: UInt64) -> UInt64 {
+        var mixed = number
         mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
         return mixed ^ (mixed >> 31)

@@ -1,5 +1,4 @@
 import FerryCore
-import Foundation
 
 /// The newest schema of the whole log, own and replayed: what a snapshot tells of the container's tables once the
 /// changesets that told it are gone.
@@ -15,20 +14,12 @@ struct NewestSchema {
 
     func note(_ schema: StampedSchema) throws {
         if let known = try read(), schema.stamp <= known.stamp { return }
-        let data = try JSONEncoder().encode(Form(schema))
-        try meta.set(.newestSchema, String(decoding: data, as: UTF8.self))
+        try meta.set(.newestSchema, json: Form(schema))
     }
 
     /// The newest schema; `nil` where none was packed or replayed yet.
     func read() throws -> StampedSchema? {
-        guard let text = try meta.string(.newestSchema) else { return nil }
-        let form: Form
-        do {
-            form = try JSONDecoder().decode(Form.self, from: Data(text.utf8))
-        } catch {
-            throw FerryError(.internalInconsistency, "The store's schema record is unreadable.", cause: error)
-        }
-        return try form.schema()
+        try meta.json(.newestSchema, as: Form.self)?.schema()
     }
 
     /// How it lies in `ferry_meta`.

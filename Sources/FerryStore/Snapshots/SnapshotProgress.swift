@@ -1,5 +1,4 @@
 import FerryCore
-import Foundation
 
 /// Which snapshot a store is reading in, and how far it has come: kept in `ferry_meta`, so that it goes on where it
 /// stopped.
@@ -26,20 +25,9 @@ struct SnapshotProgress: Codable, Equatable {
         return (device, manifest)
     }
 
-    static func read(_ meta: StoreMeta) throws -> SnapshotProgress? {
-        guard let text = try meta.string(.snapshot) else { return nil }
-        do {
-            return try JSONDecoder().decode(SnapshotProgress.self, from: Data(text.utf8))
-        } catch {
-            throw FerryError(.internalInconsistency, "The store's note on a snapshot is unreadable.", cause: error)
-        }
-    }
+    static func read(_ meta: StoreMeta) throws -> SnapshotProgress? { try meta.json(.snapshot) }
 
-    func save(_ meta: StoreMeta) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        try meta.set(.snapshot, String(decoding: try encoder.encode(self), as: UTF8.self))
-    }
+    func save(_ meta: StoreMeta) throws { try meta.set(.snapshot, json: self) }
 }
 
 /// How a snapshot that is merged stands to the store.

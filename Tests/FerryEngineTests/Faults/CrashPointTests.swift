@@ -19,15 +19,11 @@ final class CrashPointTests: XCTestCase {
 
     private func interrupt(_ situation: FaultSituation, _ keeping: FaultHome.Keeping) throws {
         let home = try FaultHome(keeping)
-        try situation.prepare(home)
-        let prepared = try home.prepared()
-        try home.begin(prepared)
-        let before = try home.rows()
-        try home.begin(prepared)
-        try situation.act(home)
-        let counts: [Place: Int] = [.database: home.faults.count(.crash), .container: home.files.stepCount]
-        let after = try home.rows()
-        let rest = try situation.settle(home, situation.name)
+        var counts: [Place: Int] = [:]
+        let undisturbed = try situation.undisturbed(home) {
+            counts = [.database: home.faults.count(.crash), .container: home.files.stepCount]
+        }
+        let prepared = undisturbed.prepared
         // A container that is put back has been written in so many steps.
         try home.begin(prepared)
         let stepsBefore = home.files.stepCount
@@ -54,8 +50,7 @@ final class CrashPointTests: XCTestCase {
                         XCTAssertTrue(home.faults.isCrashed || home.files.isKilled, "\(context): \(error)")
                     }
                     try home.crash(losing: loss)
-                    try situation.check(home, before: before, after: after, context)
-                    XCTAssertEqual(try situation.settle(home, context), rest, context)
+                    try situation.checkAndSettle(home, undisturbed, context)
                     if point == count { XCTAssertTrue(isDone, context) }
                 }
             }

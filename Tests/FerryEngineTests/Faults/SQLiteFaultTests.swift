@@ -19,15 +19,10 @@ final class SQLiteFaultTests: XCTestCase {
     /// Does it with a fault at every call, or at as many as there is time for, evenly spread.
     private func checkEveryFault(_ situation: FaultSituation, _ keeping: FaultHome.Keeping) throws {
         let home = try FaultHome(keeping)
-        try situation.prepare(home)
-        let prepared = try home.prepared()
-        try home.begin(prepared)
-        let before = try home.rows()
-        try home.begin(prepared)
-        try situation.act(home)
-        let counts = Dictionary(uniqueKeysWithValues: Self.faults.map { ($0.0, home.faults.count($0.0)) })
-        let after = try home.rows()
-        let rest = try situation.settle(home, situation.name)
+        var counts: [FaultVFS.Fault: Int] = [:]
+        let undisturbed = try situation.undisturbed(home) {
+            for (fault, _) in Self.faults { counts[fault] = home.faults.count(fault) }
+        }
         for (fault, code) in Self.faults {
             let count = try XCTUnwrap(counts[fault])
             let stride = max(1, count / Self.maximumCalls)
@@ -37,7 +32,7 @@ final class SQLiteFaultTests: XCTestCase {
                 let context =
                     "\(situation.name), \(keeping): \(fault) at call \(call) of \(count), "
                     + (times == 1 ? "once" : "from there on")
-                try home.begin(prepared)
+                try home.begin(undisturbed.prepared)
                 home.faults.arm(fault, at: call, times: times)
                 do {
                     try situation.act(home)
@@ -46,8 +41,7 @@ final class SQLiteFaultTests: XCTestCase {
                     XCTAssertTrue(Self.saysWhatToDo(error), "\(context): \(error)")
                 }
                 home.faults.disarm()
-                try situation.check(home, before: before, after: after, context)
-                XCTAssertEqual(try situation.settle(home, context), rest, context)
+                try situation.checkAndSettle(home, undisturbed, context)
             }
             print("\(situation.name), \(keeping): \(fault) at every \(stride). of \(count) calls")
         }

@@ -1,0 +1,30 @@
+import Foundation
+
+/// `Tests/Golden/read.py`, which reads Ferry's files as Docs/Format.md describes them and shares no code with it.
+public enum IndependentReader {
+    /// It refused a file.
+    public struct Refusal: Error {
+        public var output: String
+    }
+
+    /// What it says of a file's content; `nil` where there is no Python to run it.
+    /// - Throws: `Refusal`.
+    public static func lines(of bytes: [UInt8]) throws -> [String]? {
+        let folder = try ScratchFolder()
+        let file = folder.path("file")
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        process.arguments = ["python3", tests.appendingPathComponent("Golden/read.py").path, file]
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        if process.terminationStatus == 127 { return nil }
+        guard process.terminationStatus == 0 else { throw Refusal(output: text) }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+    }
+}
