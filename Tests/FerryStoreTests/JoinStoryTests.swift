@@ -159,6 +159,83 @@ final class JoinStoryTests: XCTestCase {
         try expect([first, second], query, ["So What|blue|again"])
     }
 
+    func testALinkUnderTheOlderTagIsReplaced() throws {
+        let (first, second) = try pair()
+        try first.run("INSERT INTO song VALUES (1, NULL, 'So What', 5)")
+        try exchange(first, second)
+        try first.run("INSERT INTO tag VALUES (1, 'blue')")
+        try second.run("INSERT INTO tag VALUES (7, 'blue'); INSERT INTO song_tag VALUES (1, 7, 'yours')")
+        try exchange(first, second)
+        let query = "SELECT tag.id, name, note FROM song_tag JOIN tag ON tag.id = tag"
+        try expect([first, second], query, ["1|blue|yours"])
+        try first.run("INSERT OR REPLACE INTO song_tag VALUES (1, 1, 'mine')")
+        try exchange(first, second)
+        try expect([first, second], query, ["1|blue|mine"])
+        try second.run("INSERT OR REPLACE INTO song_tag VALUES (1, 1, 'ours'); DELETE FROM song_tag")
+        try exchange(first, second)
+        try expect([first, second], query, [])
+        // What was deleted is brought back as it was last.
+        first.clock.now += 1000
+        try first.run("INSERT INTO song_tag VALUES (1, 1, 'again')")
+        try exchange(first, second)
+        try expect([first, second], query, ["1|blue|again"])
+    }
+
+    func testARowIsReplacedOfWhichTheKeyIsPartOfAReferenceToAJoinedRow() throws {
+        let schema = TestSchema(
+            name: "parts",
+            sql: """
+                CREATE TABLE shelf(room TEXT, number INTEGER, label TEXT UNIQUE, PRIMARY KEY (room, number));
+                CREATE TABLE box(room TEXT PRIMARY KEY, number INTEGER, note TEXT,
+                    FOREIGN KEY (room, number) REFERENCES shelf);
+                """)
+        for number in [1, 3] {
+            let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+            try first.run("INSERT INTO shelf VALUES ('hall', 1, 'a'), ('hall', 3, 'b')")
+            try second.run("INSERT INTO shelf VALUES ('attic', 2, 'a'); INSERT INTO box VALUES ('attic', 2, 'old')")
+            try exchange(first, second)
+            XCTAssertEqual(try first.query("SELECT * FROM box"), ["hall|1|old"])
+            try first.run("INSERT OR REPLACE INTO box VALUES ('hall', \(number), 'new')")
+            try exchange(first, second)
+            for device in [first, second] {
+                XCTAssertEqual(try device.query("SELECT * FROM box"), ["hall|\(number)|new"])
+                XCTAssertEqual(try Oracle(schema).complaints(about: device), [])
+            }
+        }
+    }
+
+    func testALinkUnderTheOlderTagIsDisplacedByTheRowThatTakesItsKey() throws {
+        let schema = TestSchema(
+            name: "places",
+            sql: """
+                CREATE TABLE tag(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+                CREATE TABLE pin(tag INTEGER, side TEXT, place INTEGER UNIQUE, note TEXT, PRIMARY KEY (tag, side),
+                    FOREIGN KEY (tag) REFERENCES tag);
+                """)
+        for statement in [
+            "UPDATE OR REPLACE pin SET tag = 1 WHERE tag = 2",
+            "INSERT OR REPLACE INTO pin VALUES (1, 'left', 2, 'new')",
+            "INSERT OR REPLACE INTO pin VALUES (2, 'right', 1, 'new'); INSERT INTO pin VALUES (1, 'left', 4, 'newer')",
+        ] {
+            let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+            try first.run("INSERT INTO tag VALUES (1, 'a'), (2, 'b'); INSERT INTO pin VALUES (2, 'left', 2, 'kept')")
+            try second.run("INSERT INTO tag VALUES (5, 'a'); INSERT INTO pin VALUES (5, 'left', 1, 'old')")
+            try exchange(first, second)
+            XCTAssertEqual(
+                try first.query("SELECT * FROM pin ORDER BY place"), ["1|left|1|old", "2|left|2|kept"])
+            try first.run(statement)
+            let rows = try first.query(
+                "SELECT tag.name, side, place, note FROM pin JOIN tag ON id = tag ORDER BY place")
+            try exchange(first, second)
+            for device in [first, second] {
+                XCTAssertEqual(
+                    try device.query("SELECT tag.name, side, place, note FROM pin JOIN tag ON id = tag ORDER BY place"),
+                    rows, statement)
+                XCTAssertEqual(try Oracle(schema).complaints(about: device), [], statement)
+            }
+        }
+    }
+
     func testAUniqueValueThatAJoinedRowDoesNotShowIsFree() throws {
         let (first, second) = try pair()
         try first.run("INSERT INTO artist VALUES (1, 'Miles', 'old.example', 1926)")
