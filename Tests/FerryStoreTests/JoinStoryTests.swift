@@ -204,6 +204,64 @@ final class JoinStoryTests: XCTestCase {
         }
     }
 
+    func testAPartOfAReferenceThatTheRowDoesNotShowIsClaimedAllTheSame() throws {
+        let schema = TestSchema(
+            name: "parts",
+            sql: """
+                CREATE TABLE shelf(room TEXT, number INTEGER, label TEXT UNIQUE, PRIMARY KEY (room, number));
+                CREATE TABLE box(id TEXT PRIMARY KEY, room TEXT UNIQUE, number INTEGER, note TEXT,
+                    FOREIGN KEY (room, number) REFERENCES shelf);
+                """)
+        let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+        let third = try TestDevice(3, schema, hoursAhead: 2)
+        try first.run("INSERT INTO shelf VALUES ('hall', 1, 'a')")
+        try second.run("INSERT INTO shelf VALUES ('attic', 2, 'a'); INSERT INTO box VALUES ('x', 'attic', 2, 'old')")
+        try exchange(first, second)
+        XCTAssertEqual(try first.query("SELECT * FROM box"), ["x|hall|1|old"])
+        // Who did not know that box enters another one in the same room.
+        try third.run("INSERT INTO shelf VALUES ('attic', 9, 'z'); INSERT INTO box VALUES ('y', 'attic', 9, 'new')")
+        try exchange(first, second, third)
+        for device in [first, second, third] {
+            XCTAssertEqual(try device.query("SELECT id, note FROM box"), ["x|new"], "device \(device.id.low)")
+            XCTAssertEqual(try Oracle(schema).complaints(about: device), [])
+        }
+        // To a person who sees it in the hall the attic is free.
+        let fourth = try TestDevice(4, schema, hoursAhead: 3)
+        try fourth.receive(first, second)
+        XCTAssertEqual(try fourth.query("SELECT * FROM box"), ["x|hall|1|old"])
+        try fourth.run("INSERT INTO shelf VALUES ('attic', 7, 'y'); INSERT INTO box VALUES ('z', 'attic', 7, 'mine')")
+        try fourth.flush()
+        XCTAssertEqual(try fourth.query("SELECT * FROM box ORDER BY id"), ["x|hall|1|old", "z|attic|7|mine"])
+        XCTAssertEqual(try Oracle(schema).complaints(about: fourth), [])
+    }
+
+    func testAPartOfAReferenceThatTheRowShowedOnTheWayIsClaimedToo() throws {
+        let schema = TestSchema(
+            name: "parts",
+            sql: """
+                CREATE TABLE shelf(room TEXT, number INTEGER, label TEXT UNIQUE, u INTEGER, v INTEGER,
+                    PRIMARY KEY (room, number), UNIQUE (u, v));
+                CREATE TABLE box(id TEXT PRIMARY KEY, room TEXT UNIQUE, number INTEGER, note TEXT,
+                    FOREIGN KEY (room, number) REFERENCES shelf);
+                """)
+        let devices = try (1...4).map { try TestDevice($0, schema, hoursAhead: Int64($0)) }
+        try devices[0].run("INSERT INTO shelf VALUES ('hall', 3, 'q', 1, 1)")
+        try devices[1].run("INSERT INTO shelf VALUES ('loft', 2, 'p', 2, 0)")
+        try devices[1].flush()
+        devices[1].clock.now += 3 * 3_600_000
+        // The loft and the attic have one label; together they show the hall's u and v.
+        try devices[1].run("UPDATE shelf SET u = 1")
+        try devices[2].run(
+            "INSERT INTO shelf VALUES ('attic', 1, 'p', 0, 1); INSERT INTO box VALUES ('x', 'attic', 1, 'old')")
+        try exchange(devices[0], devices[1], devices[2])
+        XCTAssertEqual(try devices[0].query("SELECT * FROM box"), ["x|hall|3|old"])
+        try devices[3].run(
+            "INSERT INTO shelf VALUES ('loft', 9, 'z', 9, 9); INSERT INTO box VALUES ('y', 'loft', 9, 'new')")
+        try exchange(devices[0], devices[1], devices[2], devices[3])
+        for device in devices { XCTAssertEqual(try Oracle(schema).complaints(about: device), []) }
+        XCTAssertEqual(try devices[0].query("SELECT id, note FROM box"), ["x|new"])
+    }
+
     func testALinkUnderTheOlderTagIsDisplacedByTheRowThatTakesItsKey() throws {
         let schema = TestSchema(
             name: "places",
