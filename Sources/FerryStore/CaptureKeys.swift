@@ -129,9 +129,8 @@ extension CaptureHistory {
             let present = try presentObject(table, note.key)
             // OR REPLACE on the key itself notes no deletion, also where the row that was there is another object's.
             let object = try objectShowing(present, table) ?? present
-            guard let examination = examined[table.id]?[object] else { return (object, false) }
-            try delete(object, table, note.key, at: examination.time, oldRow: examination.sequence, &clock)
-            examined[table.id]?[object] = nil
+            guard let examination = examined[table.id]?[object], !examination.isWritten else { return (object, false) }
+            try displace(object, examination, table, note.key, &clock)
             return (present, false)
         }
         try displaceHolder(of: note.key, table, unlessIts: nil, &clock)
@@ -207,10 +206,9 @@ extension CaptureHistory {
         of key: [FieldValue], _ table: TrackedTable, unlessIts object: ObjectID?, _ clock: inout HybridClock
     ) throws {
         guard let suspects = examined[table.id], !suspects.isEmpty, let holder = try self.object(table, key),
-            holder != object, let examination = suspects[holder]
+            holder != object, let examination = suspects[holder], !examination.isWritten
         else { return }
-        try delete(holder, table, key, at: examination.time, oldRow: examination.sequence, &clock)
-        examined[table.id]?[holder] = nil
+        try displace(holder, examination, table, key, &clock)
     }
 
     mutating func newObject(
