@@ -141,7 +141,8 @@ extension Shelf {
 
     func read(_ title: String, minutes: Int) throws {
         try pool.write { database in
-            _ = try Book.filter(Column("title") == title).updateAll(database, Column("minutes") += minutes)
+            _ = try Book.filter(Column("title") == title)
+                .updateAll(database, Column("minutes").set(to: Column("minutes") + minutes))
         }
     }
 }
