@@ -86,4 +86,4 @@ install: release ## Install the ferry command below PREFIX (/usr/local)
 	install -m 755 "$$($(SWIFT) build -c release --show-bin-path)/ferry" "$(DESTDIR)$(PREFIX)/bin/ferry"
 
 clean: ## Remove what was built
-	rm -rf .build .build-address .build-thread site Benchmarks/.build Examples/Notes/.build
+	rm -rf .build .build-address .build-thread site Benchmarks/.build Examples/Notes/.build Examples/Contacts/.build

@@ -118,7 +118,7 @@ struct LiveConnection: Sendable {
     let files: [String]
     var isOwn: Bool { !files.isEmpty }
 
-    /// - Throws: what GRDB throws where the database cannot be opened a second time.
+    /// - Throws: what GRDB throws where the database cannot be opened again.
     init(_ reader: any DatabaseReader) throws {
         let path = reader.path
         if path.isEmpty || path == ":memory:" || path.hasPrefix("file:") {
