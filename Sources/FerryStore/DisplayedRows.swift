@@ -66,25 +66,22 @@ final class DisplayedRows {
     /// round to a value that it passed, that object's own is meant.
     private func resolved(_ index: Int, _ column: Int) -> FieldValue? {
         var place = Place(object: index, column: column)
-        var way: [(place: Place, own: FieldValue, from: TrackedColumn)] = []
+        var way: [(own: FieldValue, from: TrackedColumn)] = []
         var passed: Set<Place> = []
         var value: FieldValue?
-        while true {
-            if isCleared(place) {
-                value = .null
-                break
-            }
-            value = represented(place)
-            guard let own = value, passed.insert(place).inserted, let step = step(from: place) else { break }
-            switch step {
+        following: while true {
+            value = isCleared(place) ? .null : represented(place)
+            guard let own = value, own != .null else { break }
+            switch step(from: place) {
             case .object(let id):
                 value = .reference(id)
-            case .place(let next, let from):
-                way.append((place, own, from))
+                break following
+            case .place(let next, let from) where passed.insert(place).inserted:
+                way.append((own, from))
                 place = next
-                continue
+            case .place, nil:
+                break following
             }
-            break
         }
         for step in way.reversed() { value = taken(over: value ?? .null, step.from, own: step.own) }
         return value
