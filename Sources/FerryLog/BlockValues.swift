@@ -37,6 +37,9 @@ final class BlockValues: ChangeValueSource {
         self.atOnce = atOnce
     }
 
+    /// How many values the present window has.
+    var valuesInMemory: Int { window.withLock { $0.values.count } }
+
     func values(at indices: Range<Int>) -> ArraySlice<FieldValue> {
         if indices.isEmpty { return [] }
         return window.withLock { window in

@@ -18,6 +18,11 @@ struct ContentDictionary {
     init?(_ contents: [ArraySlice<UInt8>]) {
         indices.reserveCapacity(contents.count)
         for position in contents.indices {
+            // What one segment said of many rows is known without a look at it.
+            if position > 0, Self.isSameBuffer(contents[position - 1], contents[position]), let last = indices.last {
+                indices.append(last)
+                continue
+            }
             let slot = slot(of: contents[position], in: contents)
             if slots[slot] != 0 {
                 indices.append(Int64(slots[slot] - 1))
@@ -32,6 +37,11 @@ struct ContentDictionary {
             if seen % Self.stretch == 0, distinct.count * 4 > seen * 3 { return nil }
         }
         if distinct.count * 2 > contents.count { return nil }
+    }
+
+    private static func isSameBuffer(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        return left.withUnsafeBytes { left in right.withUnsafeBytes { left.baseAddress == $0.baseAddress } }
     }
 
     private func slot(of content: ArraySlice<UInt8>, in contents: [ArraySlice<UInt8>]) -> Int {

@@ -80,12 +80,13 @@ struct SegmentBudget {
     }
 
     /// A budget for a file of a snapshot, which charges objects as operations.
-    static func forSnapshot(isDecoding: Bool) -> SegmentBudget {
+    /// - Parameter contentBytes: the most bytes of texts and blobs, each as often as it stands.
+    static func forSnapshot(isDecoding: Bool, contentBytes: Int = .max) -> SegmentBudget {
         var budget = SegmentBudget(code: isDecoding ? .damagedFile : .limitExceeded)
         budget.file = "file of a snapshot"
         budget.limits[Resource.operations.rawValue] = SnapshotLimits.objects
         budget.limits[Resource.values.rawValue] = SnapshotLimits.cells
-        budget.limits[Resource.contentBytes.rawValue] = SnapshotLimits.contentBytes
+        budget.limits[Resource.contentBytes.rawValue] = contentBytes
         return budget
     }
 

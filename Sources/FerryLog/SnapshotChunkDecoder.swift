@@ -21,7 +21,8 @@ public enum SnapshotChunkDecoder {
 
     static func decode(body: ArraySlice<UInt8>) throws(FerryError) -> SnapshotChunk {
         var reader = ByteReader(body)
-        var budget = SegmentBudget.forSnapshot(isDecoding: true)
+        var budget = SegmentBudget.forSnapshot(
+            isDecoding: true, contentBytes: body.count + SnapshotLimits.repeatedBytes)
         let names = try BodyDecoder.readNames(budget: &budget, &reader)
         let devices = try BodyDecoder.readDevices(&reader)
         try budget.check(devices.count, atMost: SnapshotLimits.devices, "devices in a chunk")

@@ -8,12 +8,22 @@ public enum SnapshotChunkEncoder {
     public static func encode(
         _ chunk: SnapshotChunk, container: ContainerID
     ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
-        try SnapshotFile.encode(body(of: chunk), .chunk, container: container)
+        var budget = SegmentBudget.forSnapshot(isDecoding: false)
+        let body = try body(of: chunk, budget: &budget)
+        try budget.check(
+            budget.used(.contentBytes), atMost: body.count + SnapshotLimits.repeatedBytes,
+            "bytes of texts and blobs, each as often as it stands, in such a file of a snapshot")
+        return try SnapshotFile.encode(body, .chunk, container: container)
     }
 
+    /// The body, however often its contents stand.
     static func body(of chunk: SnapshotChunk) throws(FerryError) -> [UInt8] {
-        try check(chunk)
         var budget = SegmentBudget.forSnapshot(isDecoding: false)
+        return try body(of: chunk, budget: &budget)
+    }
+
+    private static func body(of chunk: SnapshotChunk, budget: inout SegmentBudget) throws(FerryError) -> [UInt8] {
+        try check(chunk)
         try budget.take(chunk.objects.count, .operations)
         try budget.take(chunk.cells.count, .values)
         let devices = devices(of: chunk)

@@ -5,6 +5,8 @@ import FerryCore
 /// Rows that are alike take hardly any bytes, so a small file may well hold millions of values (`SegmentLimits`). Those that
 /// claim more than this are passed over, so that the bound on memory can be a small one.
 private let mostClaimed: UInt32 = 1 << 18
+/// So may they hold contents many times over, which takes long to compare.
+private let mostContents = 1 << 26
 
 func checkSegment(_ input: [UInt8]) throws {
     let file = try sealed(input)
@@ -15,6 +17,7 @@ func checkSegment(_ input: [UInt8]) throws {
         guard operations <= mostClaimed, values <= mostClaimed else { throw Nothing() }
     }
     let (header, changesets) = try SegmentDecoder.decode(file, container: id(input, at: 8), device: id(input, at: 24))
+    if header.contentBytes > mostContents { return }
     let again = try mustSucceed("writing what was read") {
         try SegmentEncoder.encode(
             changesets, container: header.container, previous: header.previous, tail: header.tail)
@@ -48,6 +51,7 @@ func checkSegmentBody(_ input: [UInt8]) throws {
         bodyBytes: body.count, operationCount: Int(counts & 0xffff), valueCount: Int(counts >> 16), codec: .stored,
         storedBytes: body.count, formatVersion: version)
     let changesets = try BodyDecoder.decode(body[...], header: &header)
+    if header.contentBytes > mostContents { return }
     let late = try mustSucceed("reading values when they are asked for") {
         try BodyDecoder.decode(body[...], header: &header, valuesAtOnce: 16)
     }
