@@ -46,7 +46,8 @@ final class LargeSegmentTests: XCTestCase {
                 for _ in 0..<200 {
                     let place = chance.below(whole.operations.count)
                     XCTAssertEqual(
-                        Array(whole.values(of: whole.operations[place])), Array(late.values(of: late.operations[place])),
+                        Array(whole.values(of: whole.operations[place])),
+                        Array(late.values(of: late.operations[place])),
                         "seed \(seed)")
                 }
             }
@@ -180,6 +181,11 @@ final class LargeSegmentTests: XCTestCase {
             XCTAssertLessThan(bytes.count, 8192)
             if isRefused {
                 assertThrows(.damagedFile) { _ = try decode(bytes) }
+                do {
+                    XCTAssertNil(try IndependentReader.lines(of: bytes), "only where there is no python3")
+                } catch let refusal as IndependentReader.Refusal {
+                    XCTAssert(refusal.output.contains("too many bytes of texts"), refusal.output)
+                }
             } else {
                 XCTAssertEqual(try decode(bytes).header.contentBytes, SegmentLimits.contentBytes)
             }
@@ -199,6 +205,7 @@ final class LargeSegmentTests: XCTestCase {
         assertThrows(.limitExceeded) { _ = try encode([equalRows(planned + 1)], tail: tail) }
         // Nobody can divide a changeset: it is written, and read, as long as it is alone.
         XCTAssertEqual(
-            try decode(encode([equalRows(planned + 1)])).header.contentBytes, SegmentLimits.plannedContentBytes + (1 << 20))
+            try decode(encode([equalRows(planned + 1)])).header.contentBytes,
+            SegmentLimits.plannedContentBytes + (1 << 20))
     }
 }

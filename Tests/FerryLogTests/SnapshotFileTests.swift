@@ -87,6 +87,12 @@ final class SnapshotFileTests: XCTestCase {
         }
         let body = try SnapshotChunkEncoder.body(of: chunk(most + 1))
         assertThrows(.damagedFile) { _ = try SnapshotChunkDecoder.decode(body: body[...]) }
+        let file = try SnapshotFile.encode(body, .chunk, container: container).bytes
+        do {
+            XCTAssertNil(try IndependentReader.lines(of: file), "only where there is no python3")
+        } catch let refusal as IndependentReader.Refusal {
+            XCTAssert(refusal.output.contains("too many bytes of texts"), refusal.output)
+        }
     }
 
     func testAChunkThatBreaksTheRulesIsNotWritten() throws {
