@@ -57,6 +57,11 @@ struct CaptureHistory {
         var sequence: Int64
         var time: HybridTime
         var key: [FieldValue]
+        /// What had changed of the object until then: its old row has these values. What changed later did so in the
+        /// statement that displaced it, or after one that did not.
+        var changed: [Int: HybridTime]
+        /// Whether it changed later in another way than a foreign key's action changes it, so that it was there.
+        var isWritten = false
     }
 
     struct Note {
@@ -165,14 +170,13 @@ struct CaptureHistory {
                 insertion.event = .insert
                 return try take(insertion, &clock)
             }
-            examined[table.id]?[object] = nil
             let track = try self.track(object, table, key: note.key, isFresh: false)
             if !table.isMapped { track.key = note.key }
             let time = self.time(for: track, note.time, togglesLife: false, &clock)
-            let base = Int(note.mask >> CaptureTriggers.groupSize) * CaptureTriggers.groupSize
-            for bit in 0..<CaptureTriggers.groupSize where note.mask >> Int64(bit) & 1 != 0 {
-                track.changedBefore[base + bit] = track.changed[base + bit]
-                track.changed[base + bit] = time
+            for column in CaptureTriggers.columns(of: note.mask) {
+                track.changedBefore[column] = track.changed[column]
+                track.changed[column] = time
+                if !table.clearableColumns.contains(column) { examined[table.id]?[object]?.isWritten = true }
             }
         case .delete:
             guard let object = try self.object(table, note.key) else { return }
@@ -181,7 +185,8 @@ struct CaptureHistory {
         case .examine:
             guard let object = try self.object(table, note.key) else { return }
             examined[table.id, default: [:]][object] = Examination(
-                sequence: note.sequence, time: note.time, key: note.key)
+                sequence: note.sequence, time: note.time, key: note.key,
+                changed: tracks[table.id]?[object]?.changed ?? [:])
         case .reference:
             guard let object = try table.isMapped ? referredObject(table, note.key[0]) : object(table, note.key)
             else { return }
@@ -295,6 +300,16 @@ struct CaptureHistory {
         let isThere = try access.reader(of: table.id).read(key) != nil
         let isItsOwn = try !table.isMapped || self.object(table, key) == object
         if isThere && isItsOwn { return }
+        try displace(object, examination, table, key, &clock)
+    }
+
+    /// Takes down that OR REPLACE deleted a row, which then has the values that it had when it was examined: that of
+    /// another row which it displaced may have cleared references of this one.
+    mutating func displace(
+        _ object: ObjectID, _ examination: Examination, _ table: TrackedTable, _ key: [FieldValue],
+        _ clock: inout HybridClock
+    ) throws {
+        tracks[table.id]?[object]?.changed = examination.changed
         try delete(object, table, key, at: examination.time, oldRow: examination.sequence, &clock)
         examined[table.id]?[object] = nil
     }

@@ -127,9 +127,8 @@ extension CaptureHistory {
         let table = note.table
         if !table.isMapped {
             let object = try presentObject(table, note.key)
-            if let examination = examined[table.id]?[object] {
-                try delete(object, table, note.key, at: examination.time, oldRow: examination.sequence, &clock)
-                examined[table.id]?[object] = nil
+            if let examination = examined[table.id]?[object], !examination.isWritten {
+                try displace(object, examination, table, note.key, &clock)
             }
             return (object, false)
         }
@@ -191,10 +190,9 @@ extension CaptureHistory {
         of key: [FieldValue], _ table: TrackedTable, unlessIts object: ObjectID?, _ clock: inout HybridClock
     ) throws {
         guard let suspects = examined[table.id], !suspects.isEmpty, let holder = try self.object(table, key),
-            holder != object, let examination = suspects[holder]
+            holder != object, let examination = suspects[holder], !examination.isWritten
         else { return }
-        try delete(holder, table, key, at: examination.time, oldRow: examination.sequence, &clock)
-        examined[table.id]?[holder] = nil
+        try displace(holder, examination, table, key, &clock)
     }
 
     mutating func newObject(

@@ -29,6 +29,12 @@ struct CaptureTriggers {
         Int64(column / groupSize) << Int64(groupSize) | 1 << Int64(column % groupSize)
     }
 
+    /// The columns that changed according to a mask.
+    static func columns(of mask: Int64) -> some Sequence<Int> {
+        let first = Int(mask >> groupSize) * groupSize
+        return (0..<groupSize).lazy.filter { mask >> Int64($0) & 1 != 0 }.map { first + $0 }
+    }
+
     /// The time, in the app's own transaction; `julianday('now')` is the cheapest that SQLite offers.
     private static let now = "julianday('now')"
 
@@ -144,14 +150,7 @@ struct CaptureTriggers {
             "rekey", "AFTER UPDATE", when: keyChanged, [note(.delete, "OLD"), keepOldRow("OLD"), note(.insert, "NEW")])
     }
 
-    /// Columns that SET NULL or SET DEFAULT may change.
-    private var clearableColumns: [TrackedColumn] {
-        var columns: Set<Int> = []
-        for key in table.foreignKeys where key.action == .setNull || key.action == .setDefault {
-            columns.formUnion(key.columns)
-        }
-        return columns.sorted().map { table.columns[$0] }
-    }
+    private var clearableColumns: [TrackedColumn] { table.clearableColumns.sorted().map { table.columns[$0] } }
 
     private func wasCleared(_ column: TrackedColumn) -> String {
         "OLD.\(quoted(column.name)) IS NOT NULL AND \(differs(column.name, column.affinity))"

@@ -31,13 +31,17 @@ struct KeyReservations {
         return key
     }
 
+    /// No stand-in is used again, even when no state holds it any more: rows may hold it that `moveReferences` is about
+    /// to move.
     private func newStandIn(for object: ObjectID, in table: TrackedTable) throws -> FieldValue {
         guard table.isIntegerKey else { return .text(object.description) }
         let lowest = try connection.firstValue(
             "SELECT min(k0) FROM \(table.objectTable) WHERE k0 BETWEEN ? AND ?", .integer(Self.lastStandIn),
             .integer(Self.firstStandIn))
-        if case .integer(let lowest)? = lowest { return .integer(lowest - 1) }
-        return .integer(Self.firstStandIn)
+        var standIn = try min(Self.firstStandIn, access.meta.integer(.standIn).map { $0 - 1 } ?? Self.firstStandIn)
+        if case .integer(let lowest)? = lowest { standIn = min(standIn, lowest - 1) }
+        try access.meta.set(.standIn, standIn)
+        return .integer(standIn)
     }
 
     /// Whether a reserved key was made by replay.

@@ -80,6 +80,8 @@ struct StoreMeta {
         case tracked
         /// The newest schema of the whole log, as JSON.
         case newestSchema
+        /// The last integer that stood in for the key of a row that is not there (`KeyReservations`).
+        case standIn
         /// How far a snapshot that is being read in has come, as JSON.
         case snapshot
         /// Where this device was away for so long that others may have forgotten deletions: the time of its last write that

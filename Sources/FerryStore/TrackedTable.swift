@@ -86,7 +86,12 @@ final class TrackedTable: @unchecked Sendable {
         keyGroupColumns = Set(columnGroups.filter(\.isKey).flatMap(\.columns))
         let key = Set(keyColumnIDs)
         hasReferencesInKey = !key.isEmpty && foreignKeys.contains { !key.isDisjoint(with: $0.columns) }
+        clearableColumns = Set(
+            foreignKeys.filter { $0.action == .setNull || $0.action == .setDefault }.flatMap(\.columns))
     }
+
+    /// Columns that SET NULL or SET DEFAULT may change, by number.
+    private(set) var clearableColumns: Set<Int> = []
 
     /// Whether columns of a derived key refer to other tables, so that what rows show there may change.
     private(set) var hasReferencesInKey = false

@@ -54,6 +54,51 @@ final class RegressionTests: XCTestCase {
         }
     }
 
+    /// The replaced rows are two: one by the key, the other by the UNIQUE value, whose reference to the first is cleared
+    /// before it goes.
+    func testARowWhoseReferenceIsClearedWhileItIsReplacedKeepsItsValues() throws {
+        for keyIsReused in [false, true] {
+            let (device, other) = (try TestDevice(1, .library), try TestDevice(2, .library))
+            try device.run(
+                "INSERT INTO person(id, name, email, boss) VALUES (2, 'a', 'A', NULL); "
+                    + "INSERT INTO person(id, name, email, boss) VALUES (4, 'c', 'b', 2)")
+            try device.flush()
+            try other.receive(device)
+            try other.run("UPDATE person SET age = 1 WHERE id = 4")
+            try other.flush()
+            try device.run("INSERT OR REPLACE INTO person(id, email) VALUES (2, 'b')")
+            if keyIsReused { try device.run("INSERT INTO person(id, name) VALUES (4, 'new')") }
+            try device.flush()
+            XCTAssertEqual(try Oracle(.library).complaints(about: device), [])
+            try device.receive(other)
+            try other.receive(device)
+            for each in [device, other] {
+                XCTAssertEqual(try each.query("SELECT name, age FROM person WHERE email = 'b'").count, 1)
+                XCTAssertEqual(try each.query("SELECT age FROM person WHERE name = 'new'").count, keyIsReused ? 1 : 0)
+                XCTAssertEqual(try Oracle(.library).complaints(about: each), [])
+            }
+        }
+    }
+
+    /// An upsert looks at the row that holds the value, changes it, and the next statement replaces it.
+    func testARowThatAnUpsertChangedIsReplaced() throws {
+        for next in ["INSERT OR REPLACE INTO person(id, email) VALUES (9, 'b')", "REPLACE INTO person(id) VALUES (4)"] {
+            let (device, other) = (try TestDevice(1, .library), try TestDevice(2, .library))
+            try device.run("INSERT INTO person(id, name, email) VALUES (4, 'c', 'b')")
+            try device.flush()
+            try other.receive(device)
+            try other.run("UPDATE person SET boss = 4 WHERE id = 4")
+            try other.flush()
+            try device.run(
+                "INSERT INTO person(email) VALUES ('b') ON CONFLICT(email) DO UPDATE SET age = 3; " + next)
+            try device.flush()
+            XCTAssertEqual(try Oracle(.library).complaints(about: device), [])
+            try device.receive(other)
+            try other.receive(device)
+            for each in [device, other] { XCTAssertEqual(try Oracle(.library).complaints(about: each), []) }
+        }
+    }
+
     func testANewKeyTakesTheRowThatIsAsNew() throws {
         let device = try TestDevice(1, .catalogue)
         try device.run("INSERT INTO maker(code) VALUES ('c'), ('a'), ('d')")

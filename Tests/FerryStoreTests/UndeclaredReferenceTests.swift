@@ -126,6 +126,25 @@ final class UndeclaredReferenceTests: XCTestCase {
         XCTAssertEqual(try d[0].query("SELECT title FROM track"), ["A"])
     }
 
+    /// The row that comes leaves its stand-in in the same pass in which what it refers to needs one.
+    func testAStandInIsNotUsedAgain() throws {
+        let d = try devices(3)
+        try d[0].run("INSERT INTO folder VALUES (1, 'gone', NULL), (2, 'x', 1)")
+        try d[0].flush()
+        try d[1].receive(d[0])
+        try d[1].run("INSERT INTO folder VALUES (3, 'y', 2); DELETE FROM folder WHERE id = 1")
+        try d[1].flush()
+        try d[2].run("INSERT INTO folder VALUES (1, 'z', 1)")
+        try d[2].flush()
+        try d[2].receive(d[1])
+        try d[2].receive(d[0])
+        XCTAssertEqual(
+            try d[2].query("SELECT c.name, p.name FROM folder c LEFT JOIN folder p ON p.id = c.parent_id ORDER BY 1"),
+            ["x|NULL", "y|x", "z|z"])
+        XCTAssertEqual(try Oracle(Self.schema).complaints(about: d[2]), [])
+        XCTAssertEqual(try d[2].store.verify(deep: true).differences, [])
+    }
+
     func testADeletedTargetLeavesAnIntegerThatNoRowHas() throws {
         let d = try devices(3)
         try d[0].run("INSERT INTO album VALUES (1, 'Blue'); INSERT INTO track VALUES (1, 'a', 1)")
