@@ -44,7 +44,7 @@ extension CaptureHistory {
                     track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
                     keepsKey: track.keepsKey, operations, row: present, cleared: cleared, &clock)
                 guard valueBytes + writer.changes.valueBytes <= maximumBytes else {
-                    throw FerryError(.limitExceeded, "The changes have more than \(maximumBytes) bytes of values.")
+                    throw FerryError(.limitExceeded, "The changes have more than \(maximumBytes) bytes.")
                 }
             }
             valueBytes += writer.changes.valueBytes
