@@ -35,7 +35,7 @@ func parse(
     } catch let error as FeedError {
         parsed.error = error
         XCTAssertFalse(error.message.isEmpty, file: file, line: line)
-        XCTAssertFalse(error.message.contains("\n"), "errors are one line", file: file, line: line)
+        XCTAssertFalse(error.message.contains(where: \.isNewline), "errors are one line", file: file, line: line)
     } catch {
         XCTFail("threw \(error)", file: file, line: line)
     }

@@ -47,6 +47,11 @@ public struct FeedProgress: Sendable, Hashable {
     public var bytesDone: Int
     /// nil if it is not known.
     public var bytesTotal: Int?
+
+    public init(bytesDone: Int = 0, bytesTotal: Int? = nil) {
+        self.bytesDone = bytesDone
+        self.bytesTotal = bytesTotal
+    }
 }
 
 /// Reads a `FeedSource` in pieces, counts and limits them.

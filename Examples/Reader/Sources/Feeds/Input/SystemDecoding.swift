@@ -6,8 +6,8 @@ import Darwin
 
 /// All other encodings, as the system's iconv knows them: Shift_JIS, GB18030, KOI8-R, the other windows and ISO ones.
 ///
-/// The one place with unsafe code: each pointer that iconv is given lives for the call alone and comes with the count of
-/// the buffer that it points into.
+/// The one place with unsafe code: each pointer that iconv is given lives for the call alone and comes with the count
+/// of the buffer that it points into.
 struct SystemDecoding: TextDecoding {
     private final class Handle {
         let descriptor: iconv_t

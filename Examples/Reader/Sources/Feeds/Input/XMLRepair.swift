@@ -9,8 +9,8 @@ import Foundation
 /// - the document type declaration goes, so no entity ever reaches the parser: nothing is expanded, nothing external
 ///   loaded. A reference to an entity that the document declares is an error.
 ///
-/// And everywhere: control characters that XML forbids are dropped. Line ends are kept, so that the parser's line numbers
-/// are those of the feed.
+/// And everywhere: control characters that XML forbids are dropped. Line ends are kept, so that the parser's line
+/// numbers are those of the feed.
 struct XMLRepair {
     private enum State {
         case text

@@ -6,9 +6,9 @@
 /// 2. the article's link, as the feed writes it, before it is made absolute;
 /// 3. a SHA-256 of title, date and content, as the feed writes them.
 ///
-/// White space around each is not part of it. Nothing of the device, the time or the address that was fetched is part of
-/// it either, so every device finds the same GUID in the same document. Two articles of one feed with the same GUID are
-/// the same article; the one that stands first in the document is the newer one.
+/// White space around each is not part of it. Nothing of the device, the time or the address that was fetched is part
+/// of it either, so every device finds the same GUID in the same document. Two articles of one feed with the same GUID
+/// are the same article; the one that stands first in the document is the newer one.
 public enum ArticleIdentity {
     /// Where a GUID comes from.
     public enum Source: String, Sendable, Hashable, Codable {

@@ -1,8 +1,8 @@
 /// An element of a feed as it was written: what this reader has no field for is kept with the article in this form.
 ///
-/// A tree of values that encodes to compact JSON, so that a store can keep it in one column and a later version can find
-/// in it what this one did not know. Comments, processing instructions, namespace prefixes and the white space between
-/// elements are not part of it. JSON Feed's members become elements too, see `JSONValue.element(named:)`.
+/// A tree of values that encodes to compact JSON, so that a store can keep it in one column and a later version can
+/// find in it what this one did not know. Comments, processing instructions, namespace prefixes and the white space
+/// between elements are not part of it. JSON Feed's members become elements too, see `JSONValue.element(named:)`.
 public struct FeedElement: Sendable, Hashable {
     /// The name without its prefix; with it, if the feed never declares the prefix.
     public var name: String

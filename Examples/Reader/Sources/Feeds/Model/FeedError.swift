@@ -55,14 +55,15 @@ public struct FeedError: Error, Sendable, Hashable {
     }
 
     public var code: Code
-    /// One line: what failed and what to do.
+    /// One line without control characters: what failed and what to do.
     public var message: String
     /// The feeds that a web page offers; empty for all other errors.
     public var alternates: [FeedLink]
 
     public init(_ code: Code, _ message: String, alternates: [FeedLink] = []) {
         self.code = code
-        self.message = message
+        // Parts of it come from outside, and it is shown in a terminal.
+        self.message = message.withoutControlCharacters
         self.alternates = alternates
     }
 

@@ -2,8 +2,8 @@ import Foundation
 
 /// What `FeedParser` delivers while it reads.
 public enum FeedEvent: Sendable {
-    /// What the feed says of itself, once, before its first article. Fields that the document has after its articles are
-    /// only in the feed that `parse` returns.
+    /// What the feed says of itself, once, before its first article. Fields that the document has after its articles
+    /// are only in the feed that `parse` returns.
     case feed(ParsedFeed)
     case article(ParsedArticle)
     /// Now and then, about every 64 KiB.
@@ -13,8 +13,8 @@ public enum FeedEvent: Sendable {
 /// Reads a feed of any format, one article at a time, in memory that does not grow with the feed.
 ///
 /// It reads RSS 0.9 to 2.0, RSS 1.0 (RDF), Atom 0.3 and 1.0 with the dialect of the iTunes charts, and JSON Feed. The
-/// format is found from the content; names of files and media types are not asked. Nothing is ever loaded from elsewhere,
-/// and XML entities that a feed defines are not expanded.
+/// format is found from the content; names of files and media types are not asked. Nothing is ever loaded from
+/// elsewhere, and XML entities that a feed defines are not expanded.
 ///
 /// `parse` works synchronously on the calling thread. Articles arrive in the document's order, the newest first by
 /// custom. The consumer stops it by throwing.

@@ -53,8 +53,8 @@ struct FieldCollector {
         if !rest.attributes.isEmpty || !rest.children.isEmpty { kept.append((position, rest)) }
     }
 
-    /// Offers an element to a field. If it is not taken, or makes no sense (`value` is nil although there is content), it
-    /// is kept.
+    /// Offers an element to a field. If it is not taken, or makes no sense (`value` is nil although there is content),
+    /// it is kept.
     mutating func offer<Value>(
         _ value: Value?, rank: Int = 0, from element: FeedElement, to field: inout Field<Value>,
         taking attributes: [String] = []

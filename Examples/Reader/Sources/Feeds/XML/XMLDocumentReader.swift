@@ -6,8 +6,8 @@ import FoundationXML
 
 /// Drives `XMLParser` over a document and hands a feed's parts on, one complete element at a time.
 ///
-/// What is in memory at a time is one article, or the element of the feed itself that is being read, and 200 kilobytes of
-/// the document. The parser sees only what `XMLRepair` lets through.
+/// What is in memory at a time is one article, or the element of the feed itself that is being read, and 200 kilobytes
+/// of the document. The parser sees only what `XMLRepair` lets through.
 final class XMLDocumentReader: NSObject {
     /// What receives a feed's parts.
     protocol Receiver: AnyObject {
@@ -175,8 +175,8 @@ final class XMLDocumentReader: NSObject {
 
     private static let endOfDocument = 5
 
-    /// libxml2's numbers (`xmlParserErrors`) of faults that a document has which ends too early: constructs that are not
-    /// finished, and names that do not fit because their end is missing.
+    /// libxml2's numbers (`xmlParserErrors`) of faults that a document has which ends too early: constructs that are
+    /// not finished, and names that do not fit because their end is missing.
     private static let endings: Set<Int> = [
         3, 4, 5, 35, 37, 38, 39, 40, 41, 44, 45, 46, 47, 63, 65, 68, 73, 74, 76, 77,
     ]

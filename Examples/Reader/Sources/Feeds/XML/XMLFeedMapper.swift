@@ -77,7 +77,7 @@ final class XMLFeedMapper: XMLDocumentReader.Receiver {
         if kind == .rdf, feedElement.name == "channel" {
             if let version = feedElement.namespace { feed.format.version = version.contains("1.0") ? "1.0" : "0.90" }
             takeAttributes(of: feedElement, taking: [])
-            feedElement.elements.forEach { take($0) }
+            for element in feedElement.elements { take(element) }
         } else {
             take(feedElement)
         }
