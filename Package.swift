@@ -103,6 +103,11 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
+        // The app that the tutorial builds, which lies beside its test.
+        .testTarget(
+            name: "FerryTutorialTests",
+            dependencies: ["Ferry", "FerryTestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
         // The simulator is production code's proof, and no product.
         .target(
             name: "FerrySimulator",
