@@ -34,6 +34,14 @@ class ReaderTestCase: XCTestCase {
         _ = try library.join(folder: path("shared"), name: name)
         return library
     }
+
+    /// Every reference leads somewhere.
+    func assertSound(_ library: Library, file: StaticString = #filePath, line: UInt = #line) throws {
+        try library.pool.read { database in
+            XCTAssertEqual(
+                try Row.fetchAll(database, sql: "PRAGMA foreign_key_check").count, 0, file: file, line: line)
+        }
+    }
 }
 
 extension Library {

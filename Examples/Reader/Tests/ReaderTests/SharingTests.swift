@@ -9,13 +9,6 @@ import XCTest
 final class SharingTests: ReaderTestCase {
     private let url = "https://example.org/feed"
 
-    private func assertSound(_ library: Library, file: StaticString = #filePath, line: UInt = #line) throws {
-        try library.pool.read { database in
-            XCTAssertEqual(
-                try Row.fetchAll(database, sql: "PRAGMA foreign_key_check").count, 0, file: file, line: line)
-        }
-    }
-
     func testMarksMeanTheSameArticleOnEveryDevice() throws {
         let mark = ArticleMark.mark(feed: url, guid: "1")
         XCTAssertEqual(mark, "61b0d0a1240a50a08c046b07d1b26431", "it must never change: read articles would be unread")
