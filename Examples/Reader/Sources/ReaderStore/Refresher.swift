@@ -95,7 +95,9 @@ public final class Refresher: Sendable {
             refresh.outcome = .failed(error)
             if error.code == .cancelled { return refresh }
         case .fetched(let pages):
-            refresh.outcome = try await read(pages, of: feed, progress)
+            let title: String?
+            (refresh.outcome, title) = try await read(pages, of: feed, progress)
+            refresh.feed.title = feed.title ?? title
             if case .imported = refresh.outcome { record.validators = outcome.notes.validators }
         }
         record.problem = refresh.error?.message
@@ -107,9 +109,10 @@ public final class Refresher: Sendable {
     private static func seconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970) }
 
     /// Reads the pages on a thread of the queue, where it may take its time.
+    /// - Returns: what came of it, and the feed's own title.
     private func read(
         _ fetched: FetchedFeed, of feed: Feed, _ progress: @escaping @Sendable (RefreshProgress) -> Void
-    ) async throws -> FeedRefresh.Outcome {
+    ) async throws -> (FeedRefresh.Outcome, title: String?) {
         let cancellation = CancellationFlag()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -126,8 +129,9 @@ public final class Refresher: Sendable {
     private func readNow(
         _ fetched: FetchedFeed, of feed: Feed, until cancellation: CancellationFlag,
         _ progress: (RefreshProgress) -> Void
-    ) throws -> FeedRefresh.Outcome {
+    ) throws -> (FeedRefresh.Outcome, title: String?) {
         let importer = ArticleImporter(connection, feedURL: feed.url)
+        var title: String?
         do {
             for page in fetched.pages {
                 let parsed = try FeedParser(page.source, limits: parserLimits).parse { event in
@@ -135,7 +139,9 @@ public final class Refresher: Sendable {
                     switch event {
                     case .article(let article): try importer.add(article)
                     // Also where the feed turns out to be cut off it has its title.
-                    case .feed(let parsed): try importer.describe(parsed)
+                    case .feed(let parsed):
+                        title = title ?? parsed.title
+                        try importer.describe(parsed)
                     case .progress(let bytes):
                         progress(
                             RefreshProgress(
@@ -144,17 +150,18 @@ public final class Refresher: Sendable {
                     }
                 }
                 try importer.flush()
+                title = title ?? parsed.title
                 try importer.describe(parsed)
             }
         } catch let error as FeedError {
             // Every article before the fault was delivered.
             try importer.flush()
-            return importer.counts.all > 0 ? .partly(importer.counts, error) : .failed(error)
+            return (importer.counts.all > 0 ? .partly(importer.counts, error) : .failed(error), title)
         } catch let error as ReaderError {
-            return .failed(FeedError(.init(rawValue: error.code.rawValue), error.message))
+            return (.failed(FeedError(.init(rawValue: error.code.rawValue), error.message)), title)
         }
-        if let error = fetched.incomplete { return .partly(importer.counts, error) }
-        return .imported(importer.counts)
+        if let error = fetched.incomplete { return (.partly(importer.counts, error), title) }
+        return (.imported(importer.counts), title)
     }
 }
 
