@@ -7,7 +7,7 @@ export SWIFT_BACKTRACE = enable=no
 
 .DEFAULT_GOAL := help
 # Modules whose public interface an app sees through Ferry.
-INTERFACE = Ferry FerryCore FerryStore FerryEngine FerryKeyValue
+INTERFACE = Ferry FerryCore FerryStore FerryEngine FerryKeyValue FerryLive
 
 .PHONY: help setup demo test fuzz fuzz-bytes simulate crash sanitize e2e bench format lint docs reference build release \
 	install clean

@@ -45,8 +45,15 @@ let package = Package(
             name: "FerryKeyValue", dependencies: ["FerryCore", "FerryContainer", "FerryStore", "FerryEngine"],
             swiftSettings: strict),
         .target(
+            name: "FerryLive",
+            dependencies: [
+                "FerryCore", "FerryContainer", "FerryStore", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Ferry",
-            dependencies: ["FerryCore", "FerryStore", "FerryEngine", "FerryKeyValue"], swiftSettings: strict),
+            dependencies: ["FerryCore", "FerryStore", "FerryEngine", "FerryKeyValue", "FerryLive"],
+            swiftSettings: strict),
         .executableTarget(
             name: "FerryCommand",
             dependencies: [
@@ -88,6 +95,18 @@ let package = Package(
         .testTarget(
             name: "FerryKeyValueTests",
             dependencies: ["FerryKeyValue", "FerryEngine", "FerryStore", "FerryContainer", "FerryCore"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FerryLiveTests",
+            dependencies: [
+                "FerryLive", "FerryEngine", "FerryStore", "FerryCore", "FerryTestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        // The app that the tutorial builds, which lies beside its test.
+        .testTarget(
+            name: "FerryTutorialTests",
+            dependencies: ["Ferry", "FerryTestSupport", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         // The simulator is production code's proof, and no product.
         .target(

@@ -3,6 +3,7 @@
 @_exported import FerryCore
 @_exported import FerryEngine
 @_exported import FerryKeyValue
+@_exported import FerryLive
 @_exported import FerryStore
 
 /// Where long work stands: `Progress` under a name that Foundation's class does not share.

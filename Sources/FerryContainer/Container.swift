@@ -51,6 +51,7 @@ public struct Container: Sendable {
         // Of two processes that create it at once, the later one's marker stays; the other one finds that out here.
         let container = try open(backend, expecting: details.id)
         try backend.createDirectory(devicesDirectory)
+        try backend.removeLeftoversOfCreation()
         return container
     }
 

@@ -185,6 +185,9 @@ public final class FolderBackend: ContainerBackend {
         state.withLock { _ = $0.prepared.insert(directory) }
     }
 
+    /// Removes what attempts to create the container that were ended left beside its marker, the only file there.
+    func removeLeftoversOfCreation() throws { try removeLeftovers(in: "") }
+
     /// Removes temporary files that nobody is writing.
     private func removeLeftovers(in directory: String) throws {
         let names = try fileSystem.entryNames(ofDirectoryAt: path(directory), maximumCount: Self.maximumEntries) ?? []

@@ -126,11 +126,12 @@ extension CaptureHistory {
     ) throws -> (id: ObjectID, isFresh: Bool) {
         let table = note.table
         if !table.isMapped {
-            let object = try presentObject(table, note.key)
-            if let examination = examined[table.id]?[object], !examination.isWritten {
-                try displace(object, examination, table, note.key, &clock)
-            }
-            return (object, false)
+            let present = try presentObject(table, note.key)
+            // OR REPLACE on the key itself notes no deletion, also where the row that was there is another object's.
+            let object = try objectShowing(present, table) ?? present
+            guard let examination = examined[table.id]?[object], !examination.isWritten else { return (object, false) }
+            try displace(object, examination, table, note.key, &clock)
+            return (present, false)
         }
         try displaceHolder(of: note.key, table, unlessIts: nil, &clock)
         if let known = try self.object(table, note.key), !(keys[table.id]?[note.key[0]]?.isGone ?? false) {
@@ -147,6 +148,21 @@ extension CaptureHistory {
         keys[table.id, default: [:]][note.key[0]] = (object.id, false)
         freedKeys[table.id]?.remove(note.key[0])
         return object
+    }
+
+    /// The object whose row shows the key of another one, because what its own key refers to was joined.
+    /// - Parameter present: the object that the key means by itself.
+    /// - Returns: `nil` where there is none, or its row is gone.
+    private mutating func objectShowing(_ present: ObjectID, _ table: TrackedTable) throws -> ObjectID? {
+        guard tracks[table.id]?[present] == nil,
+            let object = try access.joined.representative(of: present, table.id)
+        else { return nil }
+        if let track = tracks[table.id]?[object] {
+            return try !track.isDeleted && presentObject(table, track.key) == present ? object : nil
+        }
+        // Of the objects that a row shows, only one has the key under which it stands.
+        let key = try Travelling(access).key(access.objects(of: table.id).load(object).key, table)
+        return table.derivedID(key) == present ? object : nil
     }
 
     /// What comes back under another key leaves the one that it had in this flush, and the one that stayed reserved for it,

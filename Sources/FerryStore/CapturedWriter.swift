@@ -199,7 +199,10 @@ struct CapturedWriter {
         _ clock: inout HybridClock
     ) -> FieldValues {
         var changed = FieldValues(width: table.columns.count)
+        let unshownKey = unshownKey(of: state)
         for operation in operations {
+            var operation = operation
+            if operation.kind == .insert { operation.values = operation.values.overlaid(with: unshownKey) }
             let stamp = Stamp(time: laterTime(operation.time, than: state, &clock), device: access.device)
             let values = operation.values
             switch operation.kind {
@@ -218,6 +221,7 @@ struct CapturedWriter {
             }
             if !state.kept.fields.isEmpty {
                 for column in values.keys { state.kept.fields[column] = nil }
+                if operation.kind == .insert { state.kept.fields = state.kept.fields.overlaid(with: unshownKey) }
             }
             if operation.kind == .insert, let floor = state.registers.floor { forget(before: floor, &state) }
             let key = operation.kind == .insert && table.isMapped ? wish : nil
@@ -225,6 +229,15 @@ struct CapturedWriter {
             changes.append(state.object, operation.kind, stamp.time, key: key, values: values, parts: parts)
         }
         return changed
+    }
+
+    /// What an object's key says where its row shows another one: a row that replaces it there is the object's still, which
+    /// its own key identifies. Where a reference has further columns, it is written whole, as the row shows it.
+    private func unshownKey(of state: ObjectState) -> FieldValues {
+        guard state.shown == .exceptionalRow, table.hasReferencesInKey,
+            table.keyGroupColumns.count == table.keyColumnIDs.count
+        else { return [:] }
+        return state.kept.fields.filter { table.keyGroupColumns.contains($0.key) }
     }
 
     /// A row that is inserted again begins anew.

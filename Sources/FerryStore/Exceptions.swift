@@ -37,7 +37,7 @@ struct ExceptionList {
                     object.table.columns[$0].name
                 }
             }
-            if names.isEmpty { return (.resolvedKey, "its key refers to a row that is one with an older one") }
+            if names.isEmpty { return (.resolvedKey, "it refers to a row that is one with an older one") }
             return (.clearedReference, "\(names.joined(separator: ", ")) refers to a row that is gone")
         case .waits(let reference):
             let key = object.table.foreignKeys[object.references[reference].foreignKey]
@@ -138,7 +138,7 @@ public enum ExceptionKind: Int, Sendable, Codable, CaseIterable {
     case joined = 6
     /// Shown by a row that shows others with the same UNIQUE value too.
     case joining = 7
-    /// Shown under the key of the row that what its key refers to is one with.
+    /// Shown with the key, or under a UNIQUE index with a part of the key, of the row that what it refers to is one with.
     case resolvedKey = 8
 
     public var isHidden: Bool { self == .waiting || self == .outranked || self == .refused }

@@ -19,7 +19,9 @@ struct FreedClaims {
     func take(
         from written: [TouchedObject], _ writer: inout CapturedWriter, _ clock: inout HybridClock
     ) throws -> [TouchedObject] {
-        guard !table.uniqueIndexes.isEmpty, try access.joined.areAny(in: table.id) else { return [] }
+        guard !table.uniqueIndexes.isEmpty,
+            try access.joined.areAny(in: table.id) || table.telltaleColumns.count > table.keyColumnIDs.count
+        else { return [] }
         let claims = UniqueClaims(access)
         let travelling = Travelling(access)
         var freed: [TouchedObject] = []

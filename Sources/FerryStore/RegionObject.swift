@@ -17,6 +17,8 @@ final class RegionObject {
     let offers: [RowToken]
     /// Tokens that the present row offers or claims and the state's values do not.
     let formerTokens: [RowToken]
+    /// What it, or its row, claimed at any point of the solving at hand by other values than its own.
+    var passingClaims: Set<RowToken> = []
     /// Objects whose rows hold it back by RESTRICT; read where it is dead and has a row.
     var holders: [ObjectID] = []
     var holderTables: [Int] = []

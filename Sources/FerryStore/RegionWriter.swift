@@ -263,15 +263,16 @@ struct RegionWriter {
     private func isExceptional(_ object: RegionObject) -> Bool {
         if !object.others.isEmpty || object.isRevived || !object.clearedColumns.isEmpty { return true }
         let shown = region.displayedRow(of: object).values
-        return object.table.keyColumnIDs.contains { shown[$0] != object.values[$0] }
+        return object.table.telltaleColumns.contains { shown[$0] != object.values[$0] }
     }
 
-    /// What leads to an exceptional object: tokens that it refers to, claims or offers, by its own values and as it is
-    /// shown.
+    /// What leads to an exceptional object: tokens that it refers to, claims or offers, by its own values, as it is shown,
+    /// and as it was in between: what rule 3 made one row stays one, though the row came to show something else by it.
     private func exceptionTokens(_ object: RegionObject) throws -> Set<RowToken> {
         var tokens = Set(object.references.map(\.token) + object.claims.map(\.token) + object.offers)
         tokens.formUnion(try defaultTargets(object))
         tokens.formUnion(try region.shownTokens(of: object))
+        tokens.formUnion(object.passingClaims)
         return tokens
     }
 

@@ -69,6 +69,7 @@ struct Registry: Sendable {
         resolveReferences()
         try take(PolicyList(connection).applied())
         for table in tables.values { table.finish() }
+        for table in tables.values { noteTelltaleColumns(of: table) }
         noteReferringColumns()
         appHasTriggers = schema.hasTriggers
     }
@@ -199,6 +200,24 @@ struct Registry: Sendable {
             hasChanged = true
         }
         return hasChanged
+    }
+
+    private func noteTelltaleColumns(of table: TrackedTable) {
+        var collations: [Int: [String]] = [:]
+        for (place, key) in table.foreignKeys.enumerated() {
+            let parent = self[key.parent]
+            switch key.target {
+            case .mapped: continue
+            case .key(let order):
+                var referred = Array(repeating: "", count: key.columns.count)
+                for (column, position) in zip(parent.keyColumnIDs, order) {
+                    referred[position] = parent.columns[column].collation
+                }
+                collations[place] = referred
+            case .unique(let columns): collations[place] = columns.map { parent.columns[$0].collation }
+            }
+        }
+        table.noteTelltaleColumns(collations)
     }
 
     private func noteReferringColumns() {

@@ -103,6 +103,7 @@ final class RuleRegion {
     func solve() throws {
         while true {
             claimed = [:]
+            for object in objects { object.passingClaims.removeAll() }
             displayed = nil
             let solution = try RowRules.solve(
                 objects.map { $0.ruleObject(isHeldFromOutside: isHeldFromOutside($0)) }, self)
@@ -367,12 +368,16 @@ extension RuleRegion: RuleSurroundings {
         let values = rows.resolved(index)
         var claims = values == object.values ? object.claims : try uniqueClaims.claims(object.table, values)
         if let key = rows.resolvedKey(index) { claims.append(RuleClaim(token: key, index: nil)) }
+        object.passingClaims.formUnion(claims.map(\.token))
         return note(claims, index, values)
     }
 
     func claims(ofClass representative: Int, _ classes: RowClasses) throws -> [RuleClaim] {
+        let object = objects[representative]
         let values = rows(classes).row(representative).values
-        return note(try uniqueClaims.claims(objects[representative].table, values), representative, values)
+        let claims = try uniqueClaims.claims(object.table, values)
+        object.passingClaims.formUnion(claims.map(\.token))
+        return note(claims, representative, values)
     }
 
     private func note(_ claims: [RuleClaim], _ index: Int, _ values: FieldValues) -> [RuleClaim] {

@@ -109,6 +109,33 @@ final class TrackedTable: @unchecked Sendable {
     /// The columns of the key, and what goes with them: each object of a joined row has its own.
     private(set) var keyGroupColumns: Set<Int> = []
 
+    /// The columns whose shown value may be another than the object's own though the object is one row by itself, and may
+    /// claim something else for that: those of the key, and of references by value that a UNIQUE index does not hold whole.
+    /// By such a claim an object is found only where it leaves a token (`ExceptionTokens`): whoever has the same reference
+    /// shows the same, but here other references claim the same.
+    private(set) var telltaleColumns: Set<Int> = []
+
+    /// - Parameter collations: of the columns that a foreign key by value refers to, by its place and in its columns' order.
+    func noteTelltaleColumns(_ collations: [Int: [String]]) {
+        telltaleColumns = Set(keyColumnIDs)
+        for (place, collations) in collations {
+            let columns = foreignKeys[place].columns
+            if uniqueIndexes.contains(where: { splits(columns, collations, $0) }) { telltaleColumns.formUnion(columns) }
+        }
+    }
+
+    /// Whether what an index claims may be equal for different references.
+    private func splits(_ columns: [Int], _ collations: [String], _ index: TrackedUniqueIndex) -> Bool {
+        if index.needsEvaluation { return true }
+        let terms = index.terms.filter { $0.column.map(columns.contains) ?? false }
+        if terms.isEmpty { return false }
+        return !zip(columns, collations).allSatisfy { column, collation in
+            terms.contains {
+                $0.column == column && ["BINARY", collation.uppercased()].contains($0.collation.uppercased())
+            }
+        }
+    }
+
     private func groups() -> [ColumnGroup] {
         var groups = columns.map { Set([$0.id]) }
         for together in foreignKeys.map(\.columns) + [keyColumnIDs] where !together.isEmpty {

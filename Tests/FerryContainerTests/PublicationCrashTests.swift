@@ -144,8 +144,11 @@ final class PublicationCrashTests: XCTestCase {
 
                 let container: Container
                 do {
-                    container = try create(files, seed: 3)
+                    let created = try create(files, seed: 3)
                     XCTAssertFalse(isFinished, context)
+                    let names = try XCTUnwrap(files.entryNames(ofDirectoryAt: "/c", maximumCount: 100))
+                    XCTAssertEqual(names.filter { $0.hasPrefix(FolderBackend.temporaryPrefix) }, [], context)
+                    container = created
                 } catch let error as FerryError {
                     XCTAssertEqual(error.code.rawValue, FerryError.Code.containerExists.rawValue, context)
                     container = try open(files)

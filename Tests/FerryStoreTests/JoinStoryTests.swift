@@ -159,6 +159,141 @@ final class JoinStoryTests: XCTestCase {
         try expect([first, second], query, ["So What|blue|again"])
     }
 
+    func testALinkUnderTheOlderTagIsReplaced() throws {
+        let (first, second) = try pair()
+        try first.run("INSERT INTO song VALUES (1, NULL, 'So What', 5)")
+        try exchange(first, second)
+        try first.run("INSERT INTO tag VALUES (1, 'blue')")
+        try second.run("INSERT INTO tag VALUES (7, 'blue'); INSERT INTO song_tag VALUES (1, 7, 'yours')")
+        try exchange(first, second)
+        let query = "SELECT tag.id, name, note FROM song_tag JOIN tag ON tag.id = tag"
+        try expect([first, second], query, ["1|blue|yours"])
+        try first.run("INSERT OR REPLACE INTO song_tag VALUES (1, 1, 'mine')")
+        try exchange(first, second)
+        try expect([first, second], query, ["1|blue|mine"])
+        try second.run("INSERT OR REPLACE INTO song_tag VALUES (1, 1, 'ours'); DELETE FROM song_tag")
+        try exchange(first, second)
+        try expect([first, second], query, [])
+        // What was deleted is brought back as it was last.
+        first.clock.now += 1000
+        try first.run("INSERT INTO song_tag VALUES (1, 1, 'again')")
+        try exchange(first, second)
+        try expect([first, second], query, ["1|blue|again"])
+    }
+
+    func testARowIsReplacedOfWhichTheKeyIsPartOfAReferenceToAJoinedRow() throws {
+        let schema = TestSchema(
+            name: "parts",
+            sql: """
+                CREATE TABLE shelf(room TEXT, number INTEGER, label TEXT UNIQUE, PRIMARY KEY (room, number));
+                CREATE TABLE box(room TEXT PRIMARY KEY, number INTEGER, note TEXT,
+                    FOREIGN KEY (room, number) REFERENCES shelf);
+                """)
+        for number in [1, 3] {
+            let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+            try first.run("INSERT INTO shelf VALUES ('hall', 1, 'a'), ('hall', 3, 'b')")
+            try second.run("INSERT INTO shelf VALUES ('attic', 2, 'a'); INSERT INTO box VALUES ('attic', 2, 'old')")
+            try exchange(first, second)
+            XCTAssertEqual(try first.query("SELECT * FROM box"), ["hall|1|old"])
+            try first.run("INSERT OR REPLACE INTO box VALUES ('hall', \(number), 'new')")
+            try exchange(first, second)
+            for device in [first, second] {
+                XCTAssertEqual(try device.query("SELECT * FROM box"), ["hall|\(number)|new"])
+                XCTAssertEqual(try Oracle(schema).complaints(about: device), [])
+            }
+        }
+    }
+
+    func testAPartOfAReferenceThatTheRowDoesNotShowIsClaimedAllTheSame() throws {
+        let schema = TestSchema(
+            name: "parts",
+            sql: """
+                CREATE TABLE shelf(room TEXT, number INTEGER, label TEXT UNIQUE, PRIMARY KEY (room, number));
+                CREATE TABLE box(id TEXT PRIMARY KEY, room TEXT UNIQUE, number INTEGER, note TEXT,
+                    FOREIGN KEY (room, number) REFERENCES shelf);
+                """)
+        let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+        let third = try TestDevice(3, schema, hoursAhead: 2)
+        try first.run("INSERT INTO shelf VALUES ('hall', 1, 'a')")
+        try second.run("INSERT INTO shelf VALUES ('attic', 2, 'a'); INSERT INTO box VALUES ('x', 'attic', 2, 'old')")
+        try exchange(first, second)
+        XCTAssertEqual(try first.query("SELECT * FROM box"), ["x|hall|1|old"])
+        // Who did not know that box enters another one in the same room.
+        try third.run("INSERT INTO shelf VALUES ('attic', 9, 'z'); INSERT INTO box VALUES ('y', 'attic', 9, 'new')")
+        try exchange(first, second, third)
+        for device in [first, second, third] {
+            XCTAssertEqual(try device.query("SELECT id, note FROM box"), ["x|new"], "device \(device.id.low)")
+            XCTAssertEqual(try Oracle(schema).complaints(about: device), [])
+        }
+        // To a person who sees it in the hall the attic is free.
+        let fourth = try TestDevice(4, schema, hoursAhead: 3)
+        try fourth.receive(first, second)
+        XCTAssertEqual(try fourth.query("SELECT * FROM box"), ["x|hall|1|old"])
+        try fourth.run("INSERT INTO shelf VALUES ('attic', 7, 'y'); INSERT INTO box VALUES ('z', 'attic', 7, 'mine')")
+        try fourth.flush()
+        XCTAssertEqual(try fourth.query("SELECT * FROM box ORDER BY id"), ["x|hall|1|old", "z|attic|7|mine"])
+        XCTAssertEqual(try Oracle(schema).complaints(about: fourth), [])
+    }
+
+    func testAPartOfAReferenceThatTheRowShowedOnTheWayIsClaimedToo() throws {
+        let schema = TestSchema(
+            name: "parts",
+            sql: """
+                CREATE TABLE shelf(room TEXT, number INTEGER, label TEXT UNIQUE, u INTEGER, v INTEGER,
+                    PRIMARY KEY (room, number), UNIQUE (u, v));
+                CREATE TABLE box(id TEXT PRIMARY KEY, room TEXT UNIQUE, number INTEGER, note TEXT,
+                    FOREIGN KEY (room, number) REFERENCES shelf);
+                """)
+        let devices = try (1...4).map { try TestDevice($0, schema, hoursAhead: Int64($0)) }
+        try devices[0].run("INSERT INTO shelf VALUES ('hall', 3, 'q', 1, 1)")
+        try devices[1].run("INSERT INTO shelf VALUES ('loft', 2, 'p', 2, 0)")
+        try devices[1].flush()
+        devices[1].clock.now += 3 * 3_600_000
+        // The loft and the attic have one label; together they show the hall's u and v.
+        try devices[1].run("UPDATE shelf SET u = 1")
+        try devices[2].run(
+            "INSERT INTO shelf VALUES ('attic', 1, 'p', 0, 1); INSERT INTO box VALUES ('x', 'attic', 1, 'old')")
+        try exchange(devices[0], devices[1], devices[2])
+        XCTAssertEqual(try devices[0].query("SELECT * FROM box"), ["x|hall|3|old"])
+        try devices[3].run(
+            "INSERT INTO shelf VALUES ('loft', 9, 'z', 9, 9); INSERT INTO box VALUES ('y', 'loft', 9, 'new')")
+        try exchange(devices[0], devices[1], devices[2], devices[3])
+        for device in devices { XCTAssertEqual(try Oracle(schema).complaints(about: device), []) }
+        XCTAssertEqual(try devices[0].query("SELECT id, note FROM box"), ["x|new"])
+    }
+
+    func testALinkUnderTheOlderTagIsDisplacedByTheRowThatTakesItsKey() throws {
+        let schema = TestSchema(
+            name: "places",
+            sql: """
+                CREATE TABLE tag(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+                CREATE TABLE pin(tag INTEGER, side TEXT, place INTEGER UNIQUE, note TEXT, PRIMARY KEY (tag, side),
+                    FOREIGN KEY (tag) REFERENCES tag);
+                """)
+        for statement in [
+            "UPDATE OR REPLACE pin SET tag = 1 WHERE tag = 2",
+            "INSERT OR REPLACE INTO pin VALUES (1, 'left', 2, 'new')",
+            "INSERT OR REPLACE INTO pin VALUES (2, 'right', 1, 'new'); INSERT INTO pin VALUES (1, 'left', 4, 'newer')",
+        ] {
+            let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+            try first.run("INSERT INTO tag VALUES (1, 'a'), (2, 'b'); INSERT INTO pin VALUES (2, 'left', 2, 'kept')")
+            try second.run("INSERT INTO tag VALUES (5, 'a'); INSERT INTO pin VALUES (5, 'left', 1, 'old')")
+            try exchange(first, second)
+            XCTAssertEqual(
+                try first.query("SELECT * FROM pin ORDER BY place"), ["1|left|1|old", "2|left|2|kept"])
+            try first.run(statement)
+            let rows = try first.query(
+                "SELECT tag.name, side, place, note FROM pin JOIN tag ON id = tag ORDER BY place")
+            try exchange(first, second)
+            for device in [first, second] {
+                XCTAssertEqual(
+                    try device.query("SELECT tag.name, side, place, note FROM pin JOIN tag ON id = tag ORDER BY place"),
+                    rows, statement)
+                XCTAssertEqual(try Oracle(schema).complaints(about: device), [], statement)
+            }
+        }
+    }
+
     func testAUniqueValueThatAJoinedRowDoesNotShowIsFree() throws {
         let (first, second) = try pair()
         try first.run("INSERT INTO artist VALUES (1, 'Miles', 'old.example', 1926)")
@@ -218,6 +353,37 @@ final class JoinStoryTests: XCTestCase {
         for device in [first, second] {
             XCTAssertEqual(try device.query("SELECT name, about = tag FROM note JOIN tag ON id = tag"), ["a|1"])
             XCTAssertEqual(try Oracle(schema).complaints(about: device), [])
+        }
+    }
+
+    func testRowsUnderJoinedKeysThatReferToThemselvesAndToEachOtherFollowTheirKeys() throws {
+        // Which of a table's references is looked at first makes no difference.
+        for columns in [
+            "tag TEXT PRIMARY KEY NOT NULL REFERENCES tag(code), about TEXT REFERENCES note(tag)",
+            "about TEXT REFERENCES note(tag), tag TEXT PRIMARY KEY NOT NULL REFERENCES tag(code)",
+        ] {
+            let schema = TestSchema(
+                name: "themselves",
+                sql: """
+                    CREATE TABLE tag(code TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE);
+                    CREATE TABLE note(\(columns));
+                    """)
+            let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+            try first.run("INSERT INTO tag VALUES ('a', 'one'), ('b', 'two'), ('c', 'three')")
+            try second.run("INSERT INTO tag VALUES ('x', 'one'), ('y', 'two'), ('z', 'three')")
+            try second.run(
+                """
+                BEGIN; PRAGMA defer_foreign_keys = ON;
+                INSERT INTO note(tag, about) VALUES ('x', 'x'), ('y', 'z'), ('z', 'y');
+                COMMIT
+                """)
+            try exchange(first, second)
+            for device in [first, second] {
+                XCTAssertEqual(
+                    try device.query("SELECT tag, about FROM note ORDER BY tag"), ["a|a", "b|c", "c|b"], columns)
+                XCTAssertEqual(try device.query("PRAGMA foreign_key_check"), [], columns)
+                XCTAssertEqual(try Oracle(schema).complaints(about: device), [], columns)
+            }
         }
     }
 }

@@ -149,11 +149,12 @@ struct RowComparison {
             {
                 return .exceptionalRow
             }
-            let isUnderAnotherKey = table.keyColumnIDs.contains { column in
+            let showsAnother = table.telltaleColumns.contains { column in
                 let name = foldedName(table.columns[column].name)
-                return row.values[name] != object.plain.fields[name]?.value
+                guard let own = object.plain.fields[name]?.value else { return false }
+                return row.values[name] != own
             }
-            return isUnderAnotherKey ? .exceptionalRow : .row
+            return showsAnother ? .exceptionalRow : .row
         }
     }
 

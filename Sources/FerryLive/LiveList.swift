@@ -1,0 +1,134 @@
+import FerryContainer
+import FerryCore
+import Foundation
+import GRDB
+
+/// A list that stays current, without the type of its records: the newest index, and who waits for the next one.
+final class LiveList: Sendable {
+    /// The newest index and what goes with it.
+    private struct State {
+        var index: LiveIndex?
+        var failure: (any Error)?
+        /// Grows with every index and every failure.
+        var version = 0
+        var isClosed = false
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var nextWaiter = 0
+        var bumps: [LiveKey: Int] = [:]
+    }
+
+    /// What a reader of deliveries finds.
+    enum News {
+        case index(LiveIndex, version: Int)
+        case failure(any Error, version: Int)
+        case closed
+        case nothing
+    }
+
+    let request: LiveRequest
+    let sections: LiveSections
+    let objects: LiveObjects?
+    let connection: LiveConnection
+    private let state = Locked(State())
+
+    init(_ request: LiveRequest, _ sections: LiveSections, _ connection: LiveConnection, objects: LiveObjects?) {
+        self.request = request
+        self.sections = sections
+        self.connection = connection
+        self.objects = objects
+    }
+
+    var index: LiveIndex? { state.withLock { $0.index } }
+
+    /// What there is after a version.
+    func news(after version: Int) -> News {
+        state.withLock { state in
+            if state.version > version {
+                if let failure = state.failure { return .failure(failure, version: state.version) }
+                if let index = state.index { return .index(index, version: state.version) }
+            }
+            return state.isClosed ? .closed : .nothing
+        }
+    }
+
+    /// Takes note that a row's record may be another than its hash says: the next index tells it as updated.
+    func suspect(_ key: LiveKey) { state.withLock { $0.bumps[key, default: 0] += 1 } }
+
+    var bumps: [LiveKey: Int] { state.withLock { $0.bumps } }
+
+    // MARK: Publishing
+
+    func publish(_ index: LiveIndex) {
+        tell { state in
+            state.index = index
+            state.failure = nil
+            state.version += 1
+        }
+    }
+
+    func publish(_ failure: any Error) {
+        tell { state in
+            state.failure = failure
+            state.version += 1
+        }
+    }
+
+    /// There will be no further index.
+    func close() { tell { $0.isClosed = true } }
+
+    private func tell(_ change: (inout State) -> Void) {
+        let waiters = state.withLock { state in
+            change(&state)
+            defer { state.waiters = [:] }
+            return state.waiters.values
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    // MARK: Waiting
+
+    /// Waits until there is something after a version, the list is closed, or the task is cancelled.
+    func wait(after version: Int) async {
+        let number = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.version > version || state.isClosed || Task.isCancelled { return true }
+                    state.waiters[number] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
+        }
+    }
+}
+
+/// The connection that a list is read by: one of its own, on which SQLite tells commits of all others, where the database
+/// is a file.
+struct LiveConnection: Sendable {
+    let reader: any DatabaseReader
+    /// The files by which commits show; empty for a database in memory.
+    let files: [String]
+    var isOwn: Bool { !files.isEmpty }
+
+    /// - Throws: what GRDB throws where the database cannot be opened a second time.
+    init(_ reader: any DatabaseReader) throws {
+        let path = reader.path
+        if path.isEmpty || path == ":memory:" || path.hasPrefix("file:") {
+            (self.reader, files) = (reader, [])
+            return
+        }
+        var configuration = reader.configuration
+        configuration.readonly = true
+        configuration.label = "Ferry.LiveResults"
+        self.reader = try DatabaseQueue(path: path, configuration: configuration)
+        // SQLite's journals lie beside the file itself, not beside a link to it.
+        let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        files = [file, file + "-wal", file + "-journal"]
+    }
+}

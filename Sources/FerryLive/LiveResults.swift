@@ -1,0 +1,149 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+import Foundation
+import GRDB
+
+/// A fetch that stays current, whoever writes: this process, another one, or replay of what other devices did.
+///
+///     let songs = try LiveResults(in: pool, sections: .column("artist")) { _ in
+///         Song.order(Column("artist"), Column("title"))
+///     }
+///     for try await delivery in songs.deliveries {
+///         for change in delivery.difference.changes { … }          // from the delivery before
+///         let page = try await delivery.records(in: 0..<50)        // rows are fetched when they are asked for
+///     }
+///
+/// It holds the keys of all rows and a hash of each in memory (about 40 bytes a row), and records of the last pages that
+/// were asked for. After each commit the request is read once, on a connection and a thread of its own; what is read as it
+/// was is no delivery.
+///
+/// The database is opened a second time, for reading, with the configuration of the one that is given. One in memory cannot
+/// be: its list is read through the given one, and follows what is written through that.
+///
+/// It stops when it is let go and nobody reads its deliveries, or by `close`.
+public final class LiveResults<Record: FetchableRecord & Sendable>: Sendable {
+    private let list: LiveList
+    private let pages: LivePages<Record>
+    private let worker: LiveWorker
+
+    /// Keeps a request of the query interface current, associations and all. Rows are told apart by the table's primary
+    /// key, which the request must select, as it does by itself.
+    ///
+    /// - Parameters:
+    ///   - reader: the app's database.
+    ///   - sections: what divides the rows.
+    ///   - store: where it is given and the table travels, changes tell object IDs, and a row that gets another key, because
+    ///     two devices had given it to two rows, is told as moved.
+    ///   - pageSize: how many rows are fetched at once, at least.
+    ///   - cache: a file in which the list's keys are kept for the next start; make one for each list, in a folder for
+    ///     caches. The first delivery comes from it, and the second one corrects it.
+    ///   - request: made anew for each reading; it may ask the database.
+    /// - Throws: what GRDB throws where the database cannot be opened a second time. What is wrong with the request is thrown
+    ///   by `deliveries`.
+    public convenience init(
+        in reader: any DatabaseReader, sections: LiveSections = .none, store: Store? = nil, pageSize: Int = 50,
+        cache: URL? = nil, _ request: @escaping @Sendable (Database) throws -> QueryInterfaceRequest<Record>
+    ) throws where Record: TableRecord {
+        try self.init(
+            in: reader, LiveRequest(request), sections,
+            objects: store.map { LiveObjects(store: $0, table: Record.databaseTableName) }, pageSize, cache)
+    }
+
+    /// Keeps any request current, SQL for one.
+    ///
+    /// - Parameters:
+    ///   - key: columns of the result that no two rows share and that are never NULL.
+    ///   - table: the table that the key is of, for object IDs; with `store`.
+    public convenience init(
+        in reader: any DatabaseReader, key: [String], sections: LiveSections = .none, store: Store? = nil,
+        table: String? = nil, pageSize: Int = 50, cache: URL? = nil,
+        _ request: @escaping @Sendable (Database) throws -> some FetchRequest<Record>
+    ) throws {
+        var objects: LiveObjects?
+        if let store, let table { objects = LiveObjects(store: store, table: table) }
+        try self.init(in: reader, LiveRequest(key: key, request), sections, objects: objects, pageSize, cache)
+    }
+
+    private init(
+        in reader: any DatabaseReader, _ request: LiveRequest, _ sections: LiveSections, objects: LiveObjects?,
+        _ pageSize: Int, _ cache: URL?
+    ) throws {
+        list = LiveList(request, sections, try LiveConnection(reader), objects: objects)
+        pages = LivePages(list, pageSize: max(pageSize, 1))
+        worker = LiveWorker(list, cache: cache.map { LiveIndexCache(file: $0) })
+        worker.start(observing: reader as? any DatabaseWriter)
+    }
+
+    deinit { worker.stop() }
+
+    /// The deliveries from now on: the first tells what there is, each further one what is different from the one before it.
+    /// Who reads slowly misses none of it, for differences are made when they are asked for, from what was read last.
+    /// Any number of readers may read, each of a sequence of its own.
+    public var deliveries: LiveDeliveries<Record> { LiveDeliveries(results: self, list, pages) }
+
+    /// Ends all deliveries. Those that were made can still fetch records.
+    public func close() { worker.stop() }
+}
+
+/// The deliveries of a `LiveResults`. It ends when that is closed, and throws what keeps the request from being read: then
+/// iterate anew.
+public struct LiveDeliveries<Record: FetchableRecord & Sendable>: AsyncSequence, Sendable {
+    /// Held so that it stays current while it is read.
+    private let results: LiveResults<Record>
+    private let list: LiveList
+    private let pages: LivePages<Record>
+
+    init(results: LiveResults<Record>, _ list: LiveList, _ pages: LivePages<Record>) {
+        self.results = results
+        self.list = list
+        self.pages = pages
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(results, list, pages) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        private let results: LiveResults<Record>
+        private let list: LiveList
+        private let pages: LivePages<Record>
+        private var last: LiveIndex?
+        private var version = 0
+
+        init(_ results: LiveResults<Record>, _ list: LiveList, _ pages: LivePages<Record>) {
+            self.results = results
+            self.list = list
+            self.pages = pages
+        }
+
+        /// - Returns: `nil` when the results were closed, or the task cancelled.
+        public mutating func next() async throws -> LiveDelivery<Record>? {
+            while !Task.isCancelled {
+                switch list.news(after: version) {
+                case .index(let index, let version):
+                    self.version = version
+                    if let delivery = delivery(of: index) { return delivery }
+                case .failure(let error, let version):
+                    self.version = version
+                    throw error
+                case .closed: return nil
+                case .nothing: await list.wait(after: version)
+                }
+            }
+            return nil
+        }
+
+        private mutating func delivery(of index: LiveIndex) -> LiveDelivery<Record>? {
+            var difference = LiveDifference()
+            if let last {
+                difference = LiveDifference(from: last, to: index)
+                difference.identify(last.objects.withLock { $0 }, index.objects.withLock { $0 })
+                self.last = index
+                // What a cache showed was right.
+                if difference.isEmpty, last.hasSamePlaces(as: index) { return nil }
+            }
+            let isFirst = last == nil
+            last = index
+            return LiveDelivery(index: index, pages: pages, difference: difference, isFirst: isFirst)
+        }
+    }
+}
