@@ -97,6 +97,29 @@ final class FaultyDocumentTests: XCTestCase {
         XCTAssertEqual(parse(text, limits: .init(maximumArticleBytes: 100_000)).error?.code, .tooLarge)
     }
 
+    func testListsWithoutEndGoToTheExtensions() throws {
+        let lists = (0..<3000).map {
+            "<category>c\($0)</category><author>a\($0)</author><enclosure url='http://e/\($0)'/>"
+        }
+        let article = try XCTUnwrap(
+            parse("<rss><channel><item>\(lists.joined())</item></channel></rss>").articles.first)
+        XCTAssertEqual(
+            [article.categories.count, article.authors.count, article.enclosures.count], [1000, 1000, 1000])
+        XCTAssertEqual(article.extensions.count, 6000)
+    }
+
+    func testSeveralFeedsAreParsedAtTheSameTime() {
+        let good =
+            "<rss><channel>" + String(repeating: "<item><title>&eacute;</title></item>", count: 200)
+            + "</channel></rss>"
+        let bad = good.replacing("</channel>", with: "<a></b></channel>")
+        DispatchQueue.concurrentPerform(iterations: 16) { number in
+            let parsed = parse(number % 2 == 0 ? good : bad)
+            XCTAssertEqual(parsed.titles, Array(repeating: "é", count: 200))
+            XCTAssertEqual(parsed.error?.code, number % 2 == 0 ? nil : .malformed)
+        }
+    }
+
     func testNestingWithoutEndIsAnError() {
         let deep = String(repeating: "<a>", count: 100_000)
         XCTAssertNotNil(parse("<rss><channel><item>\(deep)").error)

@@ -118,6 +118,10 @@ final class FetchingTests: FetchingTestCase {
             XCTAssertEqual(outcome.failureCode, .redirect, path)
             XCTAssertTrue(outcome.error?.message.contains(text) == true, outcome.error?.message ?? "")
         }
+        try await server.serve("/moved", Route(status: 301, headers: ["Location": "/missing"]))
+        let moved = try await fetch("/moved")
+        XCTAssertEqual(moved.failureCode, .notFound)
+        XCTAssertNil(moved.notes.movedTo, "a subscription is not changed to where nothing is")
         let asked = try await server.requests("/far11").count
         XCTAssertEqual(asked, 0)
         try await server.serve("/none", Route(status: 301))

@@ -62,13 +62,13 @@ public final class FeedFetcher: Sendable {
         if let page {
             return .fetched(await fetchFurtherPages(request, first: page, linked: advice.nextPage, notes))
         }
-        switch reply.response.statusCode {
-        case 304 where request.validators != nil:
+        if reply.response.statusCode == 304, request.validators != nil {
             notes.validators = advice.validators ?? request.validators
             return .notModified(notes)
-        case 410: return .gone(FeedError(status: reply.response, url: reply.url), notes)
-        default: return .failed(FeedError(status: reply.response, url: reply.url), notes)
         }
+        notes = FetchNotes(notBefore: advice.notBefore)
+        let error = FeedError(status: reply.response, url: reply.url)
+        return reply.response.statusCode == 410 ? .gone(error, notes) : .failed(error, notes)
     }
 
     /// A page, or nil for an answer that comes without one.

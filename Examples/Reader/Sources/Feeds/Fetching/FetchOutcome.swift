@@ -30,7 +30,8 @@ public enum FetchOutcome: Sendable {
 
 /// What a server said besides the feed.
 public struct FetchNotes: Sendable, Hashable {
-    /// The feed has moved there for good: fetch it from there from now on.
+    /// The feed has moved there for good: fetch it from there from now on, once what is there was parsed as a feed. Only
+    /// where the feed was found.
     public var movedTo: URL?
     /// Do not fetch again before, because the server says so (`Retry-After`, or `Cache-Control: max-age`). At most a
     /// week from now, whatever it says.

@@ -87,6 +87,7 @@ struct JSONFeedMapper {
     private func takeAuthors(_ value: JSONValue, into authors: inout [ParsedAuthor]) -> Bool {
         var isTaken = true
         for person in value.array.isEmpty ? [value] : value.array {
+            guard authors.count < ParsedArticle.maximumListCount else { return false }
             let author = ParsedAuthor(
                 name: person["name"]?.text?.collapsed.trimmedOrNil, url: person["url"]?.text?.trimmedOrNil)
             if author != ParsedAuthor(), !authors.contains(author) { authors.append(author) }

@@ -136,7 +136,8 @@ final class JSONFeedReader {
             guard scanned <= maximumValueBytes else {
                 throw FeedError(
                     .tooLarge,
-                    "one article of the feed is larger than \(maximumValueBytes.asByteCount); raise the limit if it may be"
+                    "one article of the feed is larger than \(maximumValueBytes.asByteCount); "
+                        + "raise the limit if it may be"
                 )
             }
             guard try refill() else { throw cutOff }

@@ -53,6 +53,9 @@ public struct ParsedArticle: Sendable, Hashable {
         self.extensions = extensions
     }
 
+    /// How many authors, categories and enclosures an article has at most; further elements are extensions.
+    static let maximumListCount = 1000
+
     /// The names of those who wrote it; an address where a name is missing.
     public var authorNames: [String] { authors.map(\.displayName) }
 

@@ -162,7 +162,7 @@ struct XMLArticleMapper {
             fields.offer(
                 base.within(element).resolve(element.attribute("url")), rank: 2, from: element, to: &image,
                 taking: ["url"])
-        case "content":
+        case "content" where enclosures.count < ParsedArticle.maximumListCount:
             addMediaContent(element)
             fields.keepRest(of: element, taking: ["url", "type", "fileSize", "duration"], takesContent: false)
         case "group":
@@ -203,7 +203,7 @@ struct XMLArticleMapper {
         case "name": title.fill(element.lineOfText, rank: 6)
         case "releaseDate": published.fill(element.date, rank: 6)
         case "artist":
-            if let name = element.text.collapsed.trimmedOrNil {
+            if let name = element.text.collapsed.trimmedOrNil, artists.count < ParsedArticle.maximumListCount {
                 artists.append(ParsedAuthor(name: name, url: element.attribute("href")))
             }
         case "image":
@@ -241,6 +241,7 @@ struct XMLArticleMapper {
 
     private mutating func takeAuthor(_ author: ParsedAuthor?, _ element: FeedElement, named names: [String] = []) {
         guard let author else { return fields.keepRest(of: element, taking: []) }
+        guard authors.count < ParsedArticle.maximumListCount else { return fields.keep(element) }
         if !authors.contains(where: { $0 == author || author == ParsedAuthor(name: $0.name) }) {
             authors.append(author)
         }
@@ -255,6 +256,7 @@ struct XMLArticleMapper {
         guard let term = term.trimmedOrNil ?? element.text.collapsed.trimmedOrNil else {
             return fields.keepRest(of: element, taking: [])
         }
+        guard categories.count < ParsedArticle.maximumListCount else { return fields.keep(element) }
         let label = attributes.contains("label") ? element.attribute("label") : nil
         let scheme = attributes.last.flatMap { $0 == "label" ? nil : element.attribute($0) }
         let category = ParsedCategory(term: term, label: label, scheme: scheme)
@@ -266,6 +268,7 @@ struct XMLArticleMapper {
         _ element: FeedElement, address: String, byteCount: String, also others: [String] = []
     ) {
         guard let url = base.within(element).resolve(element.attribute(address)) else { return fields.keep(element) }
+        guard enclosures.count < ParsedArticle.maximumListCount else { return fields.keep(element) }
         // A size that is no number is kept with the rest.
         let size = element.attribute(byteCount).flatMap { Int($0.trimmed) }
         let taken = size == nil ? [address, "type"] : [address, "type", byteCount]
@@ -287,6 +290,7 @@ struct XMLArticleMapper {
     }
 
     private mutating func add(_ enclosure: ParsedEnclosure) {
+        guard enclosures.count < ParsedArticle.maximumListCount else { return }
         if !enclosures.contains(where: { $0.url == enclosure.url }) { enclosures.append(enclosure) }
     }
 

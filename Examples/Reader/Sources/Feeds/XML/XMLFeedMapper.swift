@@ -166,6 +166,7 @@ final class XMLFeedMapper: XMLDocumentReader.Receiver {
     }
 
     private func takeAuthor(_ author: ParsedAuthor?, _ element: FeedElement) {
+        guard feed.authors.count < ParsedArticle.maximumListCount else { return fields.keep(element) }
         if let author, !feed.authors.contains(author) { feed.authors.append(author) }
         fields.keepRest(of: element, taking: [])
     }
