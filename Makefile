@@ -9,7 +9,9 @@ export SWIFT_BACKTRACE = enable=no
 # Modules whose public interface an app sees through Ferry.
 INTERFACE = Ferry FerryCore FerryStore FerryEngine FerryKeyValue FerryLive
 
-.PHONY: help setup demo test fuzz fuzz-bytes simulate crash sanitize e2e bench format lint docs reference build release \
+EXAMPLES = $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift))
+
+.PHONY: help setup demo examples test fuzz fuzz-bytes simulate crash sanitize e2e bench format lint docs reference build release \
 	install clean
 
 help: ## Show this list
@@ -20,6 +22,14 @@ setup:
 
 demo: build ## Two devices, one shared folder: see it work
 	FERRY="$$($(SWIFT) build --show-bin-path)/ferry" Examples/Demo/demo.sh
+
+# Each is a package of its own. Their plans are removed as that of the benchmarks is.
+examples: setup ## Build the example apps and run their tests
+	@for example in $(EXAMPLES); do \
+		echo "$$example"; rm -f "$$example/.build/debug.yaml"; \
+		if [ -d "$$example/Tests" ]; then (cd "$$example" && $(SWIFT) test) || exit; \
+		else (cd "$$example" && $(SWIFT) build) || exit; fi; \
+	done
 
 test: setup ## Run all tests, in two processes side by side
 	@Scripts/test
@@ -86,4 +96,4 @@ install: release ## Install the ferry command below PREFIX (/usr/local)
 	install -m 755 "$$($(SWIFT) build -c release --show-bin-path)/ferry" "$(DESTDIR)$(PREFIX)/bin/ferry"
 
 clean: ## Remove what was built
-	rm -rf .build .build-address .build-thread site Benchmarks/.build Examples/Notes/.build Examples/Contacts/.build
+	rm -rf .build .build-address .build-thread site Benchmarks/.build Examples/*/.build

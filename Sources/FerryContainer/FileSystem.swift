@@ -48,6 +48,13 @@ public protocol FileSystem: Sendable {
     /// - Returns: whether there was one.
     @discardableResult
     func removeFile(at path: String) throws -> Bool
+
+    /// How many bytes may still be written to the disk that a file or directory is on; `nil` where that cannot be told.
+    func availableBytes(at path: String) -> Int?
+}
+
+extension FileSystem {
+    public func availableBytes(at path: String) -> Int? { nil }
 }
 
 /// What lies at a path.

@@ -49,10 +49,17 @@ public final class MemoryFileSystem: FileSystem {
         var fault: (kind: Fault, stepsBefore: Int)?
         var isKilled = false
         var refusesWrites = false
+        var availableBytes: Int?
     }
 
     /// Makes a file system that holds an empty root directory.
     public init() {}
+
+    /// Sets what `availableBytes(at:)` tells; nothing runs out of it.
+    public func setAvailableBytes(_ count: Int?) { state.withLock { $0.availableBytes = count } }
+
+    /// What was set, wherever the path leads.
+    public func availableBytes(at path: String) -> Int? { state.withLock { $0.availableBytes } }
 
     /// Makes the step after the next `steps` steps fail, or kills the process there. Replaces an earlier fault.
     public func inject(_ fault: Fault, afterSteps steps: Int) {

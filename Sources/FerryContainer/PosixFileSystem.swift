@@ -197,6 +197,14 @@ public struct PosixFileSystem: FileSystem {
         }
     }
 
+    public func availableBytes(at path: String) -> Int? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        let (bytes, overflow) = Int(clamping: status.f_bavail).multipliedReportingOverflow(
+            by: Int(clamping: status.f_frsize))
+        return overflow ? nil : bytes
+    }
+
     @discardableResult
     public func removeFile(at path: String) throws -> Bool {
         do throws(SystemCallError) {

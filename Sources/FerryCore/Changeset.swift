@@ -53,8 +53,10 @@ public struct TableChanges: Sendable {
     public var shapes: [[Int]]
     /// Sorted by object ID; an object's own operations in the order of their times.
     public var operations: [Operation]
-    /// The values of all operations, one after another.
+    /// The values of all operations, one after another. Empty where `source` has them.
     public var values: [FieldValue]
+    /// Where the values are read from when they are asked for: there are too many of them to lie in memory.
+    public var source: (any ChangeValueSource)?
 
     public init(
         name: String, identity: TableIdentity, columns: [String] = [], payloads: [PayloadKind?] = [],
@@ -73,11 +75,25 @@ public struct TableChanges: Sendable {
     @inlinable
     public func payload(of column: Int) -> PayloadKind? { column < payloads.count ? payloads[column] : nil }
 
-    /// The values of an operation, in the order of its shape's columns.
+    /// The number of all operations' values.
+    public var valueCount: Int { source?.count ?? values.count }
+
+    /// The values of an operation, in the order of its shape's columns. Where `source` has them this is fast for
+    /// operations in their order.
     @inlinable
     public func values(of operation: Operation) -> ArraySlice<FieldValue> {
-        values[operation.firstValue..<operation.firstValue + shapes[operation.shape].count]
+        let indices = operation.firstValue..<operation.firstValue + shapes[operation.shape].count
+        if let source { return source.values(at: indices) }
+        return values[indices]
     }
+}
+
+/// Has the values of a table's changes, and hands them out operation by operation. What it has was verified.
+public protocol ChangeValueSource: AnyObject, Sendable {
+    /// The number of values.
+    var count: Int { get }
+    /// The values of one operation, by their indices among all.
+    func values(at indices: Range<Int>) -> ArraySlice<FieldValue>
 }
 
 /// One change of one object.

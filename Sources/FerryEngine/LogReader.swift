@@ -7,13 +7,32 @@ import FerryLog
 /// Heads are hints: one that announces nothing new spares a look at the device's files, and a thorough read looks all
 /// the same. What is wrong with one device's log stops that device only.
 struct LogReader {
-    /// Operations in one batch: bounds the memory of a replay. One changeset always fits.
+    /// Operations in one batch: with the values and bytes, bounds the memory of a replay, and its transaction. One segment
+    /// always fits.
     static let maximumOperations = 400_000
+    static let maximumValues = SegmentLimits.valuesAtOnce
+    static let maximumBytes = SegmentLimits.plannedContentBytes
 
     let container: Container
     let device: DeviceID
     /// Devices that write no more under their IDs (`Replica.endedDevices`).
     var ended: Set<DeviceID> = []
+    /// How many bytes the disk of the database has left; `nil` where that is not known, or does not matter.
+    var room: () -> Int? = { nil }
+
+    /// How much of a batch there is already.
+    private struct Load {
+        var operations = 0
+        var values = 0
+        var bytes = 0
+
+        var isFull: Bool { operations >= maximumOperations || values >= maximumValues || bytes >= maximumBytes }
+
+        mutating func add(_ header: SegmentHeader) {
+            values += header.valueCount
+            bytes += max(header.bodyBytes, header.contentBytes)
+        }
+    }
 
     struct Batch {
         var changesets: [Changeset] = []
@@ -48,7 +67,7 @@ struct LogReader {
         after positions: VersionVector, known: [DeviceID: Checksum] = [:], isThorough: Bool
     ) throws -> Batch {
         var batch = Batch()
-        var operations = 0
+        var load = Load()
         for peer in try container.devices() {
             if peer == device { continue }
             batch.devices.append(peer)
@@ -58,12 +77,12 @@ struct LogReader {
                 let position = positions[peer].sequence
                 if let head, head.position.sequence <= position, !isThorough { continue }
                 try read(
-                    peer, after: position, head, known[peer], isThorough: isThorough, &batch, &operations)
+                    peer, after: position, head, known[peer], isThorough: isThorough, &batch, &load)
                 if let problem, batch.problems[peer] == nil { batch.problems[peer] = problem }
             } catch let error as FerryError where error.concernsOneFile {
                 batch.problems[peer] = error
             }
-            if operations >= Self.maximumOperations {
+            if load.isFull {
                 batch.isFull = true
                 break
             }
@@ -97,14 +116,14 @@ struct LogReader {
 
     private func read(
         _ peer: DeviceID, after position: UInt64, _ head: Head?, _ known: Checksum?, isThorough: Bool,
-        _ batch: inout Batch, _ operations: inout Int
+        _ batch: inout Batch, _ load: inout Load
     ) throws {
         var next = position + 1
         var previous = known
         var files: ArraySlice<SegmentFile>?
         var listings = 0
         var hasVanished = false
-        while operations < Self.maximumOperations {
+        while !load.isFull {
             if let head, head.position.sequence < next, !isThorough { return }
             var found: (SegmentHeader, [Changeset])?
             // The head of a device that published one segment since names it: no listing then.
@@ -133,8 +152,9 @@ struct LogReader {
             batch.problems[peer] = nil
             for changeset in changesets where changeset.sequence >= next {
                 batch.changesets.append(changeset)
-                operations += changeset.operationCount
+                load.operations += changeset.operationCount
             }
+            load.add(header)
             batch.segments[peer, default: 0] += 1
             batch.checksums[peer] = header.chainEnd
             previous = header.chainEnd
@@ -170,6 +190,7 @@ struct LogReader {
                     problem = Self.forked(peer, next)
                     continue
                 }
+                try checkRoom(for: header)
                 return (header, changesets)
             } catch let error as FerryError where error.concernsOneFile {
                 // Cut off or garbled: perhaps still on its way, so it is looked at again. The others may be whole.
@@ -182,6 +203,20 @@ struct LogReader {
         }
         batch.problems[peer] = problem
         return nil
+    }
+
+    /// A small file may stand for more than the disk holds, whoever wrote it: what is more than a writer puts into a segment
+    /// that it can divide is replayed where there is room for it, in the database and in its journal.
+    private func checkRoom(for header: SegmentHeader) throws {
+        guard header.contentBytes > SegmentLimits.plannedContentBytes, let room = room(),
+            room / 2 < header.contentBytes
+        else { return }
+        let gigabytes = (header.contentBytes >> 29) + 1
+        throw FerryError(
+            .limitExceeded,
+            "It holds \(header.contentBytes) bytes of texts and blobs, and the disk has no room for that. Make room for "
+                + "\(gigabytes) GB, and it is replayed by the next sync.",
+            device: header.device, sequence: header.firstSequence)
     }
 
     private static func forked(_ peer: DeviceID, _ sequence: UInt64) -> FerryError {

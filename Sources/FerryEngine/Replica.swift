@@ -157,7 +157,8 @@ public final class Replica: Sendable {
         _ progress: ProgressHandler?
     ) throws -> Bool {
         let reading = try store.reading()
-        let reader = LogReader(container: container, device: identity.device, ended: endedDevices(reading))
+        let reader = LogReader(
+            container: container, device: identity.device, ended: endedDevices(reading), room: availableBytes)
         let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
         problems = batch.problems
         look = ContainerLook(
@@ -217,6 +218,9 @@ public final class Replica: Sendable {
                     + "later ones until it is set right: set the date on that device.")
         }
     }
+
+    /// What the disk of the database has left, where that is known.
+    func availableBytes() -> Int? { environment.fileSystem.availableBytes(at: store.path) }
 
     func publisher(_ container: Container) -> Publisher {
         Publisher(

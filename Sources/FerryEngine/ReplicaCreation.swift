@@ -204,7 +204,7 @@ extension Replica {
         report.published.changes = packed.packed
         report.published.segments = packed.packed > 0 ? 1 : 0
         try SnapshotReading(replica: self, container: container, isPublishing: false).start(&report)
-        let reader = LogReader(container: container, device: identity.device)
+        let reader = LogReader(container: container, device: identity.device, room: availableBytes)
         while true {
             let batch = try reader.read(after: store.versionVector(), isThorough: true)
             let outcome = try store.pass(

@@ -24,7 +24,8 @@ extension Replica {
                     problems[device] = error
                 }
             }
-            let reader = LogReader(container: container, device: identity.device, ended: endedDevices(reading))
+            let reader = LogReader(
+                container: container, device: identity.device, ended: endedDevices(reading), room: availableBytes)
             let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: true)
             problems.merge(batch.problems) { $1 }
             abandoned = batch.abandoned

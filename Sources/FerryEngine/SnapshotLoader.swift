@@ -6,9 +6,10 @@ import FerryStore
 /// Reads a snapshot into a store, a few chunks in memory at a time. What was merged before an interruption is not read
 /// again.
 struct SnapshotLoader {
-    /// Objects, and bytes of files, that are merged in one transaction; one chunk always fits.
+    /// Objects, bytes of files, and bytes of what they hold, that are merged in one transaction; one chunk always fits.
     private static let maximumObjects = 100_000
     private static let maximumBytes = 16 << 20
+    private static let maximumContentBytes = SegmentLimits.plannedContentBytes
 
     let store: Store
     let seal: SegmentSealer
@@ -43,11 +44,15 @@ struct SnapshotLoader {
         var rest = try store.snapshotOrder(manifest)[...]
         while !rest.isEmpty {
             var chunks: [SnapshotChunk] = []
-            var (objects, bytes) = (0, 0)
-            while let (table, chunk) = rest.first, objects < Self.maximumObjects, bytes < Self.maximumBytes {
-                chunks.append(try read(chunk, table))
+            var (objects, bytes, contentBytes) = (0, 0, 0)
+            while let (table, chunk) = rest.first, objects < Self.maximumObjects, bytes < Self.maximumBytes,
+                contentBytes < Self.maximumContentBytes
+            {
+                let content = try read(chunk, table)
+                chunks.append(content)
                 objects += chunk.objects
                 bytes += chunk.bytes
+                contentBytes += content.cells.reduce(0) { $0 + $1.content.byteCount }
                 rest.removeFirst()
             }
             body(try store.mergeSnapshot(chunks, of: manifest, seal: seal))

@@ -2,9 +2,14 @@ import FerryCore
 
 /// Decodes the body of a segment: the dictionaries, then the changesets (Docs/Format.md, "Bodies").
 enum BodyDecoder {
-    static func decode(_ body: ArraySlice<UInt8>, header: SegmentHeader) throws(FerryError) -> [Changeset] {
+    /// - Parameters:
+    ///   - header: told how many bytes of texts and blobs there are (`SegmentHeader.contentBytes`).
+    ///   - valuesAtOnce: the most values that are to be in memory.
+    static func decode(
+        _ body: ArraySlice<UInt8>, header: inout SegmentHeader, valuesAtOnce: Int = SegmentLimits.valuesAtOnce
+    ) throws(FerryError) -> [Changeset] {
         var reader = ByteReader(body)
-        var budget = SegmentBudget.forDecoding(header)
+        var budget = SegmentBudget.forDecoding(header, valuesAtOnce: valuesAtOnce)
         let names = try readNames(budget: &budget, &reader)
         let devices = try readDevices(&reader)
         let prefixCount = try reader.readCount(minimumBytes: 12)
@@ -47,6 +52,7 @@ enum BodyDecoder {
         guard reader.isAtEnd, time == header.lastTime.rawValue, budget.used(.operations) == header.operationCount,
             budget.used(.values) == header.valueCount
         else { throw ByteReader.malformed("its content is not what its header says") }
+        header.contentBytes = budget.used(.contentBytes)
         return changesets
     }
 

@@ -114,6 +114,11 @@ enum BodyEncoder {
                     prefixes.note(operation.object)
                     if case .reference(let object) = operation.key { prefixes.note(object) }
                 }
+                if table.source != nil {
+                    for operation in table.operations {
+                        for case .reference(let object) in table.values(of: operation) { prefixes.note(object) }
+                    }
+                }
                 // Looks at the tags first, which copies no value.
                 for index in table.values.indices where table.values[index].tag == UInt8(CellTag.reference) {
                     if case .reference(let object) = table.values[index] { prefixes.note(object) }

@@ -2,6 +2,8 @@ import FerryCore
 
 /// Which cells each column of a table block has, in the order of the operations. Built alike from both sides, in time
 /// proportional to the values and the columns.
+///
+/// It lists the cells of a *window* of operations, all of them or consecutive ones.
 struct CellLayout {
     /// An operation and the index of its value.
     struct Cell {
@@ -14,56 +16,86 @@ struct CellLayout {
     /// Where all operations have one shape: its number of columns. Then no cell needs to be listed.
     private let uniformWidth: Int?
     private let operationCount: Int
-    /// For each of `columns`, where its cells begin in `cells`; one more at the end.
-    private var starts: [Int] = []
+    private let window: Range<Int>
+    /// For each of `columns`: how many cells it has, which of them are the window's, and what is to be added to one's
+    /// position to find it in `cells`.
+    private var counts: [Int] = []
+    private var windows: [Range<Int>] = []
+    private var offsets: [Int] = []
     private var cells: [Cell] = []
 
     /// - Parameters:
     ///   - shapes: checked against `columnCount`.
     ///   - shapeRuns: the operations' shapes, checked against `shapes`.
-    init(shapes: [[Int]], shapeRuns: [RunLength.Run], columnCount: Int, operationCount: Int, valueCount: Int) {
+    ///   - window: the operations whose cells are listed; `nil` for all.
+    init(
+        shapes: [[Int]], shapeRuns: [RunLength.Run], columnCount: Int, operationCount: Int, window: Range<Int>? = nil
+    ) {
         self.operationCount = operationCount
+        let window = window ?? 0..<operationCount
+        self.window = window
         if shapeRuns.count <= 1 {
             columns = shapeRuns.first.map { shapes[$0.value] } ?? []
             uniformWidth = columns.count
             return
         }
         uniformWidth = nil
-        var counts = Array(repeating: 0, count: columnCount)
-        for run in shapeRuns { for column in shapes[run.value] { counts[column] += run.count } }
-        columns = counts.indices.filter { counts[$0] > 0 }
-        var next = Array(repeating: 0, count: columnCount)
+        var (all, earlier, inside) = (Self.zeros(columnCount), Self.zeros(columnCount), Self.zeros(columnCount))
+        var operation = 0
+        for run in shapeRuns {
+            let before = max(0, min(run.count, window.lowerBound - operation))
+            let within = (operation..<operation + run.count).clamped(to: window).count
+            for column in shapes[run.value] {
+                all[column] += run.count
+                earlier[column] += before
+                inside[column] += within
+            }
+            operation += run.count
+        }
+        columns = all.indices.filter { all[$0] > 0 }
+        var next = Self.zeros(columnCount)
         var total = 0
         for column in columns {
-            starts.append(total)
+            counts.append(all[column])
+            windows.append(earlier[column]..<earlier[column] + inside[column])
+            offsets.append(total - earlier[column])
             next[column] = total
-            total += counts[column]
+            total += inside[column]
         }
-        starts.append(total)
-        cells = Array(repeating: Cell(operation: 0, value: 0), count: valueCount)
-        var operation: UInt32 = 0
-        var value: UInt32 = 0
+        cells = Array(repeating: Cell(operation: 0, value: 0), count: total)
+        operation = 0
+        var value = 0
         for run in shapeRuns {
             let shape = shapes[run.value]
-            for _ in 0..<run.count {
-                for column in shape {
-                    cells[next[column]] = Cell(operation: operation, value: value)
-                    next[column] += 1
-                    value += 1
+            let within = (operation..<operation + run.count).clamped(to: window)
+            if !within.isEmpty {
+                var place = UInt32(value + (within.lowerBound - operation) * shape.count)
+                for operation in within {
+                    for column in shape {
+                        cells[next[column]] = Cell(operation: UInt32(operation), value: place)
+                        next[column] += 1
+                        place += 1
+                    }
                 }
-                operation += 1
             }
+            operation += run.count
+            value += run.count * shape.count
         }
     }
 
-    /// The number of cells of `columns[index]`.
-    func count(_ index: Int) -> Int { uniformWidth == nil ? starts[index + 1] - starts[index] : operationCount }
+    private static func zeros(_ count: Int) -> [Int] { Array(repeating: 0, count: count) }
 
-    /// The cell at a position of `columns[index]`. Values are counted operation by operation.
+    /// The number of cells of `columns[index]`.
+    func count(_ index: Int) -> Int { uniformWidth == nil ? counts[index] : operationCount }
+
+    /// The positions of the cells of `columns[index]` that are the window's.
+    func positions(_ index: Int) -> Range<Int> { uniformWidth == nil ? windows[index] : window }
+
+    /// The cell at a position of `columns[index]`, one of the window's. Values are counted operation by operation.
     @inline(__always)
     func cell(_ index: Int, _ position: Int) -> (operation: Int, value: Int) {
         if let uniformWidth { return (position, position * uniformWidth + index) }
-        let cell = cells[starts[index] + position]
+        let cell = cells[offsets[index] + position]
         return (Int(cell.operation), Int(cell.value))
     }
 }

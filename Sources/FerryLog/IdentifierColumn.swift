@@ -42,10 +42,28 @@ struct IdentifierColumnWriter {
 struct IdentifierColumnReader {
     private let prefixes: [IdentifierPrefix]
     private var lastSuffixes: [UInt32]
+    /// The last suffixes in a reader that knows only those of some prefixes.
+    private var someSuffixes: [Int: UInt32]?
+    /// What the suffixes of the prefixes that were met since `startNoting` were before; `nil` where it is not noted.
+    private var noted: [Int: UInt32]?
 
     init(prefixes: [IdentifierPrefix]) {
         self.prefixes = prefixes
         lastSuffixes = Array(repeating: 0, count: prefixes.count)
+    }
+
+    /// From here on notes what it takes to read again.
+    mutating func startNoting() { noted = [:] }
+
+    /// A reader of what was read since `startNoting`, which ends the noting. It is as large as what was read there, not as
+    /// the number of prefixes.
+    mutating func readerFromStart() -> IdentifierColumnReader {
+        var reader = self
+        reader.lastSuffixes = []
+        reader.someSuffixes = noted ?? [:]
+        reader.noted = nil
+        noted = nil
+        return reader
     }
 
     /// Reads `count` IDs. The caller has held `count` against a limit: consecutive IDs take no bytes.
@@ -64,8 +82,10 @@ struct IdentifierColumnReader {
                 for _ in 0..<run.count { objects.append(try reader.readID()) }
                 continue
             }
-            let prefix = prefixes[run.value - 1]
-            var suffix = lastSuffixes[run.value - 1]
+            let place = run.value - 1
+            let prefix = prefixes[place]
+            var suffix = someSuffixes.map { $0[place] ?? 0 } ?? lastSuffixes[place]
+            if noted != nil, noted?[place] == nil { noted?[place] = suffix }
             for _ in 0..<run.count {
                 guard let next = UInt32(exactly: Int64(suffix) &+ steps[step]) else {
                     throw ByteReader.malformed("an object ID is out of range")
@@ -74,7 +94,7 @@ struct IdentifierColumnReader {
                 step += 1
                 objects.append(prefix.object(suffix: suffix))
             }
-            lastSuffixes[run.value - 1] = suffix
+            if someSuffixes == nil { lastSuffixes[place] = suffix } else { someSuffixes?[place] = suffix }
         }
         return objects
     }

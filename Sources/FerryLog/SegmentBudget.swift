@@ -6,7 +6,7 @@ struct SegmentBudget {
     /// What the limits bound over a whole segment.
     enum Resource: Int, CaseIterable {
         case changesets, operations, values, tableBlocks, blockColumns, shapes, shapeColumns, contextEntries
-        case names, layoutColumns, schemaEntries
+        case names, layoutColumns, schemaEntries, contentBytes
 
         var limit: Int {
             switch self {
@@ -21,6 +21,7 @@ struct SegmentBudget {
             case .names: SegmentLimits.names
             case .layoutColumns: SegmentLimits.layoutColumns
             case .schemaEntries: SegmentLimits.schemaEntries
+            case .contentBytes: SegmentLimits.contentBytes
             }
         }
 
@@ -37,6 +38,7 @@ struct SegmentBudget {
             case .names: "names"
             case .layoutColumns: "columns of its different tables"
             case .schemaEntries: "statements and tables in its schemas"
+            case .contentBytes: "bytes of texts and blobs, each as often as it stands,"
             }
         }
     }
@@ -46,24 +48,45 @@ struct SegmentBudget {
     private var file = "segment"
     private var limits = Resource.allCases.map(\.limit)
     private var used = Array(repeating: 0, count: Resource.allCases.count)
+    /// In how many parts the values of a block are read: more than one where they are read when they are asked for.
+    private(set) var valueWindows = 1
 
     private init(code: FerryError.Code) { self.code = code }
 
     static let forEncoding = SegmentBudget(code: .limitExceeded)
+    /// A budget for several segments that are to become one, and can as well stay what they are.
+    static let forRollingUp: SegmentBudget = {
+        var budget = SegmentBudget.forEncoding
+        budget.limits[Resource.contentBytes.rawValue] = SegmentLimits.plannedContentBytes
+        return budget
+    }()
+    /// A budget for what was read before, and is read again.
+    static let forReadingAgain: SegmentBudget = {
+        var budget = SegmentBudget(code: .damagedFile)
+        budget.limits = Resource.allCases.map { _ in .max }
+        return budget
+    }()
+
     /// A budget of no more operations and values than a header claims.
-    static func forDecoding(_ header: SegmentHeader) -> SegmentBudget {
+    /// - Parameter valuesAtOnce: the most values that are to be in memory.
+    static func forDecoding(
+        _ header: SegmentHeader, valuesAtOnce: Int = SegmentLimits.valuesAtOnce
+    ) -> SegmentBudget {
         var budget = SegmentBudget(code: .damagedFile)
         budget.limits[Resource.operations.rawValue] = header.operationCount
         budget.limits[Resource.values.rawValue] = header.valueCount
+        budget.valueWindows = max((header.valueCount + valuesAtOnce - 1) / valuesAtOnce, 1)
         return budget
     }
 
     /// A budget for a file of a snapshot, which charges objects as operations.
-    static func forSnapshot(isDecoding: Bool) -> SegmentBudget {
+    /// - Parameter contentBytes: the most bytes of texts and blobs, each as often as it stands.
+    static func forSnapshot(isDecoding: Bool, contentBytes: Int = .max) -> SegmentBudget {
         var budget = SegmentBudget(code: isDecoding ? .damagedFile : .limitExceeded)
         budget.file = "file of a snapshot"
         budget.limits[Resource.operations.rawValue] = SnapshotLimits.objects
         budget.limits[Resource.values.rawValue] = SnapshotLimits.cells
+        budget.limits[Resource.contentBytes.rawValue] = contentBytes
         return budget
     }
 

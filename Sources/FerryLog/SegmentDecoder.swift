@@ -27,7 +27,8 @@ public enum SegmentDecoder {
     }
 
     /// Decodes a whole file. Texts and blobs are slices that share the decompressed body: a value kept for long is
-    /// better copied.
+    /// better copied. Of a segment with more than `SegmentLimits.valuesAtOnce` values, values are read when they are asked
+    /// for (`TableChanges.source`); all of it is verified before.
     ///
     /// - Parameters:
     ///   - container: the container that the file was found in.
@@ -37,7 +38,14 @@ public enum SegmentDecoder {
     public static func decode(
         _ bytes: [UInt8], container: ContainerID, device: DeviceID
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
-        let header = try SegmentHeader(file: bytes)
+        try decode(bytes, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce)
+    }
+
+    /// - Parameter valuesAtOnce: the most values that are to be in memory.
+    static func decode(
+        _ bytes: [UInt8], container: ContainerID, device: DeviceID, valuesAtOnce: Int
+    ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
+        var header = try SegmentHeader(file: bytes)
         guard header.container == container else {
             throw FerryError(
                 .foreignFile, "The segment belongs to another container. Remove it from this one.",
@@ -54,6 +62,7 @@ public enum SegmentDecoder {
             case .stored: stored
             case .zlib: try Compression.decompress(stored, bodyLength: header.bodyBytes)[...]
             }
-        return (header, try BodyDecoder.decode(body, header: header))
+        let changesets = try BodyDecoder.decode(body, header: &header, valuesAtOnce: valuesAtOnce)
+        return (header, changesets)
     }
 }

@@ -10,7 +10,7 @@ public enum SegmentEncoder {
     ///   - container: the container that the segment is for; in another one it is refused.
     ///   - previous: by what the device's segment before is named (`SegmentHeader.chainEnd`), nil where there is none.
     ///   - tail: where the changesets come from several segments, the last one's `chainEnd`, so that the next segment
-    ///     follows this one as well.
+    ///     follows this one as well. Such a segment holds no more than `SegmentLimits.plannedContentBytes`.
     /// - Throws: `limitExceeded` where a value or all of them are larger than `SegmentLimits` allow: a caller with
     ///   several changesets tries fewer of them, one that cannot be divided cannot be published. `invalidArgument`
     ///   where the changesets break the rules of their types, which is a mistake of the program.
@@ -20,7 +20,7 @@ public enum SegmentEncoder {
         guard let first = changesets.first, let last = changesets.last else {
             throw FerryError(.invalidArgument, "A segment needs at least one changeset.")
         }
-        var budget = SegmentBudget.forEncoding
+        var budget = tail == nil ? SegmentBudget.forEncoding : .forRollingUp
         try budget.take(changesets.count, .changesets)
         let formatVersion =
             tail == nil ? BodyEncoder.formatVersion(of: changesets) : SegmentHeader.rolledUpVersion

@@ -25,6 +25,9 @@ public struct SegmentHeader: Equatable, Sendable {
     public var operationCount: Int
     /// Values in all changesets, keys excepted.
     public var valueCount: Int
+    /// Bytes of all texts and blobs, keys included, each as often as it stands: what they take in a database. No part of a
+    /// header as it is written, and 0 until the body is decoded.
+    public internal(set) var contentBytes = 0
 
     var codec: Compression.Codec
     /// Bytes of the body as it stands in the file.

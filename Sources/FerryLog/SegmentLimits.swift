@@ -2,7 +2,7 @@
 /// is larger for damage, so that no file makes a device use unbounded memory or time.
 ///
 /// Together the limits bound the memory that one decoded segment takes to its body, about 100 bytes for each operation
-/// and 40 for each value.
+/// and 40 for each of `valuesAtOnce` values.
 public enum SegmentLimits {
     /// Bytes of a whole file.
     public static let fileBytes = 256 << 20
@@ -40,6 +40,18 @@ public enum SegmentLimits {
     public static let operations = 1 << 22
     /// Values in one segment, keys excepted.
     public static let values = 1 << 25
+    /// Values of one segment that are in memory at a time: of a segment with more of them, values are read when they are
+    /// asked for.
+    public static let valuesAtOnce = 1 << 22
+    /// Bytes of all texts and blobs in one segment, keys included, each as often as it stands: what they take in a
+    /// database. In the file equal ones stand once.
+    ///
+    /// Earlier writers knew no such limit. They had all contents of a changeset in memory twice, so that this one was out
+    /// of their reach.
+    public static let contentBytes = 1 << 36
+    /// The same, where the writer can make several segments of what it writes. A reader looks whether the disk has room
+    /// for what has more.
+    public static let plannedContentBytes = 1 << 28
     /// Blocks of one table's changes in one segment.
     public static let tableBlocks = 1 << 20
     /// Columns of all table blocks, counted for each block.

@@ -21,7 +21,8 @@ public enum SnapshotChunkDecoder {
 
     static func decode(body: ArraySlice<UInt8>) throws(FerryError) -> SnapshotChunk {
         var reader = ByteReader(body)
-        var budget = SegmentBudget.forSnapshot(isDecoding: true)
+        var budget = SegmentBudget.forSnapshot(
+            isDecoding: true, contentBytes: body.count + SnapshotLimits.repeatedBytes)
         let names = try BodyDecoder.readNames(budget: &budget, &reader)
         let devices = try BodyDecoder.readDevices(&reader)
         try budget.check(devices.count, atMost: SnapshotLimits.devices, "devices in a chunk")
@@ -90,16 +91,17 @@ public enum SnapshotChunkDecoder {
             chunk.objects.append(object)
         }
         for (index, deletions) in earlier { chunk.objects[index].earlierDeletions = deletions }
-        let keys = try ValueColumn(count, allowingAbsent: true, identifiers: &identifiers, from: &reader)
-        keys.forEach {
+        let keys = try ValueColumn(
+            count, allowingAbsent: true, identifiers: &identifiers, budget: &budget, from: &reader)
+        keys.forEach(in: 0..<count) {
             ids[$0]
         } _: {
             chunk.objects[$0].key = $1
         }
         let layout = CellLayout(
-            shapes: chunk.shapes, shapeRuns: shapeRuns, columnCount: chunk.columns.count, operationCount: count,
-            valueCount: cellCount)
-        try readCells(cellCount, layout, devices: devices, &identifiers, into: &chunk, from: &reader)
+            shapes: chunk.shapes, shapeRuns: shapeRuns, columnCount: chunk.columns.count, operationCount: count)
+        try readCells(
+            cellCount, layout, devices: devices, &identifiers, budget: &budget, into: &chunk, from: &reader)
     }
 
     /// - Returns: the deletions of those objects that have further ones.
@@ -132,7 +134,7 @@ public enum SnapshotChunkDecoder {
 
     private static func readCells(
         _ count: Int, _ layout: CellLayout, devices: [DeviceID], _ identifiers: inout IdentifierColumnReader,
-        into chunk: inout SnapshotChunk, from reader: inout ByteReader
+        budget: inout SegmentBudget, into chunk: inout SnapshotChunk, from reader: inout ByteReader
     ) throws(FerryError) {
         let none = SnapshotChunk.Cell(
             stamp: Stamp(time: .zero, device: DeviceID(high: 0, low: 0)), content: .null)
@@ -147,8 +149,8 @@ public enum SnapshotChunkDecoder {
                 chunk.cells[cell].stamp = known
             }
             let column = try ValueColumn(
-                layout.count(index), allowingAbsent: false, identifiers: &identifiers, from: &reader)
-            column.forEach {
+                layout.count(index), allowingAbsent: false, identifiers: &identifiers, budget: &budget, from: &reader)
+            column.forEach(in: layout.positions(index)) {
                 chunk.objects[layout.cell(index, $0).operation].id
             } _: {
                 chunk.cells[layout.cell(index, $0).value].content = $1

@@ -8,12 +8,22 @@ public enum SnapshotChunkEncoder {
     public static func encode(
         _ chunk: SnapshotChunk, container: ContainerID
     ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
-        try SnapshotFile.encode(body(of: chunk), .chunk, container: container)
+        var budget = SegmentBudget.forSnapshot(isDecoding: false)
+        let body = try body(of: chunk, budget: &budget)
+        try budget.check(
+            budget.used(.contentBytes), atMost: body.count + SnapshotLimits.repeatedBytes,
+            "bytes of texts and blobs, each as often as it stands, in such a file of a snapshot")
+        return try SnapshotFile.encode(body, .chunk, container: container)
     }
 
+    /// The body, however often its contents stand.
     static func body(of chunk: SnapshotChunk) throws(FerryError) -> [UInt8] {
-        try check(chunk)
         var budget = SegmentBudget.forSnapshot(isDecoding: false)
+        return try body(of: chunk, budget: &budget)
+    }
+
+    private static func body(of chunk: SnapshotChunk, budget: inout SegmentBudget) throws(FerryError) -> [UInt8] {
+        try check(chunk)
         try budget.take(chunk.objects.count, .operations)
         try budget.take(chunk.cells.count, .values)
         let devices = devices(of: chunk)
@@ -51,24 +61,24 @@ public enum SnapshotChunkEncoder {
         let deletions = chunk.objects.flatMap(\.earlierDeletions)
         try budget.check(deletions.count, atMost: SnapshotLimits.cells, "deletions in a chunk")
         StampColumn.write(deletions, devices: indices, to: &writer)
-        try writeCells(of: chunk, devices: indices, &identifiers, to: &writer)
+        try writeCells(of: chunk, devices: indices, &identifiers, budget: &budget, to: &writer)
         return writer.bytes
     }
 
     /// Writes the objects' shapes, their keys, then column by column stamps and contents.
     private static func writeCells(
         of chunk: SnapshotChunk, devices: [DeviceID: Int], _ identifiers: inout IdentifierColumnWriter,
-        to writer: inout ByteWriter
+        budget: inout SegmentBudget, to writer: inout ByteWriter
     ) throws(FerryError) {
         var shapes = RunLength()
         for object in chunk.objects { shapes.append(object.shape) }
         shapes.write(to: &writer)
         var values = ValueColumnWriter()
         for object in chunk.objects { try values.append(object.key, of: object.id) }
-        values.finish(identifiers: &identifiers, to: &writer)
+        try values.finish(identifiers: &identifiers, budget: &budget, to: &writer)
         let layout = CellLayout(
             shapes: chunk.shapes, shapeRuns: shapes.runs, columnCount: chunk.columns.count,
-            operationCount: chunk.objects.count, valueCount: chunk.cells.count)
+            operationCount: chunk.objects.count)
         for index in layout.columns.indices {
             var stamps: [Stamp?] = []
             stamps.reserveCapacity(layout.count(index))
@@ -79,7 +89,7 @@ public enum SnapshotChunkEncoder {
                 try values.append(chunk.cells[cell].content, of: chunk.objects[object].id)
             }
             StampColumn.write(stamps, devices: devices, to: &writer)
-            values.finish(identifiers: &identifiers, to: &writer)
+            try values.finish(identifiers: &identifiers, budget: &budget, to: &writer)
         }
     }
 

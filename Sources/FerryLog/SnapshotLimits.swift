@@ -9,6 +9,10 @@ public enum SnapshotLimits {
     public static let objects = 1 << 16
     /// Fields of all objects in one chunk.
     public static let cells = 1 << 20
+    /// Bytes that all texts and blobs of one chunk, keys included, each as often as it stands, may have more than its body,
+    /// where equal ones stand once. A chunk ends at a megabyte of them, and what an object of more has stands in full, so
+    /// writers need little of it.
+    public static let repeatedBytes = 1 << 26
     /// Devices in one manifest or chunk.
     public static let devices = 1 << 16
     /// Contexts in one manifest.

@@ -30,11 +30,17 @@ enum TableBlock {
         IntegerColumn.write(operations.map { Int64(time.rawValue) - Int64($0.time.rawValue) }, to: &writer)
         shapes.write(to: &writer)
         for operation in operations { try values.append(operation.key, of: operation.object) }
-        values.finish(identifiers: &identifiers, to: &writer)
+        try values.finish(identifiers: &identifiers, budget: &budget, to: &writer)
 
+        if table.source != nil {
+            try writeColumns(
+                of: table, shapeRuns: shapes.runs, budget: &budget, identifiers: &identifiers, values: &values,
+                to: &writer)
+            return
+        }
         let layout = CellLayout(
             shapes: table.shapes, shapeRuns: shapes.runs, columnCount: table.columns.count,
-            operationCount: operations.count, valueCount: valueCount)
+            operationCount: operations.count)
         // The caller's values may lie in another order than operation by operation.
         var places: [Int] = []
         if !liesInOrder(table) {
@@ -46,16 +52,62 @@ enum TableBlock {
             for position in 0..<layout.count(index) {
                 let (operation, value) = layout.cell(index, position)
                 let content = table.values[places.isEmpty ? value : places[value]]
-                if table.payload(of: layout.columns[index]) != nil {
-                    guard case .blob = content else { throw invalid(table, "a payload is not bytes") }
-                }
+                try check(content, of: layout.columns[index], table)
                 try values.append(content, of: operations[operation].object)
             }
-            values.finish(identifiers: &identifiers, to: &writer)
+            try values.finish(identifiers: &identifiers, budget: &budget, to: &writer)
         }
     }
 
-    /// Reads what `write` wrote; values lie operation by operation.
+    /// Writes the columns of changes whose values do not all lie in memory: some columns at a time are gathered from the
+    /// operations.
+    private static func writeColumns(
+        of table: TableChanges, shapeRuns: [RunLength.Run], budget: inout SegmentBudget,
+        identifiers: inout IdentifierColumnWriter, values: inout ValueColumnWriter, to writer: inout ByteWriter
+    ) throws(FerryError) {
+        let layout = CellLayout(
+            shapes: table.shapes, shapeRuns: shapeRuns, columnCount: table.columns.count,
+            operationCount: table.operations.count, window: 0..<0)
+        var next = 0
+        while next < layout.columns.count {
+            // Of each of the columns the cells, each with its operation.
+            var cells: [[(operation: UInt32, value: FieldValue)]] = []
+            var places = Array(repeating: -1, count: table.columns.count)
+            var count = 0
+            while next < layout.columns.count,
+                cells.isEmpty || count + layout.count(next) <= SegmentLimits.valuesAtOnce / 2
+            {
+                places[layout.columns[next]] = cells.count
+                cells.append([])
+                count += layout.count(next)
+                next += 1
+            }
+            for (index, operation) in table.operations.enumerated() {
+                for (column, value) in zip(table.shapes[operation.shape], table.values(of: operation))
+                where places[column] >= 0 {
+                    try check(value, of: column, table)
+                    cells[places[column]].append((UInt32(index), value))
+                }
+            }
+            for column in cells.indices {
+                for cell in cells[column] {
+                    try values.append(cell.value, of: table.operations[Int(cell.operation)].object)
+                }
+                try values.finish(identifiers: &identifiers, budget: &budget, to: &writer)
+                cells[column] = []
+            }
+        }
+    }
+
+    private static func check(
+        _ value: FieldValue, of column: Int, _ table: TableChanges
+    ) throws(FerryError) {
+        guard table.payload(of: column) != nil else { return }
+        guard case .blob = value else { throw invalid(table, "a payload is not bytes") }
+    }
+
+    /// Reads what `write` wrote; values lie operation by operation, or are read when they are asked for where the segment
+    /// has too many of them (`SegmentBudget.valueWindows`).
     static func read(
         layout: TableLayout, time: HybridTime, budget: inout SegmentBudget, identifiers: inout IdentifierColumnReader,
         from reader: inout ByteReader
@@ -109,21 +161,26 @@ enum TableBlock {
             firstValue += width
         }
 
-        let keys = try ValueColumn(count, allowingAbsent: true, identifiers: &identifiers, from: &reader)
-        keys.forEach {
+        let keys = try ValueColumn(
+            count, allowingAbsent: true, identifiers: &identifiers, budget: &budget, from: &reader)
+        keys.forEach(in: 0..<count) {
             objects[$0]
         } _: {
             operations[$0].key = $1
         }
 
+        table.operations = operations
+        let windows = budget.valueWindows
         let cells = CellLayout(
             shapes: shapes, shapeRuns: shapeRuns, columnCount: layout.columns.count, operationCount: count,
-            valueCount: valueCount)
-        var values = Array(repeating: FieldValue.null, count: valueCount)
+            window: windows > 1 ? 0..<0 : nil)
+        if windows > 1 { identifiers.startNoting() }
+        let start = reader
+        var values = Array(repeating: FieldValue.null, count: windows > 1 ? 0 : valueCount)
         for index in cells.columns.indices {
             let column = try ValueColumn(
-                cells.count(index), allowingAbsent: false, identifiers: &identifiers, from: &reader)
-            column.forEach {
+                cells.count(index), allowingAbsent: false, identifiers: &identifiers, budget: &budget, from: &reader)
+            column.forEach(in: cells.positions(index)) {
                 objects[cells.cell(index, $0).operation]
             } _: {
                 values[cells.cell(index, $0).value] = $1
@@ -132,8 +189,13 @@ enum TableBlock {
                 throw ByteReader.malformed("a payload is not bytes")
             }
         }
-        table.operations = operations
         table.values = values
+        if windows > 1 {
+            let place = BlockValues.Place(
+                shapes: shapes, shapeRuns: shapeRuns, columnCount: layout.columns.count, operations: operations,
+                identifiers: identifiers.readerFromStart(), reader: start)
+            table.source = BlockValues(place, count: valueCount, atOnce: valueCount / windows)
+        }
         return table
     }
 
@@ -174,7 +236,7 @@ enum TableBlock {
             }
             let width = table.shapes[operation.shape].count
             guard operation.kind != .delete || width == 0 else { throw invalid(table, "a deletion carries values") }
-            guard width == 0 || operation.firstValue >= 0 && operation.firstValue <= table.values.count - width else {
+            guard width == 0 || operation.firstValue >= 0 && operation.firstValue <= table.valueCount - width else {
                 throw invalid(table, "an operation's values do not exist")
             }
             guard operation.time <= .latest else { throw invalid(table, "an operation's time is out of range") }

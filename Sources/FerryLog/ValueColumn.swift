@@ -71,12 +71,12 @@ struct ValueColumnWriter {
 
     /// Writes the cells since the last call and forgets them.
     mutating func finish(
-        identifiers: inout IdentifierColumnWriter, to writer: inout ByteWriter
-    ) {
+        identifiers: inout IdentifierColumnWriter, budget: inout SegmentBudget, to writer: inout ByteWriter
+    ) throws(FerryError) {
         tags.write(to: &writer)
         IntegerColumn.write(integers, to: &writer)
         RealColumn.write(reals, to: &writer)
-        contents.write(to: &writer)
+        try contents.write(budget: &budget, to: &writer)
         if !references.isEmpty { identifiers.write(references, to: &writer) }
         tags.removeAll()
         integers.removeAll(keepingCapacity: true)
@@ -97,7 +97,8 @@ struct ValueColumn {
 
     /// Reads a column of `count` cells; the caller has held `count` against a limit.
     init(
-        _ count: Int, allowingAbsent: Bool, identifiers: inout IdentifierColumnReader, from reader: inout ByteReader
+        _ count: Int, allowingAbsent: Bool, identifiers: inout IdentifierColumnReader, budget: inout SegmentBudget,
+        from reader: inout ByteReader
     ) throws(FerryError) {
         let bound = allowingAbsent ? CellTag.absent + 1 : CellTag.absent
         tags = try RunLength.read(count, below: bound, from: &reader).runs
@@ -105,7 +106,8 @@ struct ValueColumn {
         for run in tags { counts[run.value] += run.count }
         integers = try IntegerColumn.read(counts[CellTag.integer], from: &reader)
         reals = try RealColumn.read(counts[CellTag.real], from: &reader)
-        contents = try ContentColumnWriter.read(counts[CellTag.text] + counts[CellTag.blob], from: &reader)
+        contents = try ContentColumnWriter.read(
+            counts[CellTag.text] + counts[CellTag.blob], budget: &budget, from: &reader)
         references = try identifiers.read(counts[CellTag.reference], from: &reader)
         objectTags = counts[CellTag.objectBlob] + counts[CellTag.objectText] > 0
     }
@@ -114,54 +116,50 @@ struct ValueColumn {
     var isBlobs: Bool { tags.allSatisfy { $0.value == CellTag.blob || $0.value == CellTag.objectBlob } }
 
     /// Hands out every cell that holds something, with its position in the column.
-    /// - Parameter object: the object of the operation that the cell at a position belongs to.
+    /// - Parameters:
+    ///   - window: the positions of those to be handed out.
+    ///   - object: the object of the operation that the cell at a position belongs to.
     @inline(__always)
-    func forEach(object: (Int) -> ObjectID, _ body: (Int, FieldValue) -> Void) {
+    func forEach(in window: Range<Int>, object: (Int) -> ObjectID, _ body: (Int, FieldValue) -> Void) {
         // The texts and blobs that repeat an object's ID share one buffer, as the others share the body's.
         var derived: [UInt8] = []
         var position = 0
         if objectTags {
             for run in tags {
+                let cells = (position..<position + run.count).clamped(to: window)
                 if run.value == CellTag.objectBlob {
-                    for cell in position..<position + run.count { object(cell).appendBytes(to: &derived) }
+                    for cell in cells { object(cell).appendBytes(to: &derived) }
                 } else if run.value == CellTag.objectText {
-                    for cell in position..<position + run.count { object(cell).appendText(to: &derived) }
+                    for cell in cells { object(cell).appendText(to: &derived) }
                 }
                 position += run.count
             }
         }
         position = 0
+        // What stands before the run in each of the columns, and in `derived`.
         var (integer, real, content, reference, offset) = (0, 0, 0, 0, 0)
         for run in tags {
-            let cells = position..<position + run.count
-            position = cells.upperBound
+            let cells = (position..<position + run.count).clamped(to: window)
+            // From a cell's position to its place in the run.
+            let first = position
+            position += run.count
             switch run.value {
             case CellTag.null: for cell in cells { body(cell, .null) }
             case CellTag.integer:
-                for cell in cells {
-                    body(cell, .integer(integers[integer]))
-                    integer += 1
-                }
+                for cell in cells { body(cell, .integer(integers[integer + cell - first])) }
+                integer += run.count
             case CellTag.real:
-                for cell in cells {
-                    body(cell, .real(reals[real]))
-                    real += 1
-                }
+                for cell in cells { body(cell, .real(reals[real + cell - first])) }
+                real += run.count
             case CellTag.text:
-                for cell in cells {
-                    body(cell, .text(contents[content]))
-                    content += 1
-                }
+                for cell in cells { body(cell, .text(contents[content + cell - first])) }
+                content += run.count
             case CellTag.blob:
-                for cell in cells {
-                    body(cell, .blob(contents[content]))
-                    content += 1
-                }
+                for cell in cells { body(cell, .blob(contents[content + cell - first])) }
+                content += run.count
             case CellTag.reference:
-                for cell in cells {
-                    body(cell, .reference(references[reference]))
-                    reference += 1
-                }
+                for cell in cells { body(cell, .reference(references[reference + cell - first])) }
+                reference += run.count
             case CellTag.objectBlob:
                 for cell in cells {
                     body(cell, .blob(derived[offset..<offset + 16]))

@@ -4,8 +4,12 @@ import FerryMerge
 /// The end of a flush: present values are read, final times assigned, states and operations written.
 extension CaptureHistory {
     /// Reads present values, assigns final times, and writes states and operations.
-    mutating func finish(_ clock: inout HybridClock) throws -> (tables: [TableChanges], touched: [TouchedObject]) {
+    /// - Parameter maximumBytes: of values; with more of them it throws `limitExceeded`.
+    mutating func finish(
+        _ clock: inout HybridClock, maximumBytes: Int
+    ) throws -> (tables: [TableChanges], touched: [TouchedObject]) {
         var writers: [Int: CapturedWriter] = [:]
+        var valueBytes = 0
         var touched: [TouchedObject] = []
         let heldBack = try HeldBackRows(access)
         try followKeys(&clock)
@@ -39,7 +43,11 @@ extension CaptureHistory {
                 written += try writer.write(
                     track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
                     keepsKey: track.keepsKey, operations, row: present, cleared: cleared, &clock)
+                guard valueBytes + writer.changes.valueBytes <= maximumBytes else {
+                    throw FerryError(.limitExceeded, "The changes have more than \(maximumBytes) bytes.")
+                }
             }
+            valueBytes += writer.changes.valueBytes
             written += try FreedClaims(access, table).take(from: written, &writer, &clock)
             touched += written
             writers[table.id] = writer

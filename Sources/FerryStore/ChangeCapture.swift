@@ -9,6 +9,9 @@ import FerryMerge
 struct ChangeCapture {
     /// Notes per changeset: bounds the memory of a flush.
     static let maximumNotes = 200_000
+    /// Bytes of values per changeset, where it has more than one note: bounds the memory of a flush, and what those who
+    /// replay it need. Equal values count as often as they stand.
+    static let maximumBytes = 1 << 28
 
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
@@ -27,9 +30,13 @@ struct ChangeCapture {
     /// Takes the oldest notes.
     /// - Parameters:
     ///   - limit: the most notes.
+    ///   - maximumBytes: the most bytes of values.
     ///   - clock: advanced past every time that is assigned.
     /// - Returns: `nil` where nothing is noted.
-    func takePendingChanges(upTo limit: Int = maximumNotes, _ clock: inout HybridClock) throws -> Result? {
+    /// - Throws: `limitExceeded` with more bytes: try fewer notes.
+    func takePendingChanges(
+        upTo limit: Int = maximumNotes, maximumBytes: Int = .max, _ clock: inout HybridClock
+    ) throws -> Result? {
         let last = try connection.firstValue(
             "SELECT max(sequence) FROM (SELECT sequence FROM ferry_pending ORDER BY sequence LIMIT ?)",
             .integer(Int64(limit)))
@@ -38,7 +45,7 @@ struct ChangeCapture {
         _ = clock.tick()
         var history = CaptureHistory(access)
         try history.read(through: end, &clock)
-        let result = try history.finish(&clock)
+        let result = try history.finish(&clock, maximumBytes: maximumBytes)
         for table in access.registry.tables.values where table.isLocal {
             try connection.execute("DELETE FROM \(table.oldRowsTable) WHERE sequence <= ?", .integer(end))
         }

@@ -10,7 +10,7 @@ final class DisplayedRows {
     private let registry: Registry
     private var resolvedValues: [Int: FieldValues] = [:]
     private var rows: [Int: Row] = [:]
-    private var inProgress: Set<Int> = []
+    private var joinedSources: [Int: [Int: Int]] = [:]
 
     /// One row: its values as they travel, and for the columns that do not come from its own object the one they do.
     struct Row {
@@ -47,57 +47,109 @@ final class DisplayedRows {
     private func resolvedWithoutClearing(_ index: Int) -> FieldValues {
         let object = objects[index]
         guard isResolving else { return object.values }
-        let own = represented(object)
-        var values = own
-        for (place, reference) in object.references.enumerated() {
-            guard let target = classes.target(of: index, reference: place, token: reference.token) else { continue }
-            let key = foreignKey(index, place)
-            let parent = registry[key.parent]
-            switch key.target {
-            case .mapped:
-                values[key.columns[0]] = .reference(objects[classes.representative(of: target)].token.id)
-            case .key(let order):
-                let shown = row(classes.representative(of: target)).values
-                for (column, position) in zip(parent.keyColumnIDs, order) {
-                    show(shown[column], parent.columns[column], as: key.columns[position], own, &values)
-                }
-            case .unique(let columns):
-                let shown = row(classes.representative(of: target)).values
-                for (position, column) in columns.enumerated() {
-                    show(shown[column], parent.columns[column], as: key.columns[position], own, &values)
-                }
-            }
+        var values = represented(object)
+        for place in object.references.indices {
+            for column in foreignKey(index, place).columns { values[column] = resolved(index, column) }
         }
         return values
+    }
+
+    /// One value of an object.
+    private struct Place: Hashable {
+        var object: Int
+        var column: Int
+    }
+
+    /// An object's value of one column of a foreign key, once it is known what the row of its target shows there, which
+    /// that may have from the row of yet another object, and so on. Column by column, because a row may refer to itself,
+    /// or to a row that refers to it, by one column and show in another one what somebody else does. Where the way comes
+    /// round to a value that it passed, that object's own is meant.
+    private func resolved(_ index: Int, _ column: Int) -> FieldValue? {
+        var place = Place(object: index, column: column)
+        var way: [(own: FieldValue, from: TrackedColumn)] = []
+        var passed: Set<Place> = []
+        var value: FieldValue?
+        following: while true {
+            value = isCleared(place) ? .null : represented(place)
+            guard let own = value, own != .null else { break }
+            switch step(from: place) {
+            case .object(let id):
+                value = .reference(id)
+                break following
+            case .place(let next, let from) where passed.insert(place).inserted:
+                way.append((own, from))
+                place = next
+            case .place, nil:
+                break following
+            }
+        }
+        for step in way.reversed() { value = taken(over: value ?? .null, step.from, own: step.own) }
+        return value
+    }
+
+    /// Where a reference has its value from.
+    private enum Step {
+        case object(ObjectID)
+        case place(Place, from: TrackedColumn)
+    }
+
+    /// Where the last of the references that a column is of has its value from; `nil` where it is its own.
+    private func step(from place: Place) -> Step? {
+        for (position, reference) in objects[place.object].references.enumerated().reversed() {
+            let key = foreignKey(place.object, position)
+            guard let part = key.columns.firstIndex(of: place.column),
+                let target = classes.target(of: place.object, reference: position, token: reference.token)
+            else { continue }
+            let row = classes.representative(of: target)
+            let parent = registry[key.parent]
+            let column: Int
+            switch key.target {
+            case .mapped: return .object(objects[row].token.id)
+            case .key(let order):
+                guard let keyPart = order.firstIndex(of: part) else { continue }
+                column = parent.keyColumnIDs[keyPart]
+            case .unique(let columns): column = columns[part]
+            }
+            return .place(Place(object: sources(row)[column] ?? row, column: column), from: parent.columns[column])
+        }
+        return nil
+    }
+
+    private func isCleared(_ place: Place) -> Bool {
+        guard case .shown(let cleared, _) = classes.outcomes[place.object] else { return false }
+        return cleared.contains { foreignKey(place.object, $0).columns.contains(place.column) }
     }
 
     /// An object's own values, with representatives in place of references to visible objects.
     private func represented(_ object: RegionObject) -> FieldValues {
         var values = object.values
         for column in object.table.columns {
-            guard let parent = column.reference, case .reference(let id)? = values[column.id],
-                let target = classes.visible(RowToken(table: parent, id: id))
-            else { continue }
-            values[column.id] = .reference(objects[classes.representative(of: target)].token.id)
+            guard let value = values[column.id] else { continue }
+            values[column.id] = represented(value, column)
         }
         return values
     }
 
-    /// Takes over the value that a target shows, unless it is the same to SQLite.
-    private func show(
-        _ value: FieldValue?, _ column: TrackedColumn, as place: Int, _ own: FieldValues, _ values: inout FieldValues
-    ) {
-        let shown = value ?? .null
+    private func represented(_ place: Place) -> FieldValue? {
+        let object = objects[place.object]
+        return object.values[place.column].map { represented($0, object.table.columns[place.column]) }
+    }
+
+    private func represented(_ value: FieldValue, _ column: TrackedColumn) -> FieldValue {
+        guard let parent = column.reference, case .reference(let id) = value,
+            let target = classes.visible(RowToken(table: parent, id: id))
+        else { return value }
+        return .reference(objects[classes.representative(of: target)].token.id)
+    }
+
+    /// The value that a target shows, or the reference's own where that is the same to SQLite.
+    private func taken(over shown: FieldValue, _ column: TrackedColumn, own: FieldValue) -> FieldValue {
         func token(_ value: FieldValue) -> ObjectID {
             var key = CanonicalKey(table: "")
             key.append(value, collation: column.collation)
             return key.id
         }
-        if let present = own[place], present == shown || token(present) == token(shown) {
-            values[place] = present
-        } else {
-            values[place] = shown
-        }
+        return own == shown || token(own) == token(shown) ? own : shown
     }
 
     private func foreignKey(_ index: Int, _ place: Int) -> TrackedForeignKey {
@@ -109,29 +161,24 @@ final class DisplayedRows {
     /// What the row of a class shows.
     func row(_ representative: Int) -> Row {
         if let known = rows[representative] { return known }
-        // A row that depends on itself shows its own values there.
-        guard inProgress.insert(representative).inserted else {
-            return Row(values: represented(objects[representative]))
-        }
-        defer { inProgress.remove(representative) }
-        let members = classes.members(of: representative)
-        let made = members.count == 1 ? Row(values: resolved(representative)) : joinedRow(representative, members)
-        rows[representative] = made
-        return made
+        var row = Row(values: resolved(representative), sources: sources(representative))
+        for (column, source) in row.sources { row.values[column] = resolved(source)[column] }
+        rows[representative] = row
+        return row
     }
 
-    private func joinedRow(_ representative: Int, _ members: [Int]) -> Row {
-        let table = objects[representative].table
-        var row = Row(values: resolved(representative))
-        for group in table.columnGroups where !group.isKey {
+    /// The columns of a row that do not come from its own object, and the members that they come from.
+    private func sources(_ representative: Int) -> [Int: Int] {
+        let members = classes.members(of: representative)
+        if members.count == 1 { return [:] }
+        if let known = joinedSources[representative] { return known }
+        var sources: [Int: Int] = [:]
+        for group in objects[representative].table.columnGroups where !group.isKey {
             guard let source = newest(group.columns, members), source != representative else { continue }
-            let values = resolved(source)
-            for column in group.columns {
-                row.values[column] = values[column]
-                row.sources[column] = source
-            }
+            for column in group.columns { sources[column] = source }
         }
-        return row
+        joinedSources[representative] = sources
+        return sources
     }
 
     /// The member that wrote last to any of the columns; the older of two that wrote at once.

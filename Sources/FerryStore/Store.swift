@@ -22,6 +22,8 @@ public final class Store: Sendable {
     private let kept: KeptStatements?
     /// Whether nobody else uses the connection.
     private let isAlone: Bool
+    /// The most bytes of values in a changeset that can be divided; tests set a smaller number.
+    let maximumPackedBytes = Mutex(ChangeCapture.maximumBytes)
     private let replayHook = Mutex<ReplayHook?>(nil)
     private let cache = Mutex<(version: RegistryVersion, registry: Registry)?>(nil)
     /// The same for reading, which takes the schema as it is: a writer has to look first what tracking must do for it.

@@ -117,7 +117,8 @@ extension Store {
         _ access: StoreAccess, upTo limit: Int, _ clock: inout HybridClock, _ outcome: inout PassOutcome,
         _ seal: SegmentSealer, _ filter: CaptureFilter
     ) throws -> [TouchedObject]? {
-        let captured = try ChangeCapture(access).takePendingChanges(upTo: limit, &clock)
+        let captured = try ChangeCapture(access).takePendingChanges(
+            upTo: limit, maximumBytes: limit > 1 ? maximumPackedBytes.withLock { $0 } : .max, &clock)
         outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
         let isSchemaNews = try access.meta.integer(.schemaUnsent) == 1
         let (changes, filtered) = try filter(captured?.tables ?? [], &clock)

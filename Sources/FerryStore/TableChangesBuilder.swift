@@ -3,6 +3,8 @@ import FerryCore
 /// Collects the operations of one flush on one table.
 struct TableChangesBuilder {
     private(set) var changes: TableChanges
+    /// What the values take, in bytes.
+    private(set) var valueBytes = 0
     private let table: TrackedTable
     private var shapes: [[Int]: Int] = [:]
     private var lastShape: Int?
@@ -48,11 +50,13 @@ struct TableChangesBuilder {
             } else {
                 scratch.append(place)
                 changes.values.append(value)
+                valueBytes += value.byteCount
             }
         }
         for field in behind.sorted(by: { $0.place < $1.place }) {
             scratch.append(field.place)
             changes.values.append(field.value)
+            valueBytes += field.value.byteCount
         }
         // Most operations carry the same columns as the one before.
         if lastShape.map({ changes.shapes[$0] != scratch }) ?? true {

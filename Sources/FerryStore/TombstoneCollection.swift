@@ -7,7 +7,9 @@ import FerryMerge
 /// all that is needed: an insertion under its key begins it anew (`ObjectRegisters.floor`), and a row whose deletion is
 /// held back is published again whole before anybody writes to it or refers to it (`HeldBackRows`). So a device that has
 /// forgotten and one that has not come out the same. What could still be brought back otherwise stays: an object that a
-/// deletion which is not covered yet might hold back again, once it loses.
+/// deletion which is not covered yet might hold back again, once it loses; and one with values that rows may refer to by
+/// RESTRICT or NO ACTION. Another row may have them one day and be given others, while a device that has not heard of that
+/// refers to them. Then nobody has them but the object that is deleted.
 struct TombstoneCollection {
     /// Objects looked at in one transaction.
     static let batchSize = 5_000
@@ -88,7 +90,7 @@ struct TombstoneCollection {
     // MARK: What may go
 
     private func isCollectable(_ state: ObjectState, _ table: TrackedTable) throws -> Bool {
-        guard state.shown == .none, isSettled(state) else { return false }
+        guard state.shown == .none, isSettled(state), !hasValuesToHold(state, table) else { return false }
         let token = RowToken(table: table.id, id: state.object)
         let offers = References(registry: access.registry).offers(of: table, state.kept.fields)
         if awaited.contains(token) || offers.contains(where: awaited.contains) { return false }
@@ -99,6 +101,16 @@ struct TombstoneCollection {
             return false
         }
         return try !isListed(token)
+    }
+
+    /// Whether rows may refer to an object's values under other columns than the key, and would bring it back.
+    private func hasValuesToHold(_ state: ObjectState, _ table: TrackedTable) -> Bool {
+        if state.registers.inserted == nil { return false }
+        return table.incoming.contains { incoming in
+            let key = access.registry[incoming.table].foreignKeys[incoming.foreignKey]
+            guard case .unique(let columns) = key.target, key.action == .restrict else { return false }
+            return columns.allSatisfy { (state.kept.fields[$0] ?? .null) != .null }
+        }
     }
 
     /// Whether all that is known of a tombstone is known everywhere, and no clock can lag behind it here.
@@ -141,7 +153,8 @@ struct TombstoneCollection {
 
     // MARK: What must stay for others' sake
 
-    /// A deletion that is not covered may still lose, and what it deleted would hold back what that refers to.
+    /// A deletion that is not covered may still lose, and what it deleted would hold back what that refers to. So would what
+    /// stays for its values.
     private mutating func findAwaited() throws {
         let meaning = References(registry: access.registry)
         var work: [RowToken] = []
@@ -152,7 +165,7 @@ struct TombstoneCollection {
                 let ids = try tombstones(of: table, after: last)
                 for id in ids {
                     let state = try access.objects(of: table.id).load(id)
-                    if isSettled(state) { continue }
+                    if isSettled(state), !hasValuesToHold(state, table) { continue }
                     awaited.formUnion(meaning.offers(of: table, state.kept.fields))
                     work.append(RowToken(table: table.id, id: id))
                 }

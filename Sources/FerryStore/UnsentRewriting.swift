@@ -50,6 +50,7 @@ struct UnsentRewriting {
         do {
             try access.savepoint {
                 var changes: [TableChanges] = []
+                var valueBytes = 0
                 var rest = tokens
                 while let table = rest.first?.table {
                     var builder = TableChangesBuilder(access.registry[table], columns: access.registry[table].columns)
@@ -58,6 +59,10 @@ struct UnsentRewriting {
                     }
                     rest = rest.drop { $0.table == table }
                     if !builder.isEmpty { changes.append(builder.changes) }
+                    valueBytes += builder.valueBytes
+                }
+                guard valueBytes <= ChangeCapture.maximumBytes || tokens.count == 1 else {
+                    throw FerryError(.limitExceeded, "The changes have more than \(ChangeCapture.maximumBytes) bytes.")
                 }
                 if !changes.isEmpty { try stage(changes) }
             }

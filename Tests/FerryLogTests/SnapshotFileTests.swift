@@ -65,6 +65,37 @@ final class SnapshotFileTests: XCTestCase {
         XCTAssertEqual(try SnapshotChunkDecoder.decode(bytes, container: container).chunk, chunk)
     }
 
+    func testAChunkHoldsNoMoreThanItsBodyAndWhatMayStandAgain() throws {
+        let megabyte = Array(repeating: UInt8(ascii: "x"), count: 1 << 20)
+        let stamp = Stamp(time: Samples.start, device: Samples.device)
+        func chunk(_ count: Int) -> SnapshotChunk {
+            SnapshotChunk(
+                table: "t", identity: .surrogate, columns: [.init(name: "a")], shapes: [[0]],
+                objects: (0..<count).map {
+                    .init(
+                        id: ObjectID(high: 1, low: UInt64($0)), inserted: stamp, deleted: nil, key: nil, shape: 0,
+                        firstCell: $0)
+                }, cells: Array(repeating: .init(stamp: stamp, content: .text(megabyte[...])), count: count))
+        }
+        let most = 1 + (SnapshotLimits.repeatedBytes >> 20)
+        let bytes = try SnapshotChunkEncoder.encode(chunk(most), container: container).bytes
+        XCTAssertLessThan(bytes.count, 8192)
+        let cells = try SnapshotChunkDecoder.decode(bytes, container: container).chunk.cells
+        XCTAssertEqual(cells.reduce(0) { $0 + $1.content.byteCount }, most << 20)
+        assertThrows(.limitExceeded) {
+            _ = try SnapshotChunkEncoder.encode(chunk(most + 1), container: self.container)
+        }
+        let body = try SnapshotChunkEncoder.body(of: chunk(most + 1))
+        assertThrows(.damagedFile) { _ = try SnapshotChunkDecoder.decode(body: body[...]) }
+        let file = try SnapshotFile.encode(body, .chunk, container: container).bytes
+        do {
+            let lines = try IndependentReader.lines(of: file)
+            XCTAssertNil(lines, "it is read")
+        } catch let refusal as IndependentReader.Refusal {
+            XCTAssert(refusal.output.contains("too many bytes of texts"), refusal.output)
+        }
+    }
+
     func testAChunkThatBreaksTheRulesIsNotWritten() throws {
         func refused(_ change: (inout SnapshotChunk) -> Void, line: UInt = #line) {
             var chunk = Samples.chunk()

@@ -332,6 +332,43 @@ final class CaptureTests: XCTestCase {
             ], python: true)
     }
 
+    /// A statement that gives many rows one large value is packed in parts that a device can hold in memory.
+    func testManyRowsWithOneLargeValueArePackedInParts() throws {
+        let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, a BLOB);"
+        let author = try FileDevice(folder.appendingPathComponent("a.sqlite").path, 1, schema)
+        XCTAssertEqual(author.store.maximumPackedBytes.withLock { $0 }, 256 << 20)
+        author.store.maximumPackedBytes.withLock { $0 = 100 << 10 }
+        // One row more than fit.
+        try Self.shell(
+            author.path,
+            "WITH n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100) "
+                + "INSERT INTO t SELECT i, zeroblob(1024) FROM n;")
+        try author.pass([])
+        XCTAssertGreaterThan(author.log.count, 1)
+        var objects: Set<ObjectID> = []
+        for (number, changeset) in author.log.enumerated() {
+            XCTAssertEqual(changeset.sequence, UInt64(number + 1))
+            let values = changeset.tables.flatMap(\.values)
+            XCTAssertLessThanOrEqual(values.reduce(0) { $0 + $1.byteCount }, 100 << 10)
+            for table in changeset.tables { objects.formUnion(table.operations.map(\.object)) }
+        }
+        XCTAssertEqual(objects.count, 101)
+        XCTAssertEqual(try author.store.read { try $0.count("SELECT count(*) FROM ferry_pending") }, 0)
+    }
+
+    /// What cannot be divided is packed as it is.
+    func testOneRowWithMoreThanAPartMayHoldIsPackedAlone() throws {
+        let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, a BLOB, b BLOB);"
+        let author = try FileDevice(folder.appendingPathComponent("a.sqlite").path, 1, schema)
+        author.store.maximumPackedBytes.withLock { $0 = 100 << 10 }
+        try Self.shell(
+            author.path,
+            "INSERT INTO t VALUES (1, zeroblob(60000), zeroblob(60000)), (2, 'a', 'b'), (3, zeroblob(102400), NULL);")
+        try author.pass([])
+        XCTAssertEqual(author.log.map(\.operationCount), [1, 1, 1])
+        XCTAssertEqual(try author.store.read { try $0.count("SELECT count(*) FROM ferry_pending") }, 0)
+    }
+
     func testWritesWithForeignKeysOff() throws {
         try assertTravels(
             "CREATE TABLE p(id INTEGER PRIMARY KEY, a); CREATE TABLE c(id INTEGER PRIMARY KEY, p INT REFERENCES p);",

@@ -355,4 +355,54 @@ final class JoinStoryTests: XCTestCase {
             XCTAssertEqual(try Oracle(schema).complaints(about: device), [])
         }
     }
+
+    func testRowsUnderJoinedKeysThatReferToThemselvesAndToEachOtherFollowTheirKeys() throws {
+        // Which of a table's references is looked at first makes no difference.
+        for columns in [
+            "tag TEXT PRIMARY KEY NOT NULL REFERENCES tag(code), about TEXT REFERENCES note(tag)",
+            "about TEXT REFERENCES note(tag), tag TEXT PRIMARY KEY NOT NULL REFERENCES tag(code)",
+        ] {
+            let schema = TestSchema(
+                name: "themselves",
+                sql: """
+                    CREATE TABLE tag(code TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE);
+                    CREATE TABLE note(\(columns));
+                    """)
+            let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+            try first.run("INSERT INTO tag VALUES ('a', 'one'), ('b', 'two'), ('c', 'three')")
+            try second.run("INSERT INTO tag VALUES ('x', 'one'), ('y', 'two'), ('z', 'three')")
+            try second.run(
+                """
+                BEGIN; PRAGMA defer_foreign_keys = ON;
+                INSERT INTO note(tag, about) VALUES ('x', 'x'), ('y', 'z'), ('z', 'y');
+                COMMIT
+                """)
+            try exchange(first, second)
+            for device in [first, second] {
+                XCTAssertEqual(
+                    try device.query("SELECT tag, about FROM note ORDER BY tag"), ["a|a", "b|c", "c|b"], columns)
+                XCTAssertEqual(try device.query("PRAGMA foreign_key_check"), [], columns)
+                XCTAssertEqual(try Oracle(schema).complaints(about: device), [], columns)
+            }
+        }
+    }
+
+    func testARowThatShowsSeveralKeepsItsKeyWhenItIsReplacedByIt() throws {
+        let (first, second) = (try TestDevice(1, .library), try TestDevice(2, .library))
+        try first.run("INSERT INTO person(id, name, email) VALUES (1, 'a', 'x')")
+        second.clock.now += 1000
+        try second.run("INSERT INTO person(id, name, email) VALUES (2, 'b', 'x')")
+        for device in [first, second] { try device.flush() }
+        try first.receive(second)
+        try second.receive(first)
+        XCTAssertEqual(try first.query("SELECT id, name FROM person"), ["1|b"])
+        second.clock.now += 1000
+        let key = try XCTUnwrap(second.query("SELECT id FROM person").first)
+        try second.run("INSERT OR REPLACE INTO person(id, name, email) VALUES (\(key), 'c', 'y')")
+        try second.flush()
+        XCTAssertEqual(try second.query("SELECT id, name, email FROM person"), ["\(key)|c|y"])
+        try first.receive(second)
+        XCTAssertEqual(try first.query("SELECT id, name, email FROM person"), ["1|c|y"])
+        for device in [first, second] { XCTAssertEqual(try Oracle(.library).complaints(about: device), []) }
+    }
 }

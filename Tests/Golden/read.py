@@ -16,6 +16,9 @@ import zlib
 NAMESPACE = b"ferry-checksum-1"
 LATEST = ((1 << 47) - (1 << 37)) << 16
 MASK = (1 << 64) - 1
+# The most bytes of texts and blobs, each as often as it stands: in a segment, and in a chunk beside those of its body.
+SEGMENT_CONTENTS = 1 << 36
+REPEATED_CONTENTS = 1 << 26
 
 
 class Damaged(Exception):
@@ -177,10 +180,11 @@ def contents(reader, count):
 
 
 class Dictionaries:
-    """What bodies begin with: names, devices and prefixes of object IDs."""
+    """What bodies begin with: names, devices and prefixes of object IDs; and how many bytes of contents there may be."""
 
-    def __init__(self):
+    def __init__(self, contents=0):
         self.names, self.devices, self.prefixes, self.last = [], [], [], []
+        self.contents = contents
 
     def read_names(self, reader):
         self.names = [reader.string() for _ in range(reader.varint())]
@@ -229,7 +233,10 @@ class Dictionaries:
         need(all(tag <= 8 for tag in tags), "a value has an unknown tag")
         whole = iter(integers(reader, tags.count(1)))
         broken = iter(reals(reader, tags.count(2)))
-        bytes_of = iter(contents(reader, tags.count(3) + tags.count(4)))
+        found = contents(reader, tags.count(3) + tags.count(4))
+        self.contents -= sum(map(len, found))
+        need(self.contents >= 0, "it has too many bytes of texts and blobs")
+        bytes_of = iter(found)
         references = iter(self.object_ids(reader, tags.count(5)))
         result = []
         for tag, object in zip(tags, objects):
@@ -318,7 +325,7 @@ def segment(content):
     reader.end()
     yield f"segment {container} {device} {first} to {last} at {last_time}"
     yield f"after {or_none(previous)} tail {tail} with {operations} operations, {values} values"
-    dictionaries = Dictionaries()
+    dictionaries = Dictionaries(SEGMENT_CONTENTS)
     dictionaries.read_names(body)
     dictionaries.read_devices(body)
     dictionaries.read_prefixes(body)
@@ -437,7 +444,7 @@ def manifest(content, found=None):
 
 def chunk(content):
     _, body = snapshot_body(content)
-    dictionaries = Dictionaries()
+    dictionaries = Dictionaries(len(body.content) + REPEATED_CONTENTS)
     dictionaries.read_names(body)
     dictionaries.read_devices(body)
     dictionaries.read_prefixes(body)

@@ -1,0 +1,97 @@
+import FerryCore
+import Synchronization
+
+/// The values of a table block of which only a window of operations is in memory; the others are read from the segment's
+/// body when they are asked for.
+///
+/// Values that are alike take hardly any bytes of a segment, so a small one can hold more of them than a device has
+/// memory for. A window is read by a look through all columns of the block. Windows are as large a part of each block as
+/// what may be in memory at once is of the segment, so that each block is looked through so many times as the segment has
+/// more values than that, and not for each operation.
+final class BlockValues: ChangeValueSource {
+    /// What stands where the block's columns of values begin, and what it takes to read them. All was read before, so
+    /// that it can be read.
+    struct Place: Sendable {
+        var shapes: [[Int]]
+        var shapeRuns: [RunLength.Run]
+        var columnCount: Int
+        var operations: [Operation]
+        var identifiers: IdentifierColumnReader
+        var reader: ByteReader
+    }
+
+    let count: Int
+    private let place: Place
+    /// The most values in a window. An operation that has more is a window that is not kept.
+    private let atOnce: Int
+    private let window = Mutex(Window())
+
+    private struct Window {
+        var first = 0
+        var values: [FieldValue] = []
+    }
+
+    init(_ place: Place, count: Int, atOnce: Int) {
+        self.place = place
+        self.count = count
+        self.atOnce = atOnce
+    }
+
+    /// How many values the present window has.
+    var valuesInMemory: Int { window.withLock { $0.values.count } }
+
+    func values(at indices: Range<Int>) -> ArraySlice<FieldValue> {
+        if indices.isEmpty { return [] }
+        return window.withLock { window in
+            let end = window.first + window.values.count
+            if indices.lowerBound < window.first || indices.upperBound > end {
+                window = Window()
+                let read = read(from: indices.lowerBound, through: indices.upperBound)
+                if indices.count > atOnce { return read.values[...] }
+                window = read
+            }
+            return window.values[indices.lowerBound - window.first..<indices.upperBound - window.first]
+        }
+    }
+
+    /// Reads the values from an operation's first on, those before `end` at least and no more than a window has.
+    private func read(from start: Int, through end: Int) -> Window {
+        let limit = max(end, start + atOnce)
+        let first = operation { $0 >= start }
+        let last = limit >= count ? place.operations.count : operation { $0 > limit } - 1
+        let upperBound = last < place.operations.count ? place.operations[last].firstValue : count
+        var window = Window(first: start, values: Array(repeating: .null, count: upperBound - start))
+        let layout = CellLayout(
+            shapes: place.shapes, shapeRuns: place.shapeRuns, columnCount: place.columnCount,
+            operationCount: place.operations.count, window: first..<last)
+        var (reader, identifiers, budget) = (place.reader, place.identifiers, SegmentBudget.forReadingAgain)
+        do {
+            for index in layout.columns.indices {
+                let column = try ValueColumn(
+                    layout.count(index), allowingAbsent: false, identifiers: &identifiers, budget: &budget,
+                    from: &reader)
+                column.forEach(in: layout.positions(index)) {
+                    place.operations[layout.cell(index, $0).operation].object
+                } _: {
+                    window.values[layout.cell(index, $0).value - start] = $1
+                }
+            }
+        } catch {
+            preconditionFailure("What was read once cannot be read again: \(error)")
+        }
+        return window
+    }
+
+    /// The first operation whose first value's index fulfils a condition that all behind it fulfil too.
+    private func operation(where condition: (Int) -> Bool) -> Int {
+        var range = 0..<place.operations.count
+        while let middle = range.isEmpty ? nil : range.lowerBound + range.count / 2 {
+            if condition(place.operations[middle].firstValue) {
+                range = range.lowerBound..<middle
+            } else {
+                range = middle + 1..<range.upperBound
+            }
+        }
+        return range.lowerBound
+    }
+}
