@@ -11,11 +11,11 @@ public enum LiveKey: Hashable, Sendable, CustomStringConvertible {
     case values([DatabaseValue])
 
     init(_ values: [DatabaseValue]) {
-        if values.count == 1, case .int64(let integer) = values[0].storage {
-            self = .integer(integer)
-        } else {
-            self = .values(values)
-        }
+        self = values.count == 1 ? LiveKey(values[0]) : .values(values)
+    }
+
+    init(_ value: DatabaseValue) {
+        if case .int64(let integer) = value.storage { self = .integer(integer) } else { self = .values([value]) }
     }
 
     /// The key's values, in the order of its columns.

@@ -108,25 +108,28 @@ final class LiveList: Sendable {
     }
 }
 
-/// The connection that a list is read by: one of its own, on which SQLite tells commits of all others, where the database
-/// is a file.
+/// The connections that a list is read by: two of its own, where the database is a file.
 struct LiveConnection: Sendable {
+    /// What the whole list is read by. SQLite tells it the commits of all others.
     let reader: any DatabaseReader
+    /// What pages are fetched by, so that none waits for a reading of the whole list.
+    let pages: any DatabaseReader
     /// The files by which commits show; empty for a database in memory.
     let files: [String]
     var isOwn: Bool { !files.isEmpty }
 
-    /// - Throws: what GRDB throws where the database cannot be opened a second time.
+    /// - Throws: what GRDB throws where the database cannot be opened again.
     init(_ reader: any DatabaseReader) throws {
         let path = reader.path
         if path.isEmpty || path == ":memory:" || path.hasPrefix("file:") {
-            (self.reader, files) = (reader, [])
+            (self.reader, pages, files) = (reader, reader, [])
             return
         }
         var configuration = reader.configuration
         configuration.readonly = true
         configuration.label = "Ferry.LiveResults"
         self.reader = try DatabaseQueue(path: path, configuration: configuration)
+        pages = try DatabaseQueue(path: path, configuration: configuration)
         // SQLite's journals lie beside the file itself, not beside a link to it.
         let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
         files = [file, file + "-wal", file + "-journal"]

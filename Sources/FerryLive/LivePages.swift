@@ -56,7 +56,7 @@ final class LivePages<Record: FetchableRecord & Sendable>: Sendable {
 
     private func fetch(_ rows: [Int], of index: LiveIndex) async throws -> [LiveKey: Record] {
         let keys = rows.map { index.keys[$0] }
-        let found = try await list.connection.reader.read { [list] database in
+        let found = try await list.connection.pages.read { [list] database in
             try list.request.fetch(database, keys).map { ($0.key, $0.hash, try Record(row: $0.row)) }
         }
         let places = Dictionary(zip(keys, rows), uniquingKeysWith: { first, _ in first })

@@ -18,7 +18,7 @@ import GRDB
 /// were asked for. After each commit the request is read once, on a connection and a thread of its own; what is read as it
 /// was is no delivery.
 ///
-/// The database is opened a second time, for reading, with the configuration of the one that is given. One in memory cannot
+/// The database is opened twice more, for reading, with the configuration of the one that is given. One in memory cannot
 /// be: its list is read through the given one, and follows what is written through that.
 ///
 /// It stops when it is let go and nobody reads its deliveries, or by `close`.
@@ -39,7 +39,7 @@ public final class LiveResults<Record: FetchableRecord & Sendable>: Sendable {
     ///   - cache: a file in which the list's keys are kept for the next start; make one for each list, in a folder for
     ///     caches. The first delivery comes from it, and the second one corrects it.
     ///   - request: made anew for each reading; it may ask the database.
-    /// - Throws: what GRDB throws where the database cannot be opened a second time. What is wrong with the request is thrown
+    /// - Throws: what GRDB throws where the database cannot be opened again. What is wrong with the request is thrown
     ///   by `deliveries`.
     public convenience init(
         in reader: any DatabaseReader, sections: LiveSections = .none, store: Store? = nil, pageSize: Int = 50,

@@ -58,6 +58,13 @@ struct CapturedWriter {
                 row[$0.key] != $0.value
             }
         }
+        if operations.first?.kind == .insert, before.shown == .exceptionalRow, before.registers.isAlive,
+            try !access.joined.members(of: object, table.id).isEmpty
+        {
+            // OR REPLACE on the key of a row that shows several objects: an insertion would make it the youngest of them,
+            // and the row would take the key of another.
+            operations[0].kind = .update
+        }
         operations = withWholeReferences(operations, state, row)
         if notesReferences, !key.isEmpty { noteReferences(of: operations, row.overlaid(with: state.kept.fields)) }
         let changed = merge(

@@ -26,6 +26,8 @@ public final class Store: Sendable {
     let maximumPackedBytes = Mutex(ChangeCapture.maximumBytes)
     private let replayHook = Mutex<ReplayHook?>(nil)
     private let cache = Mutex<(version: RegistryVersion, registry: Registry)?>(nil)
+    /// The same for reading, which takes the schema as it is: a writer has to look first what tracking must do for it.
+    private let readRegistry = Mutex<(version: RegistryVersion, registry: Registry)?>(nil)
 
     /// Uses an app's own connection. The store writes through it and never closes it.
     public convenience init(
@@ -403,8 +405,11 @@ public final class Store: Sendable {
             let registry: Registry
             if let cached = cache.withLock({ $0 }), cached.version == version {
                 registry = cached.registry
+            } else if let read = readRegistry.withLock({ $0 }), read.version == version {
+                registry = read.registry
             } else {
                 registry = try Registry(connection, SchemaReader(connection: connection).read())
+                readRegistry.withLock { $0 = (version, registry) }
             }
             return try body(makeAccess(connection, registry))
         }

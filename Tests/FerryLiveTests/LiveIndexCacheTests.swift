@@ -50,6 +50,35 @@ final class LiveIndexCacheTests: XCTestCase {
         XCTAssertEqual(cache.load(list)?.keys, mixed.keys)
     }
 
+    func testAPageDoesNotWaitForTheListToBeRead() async throws {
+        let pool = try pool()
+        let file = URL(fileURLWithPath: folder.path("list"))
+        let reading = Reading()
+        func albums() throws -> LiveResults<Album> {
+            let sections = LiveSections.name { _ in
+                reading.pass()
+                return ""
+            }
+            return try LiveResults(in: pool, sections: sections, cache: file) { _ in Album.order(Column("id")) }
+        }
+        let first = try albums()
+        var deliveries = first.deliveries.makeAsyncIterator()
+        _ = try await deliveries.next()
+        first.close()
+        while try await deliveries.next() != nil {}
+
+        reading.hold()
+        let second = try albums()
+        defer { reading.release() }
+        var later = second.deliveries.makeAsyncIterator()
+        let cached = try await later.next()
+        await reading.begun()
+        let records = try await XCTUnwrap(cached).records(in: 0..<3)
+        XCTAssertTrue(reading.isHeld, "the page waited for the list")
+        XCTAssertEqual(cached?.isFromCache, true)
+        XCTAssertEqual(records.map { $0?.title }, ["Blue", "Hejira", "Pink Moon"])
+    }
+
     func testADamagedFileIsNone() throws {
         let file = URL(fileURLWithPath: folder.path("list"))
         let cache = LiveIndexCache(file: file)
@@ -103,5 +132,42 @@ final class LiveIndexCacheTests: XCTestCase {
         XCTAssertTrue(LiveDifference(from: cached, to: read).isEmpty)
         cached.fetched.withLock { $0 = [.integer(2)] }
         XCTAssertEqual(LiveDifference(from: cached, to: read).changes.map(\.key), [.integer(2)])
+    }
+}
+
+/// A reading of a list that can be held up at its first row.
+private final class Reading: @unchecked Sendable {  // because what changes is only touched under the condition's lock
+    private let condition = NSCondition()
+    private var mayGoOn = true
+    private var hasBegun: [CheckedContinuation<Void, Never>]? = []
+
+    var isHeld: Bool { condition.withLock { !mayGoOn } }
+    func hold() { condition.withLock { mayGoOn = false } }
+
+    func release() {
+        condition.withLock {
+            mayGoOn = true
+            condition.broadcast()
+        }
+    }
+
+    func pass() {
+        condition.withLock {
+            if mayGoOn { return }
+            for waiter in hasBegun ?? [] { waiter.resume() }
+            hasBegun = nil
+            // Who waits for the end of the reading gets it, and fails.
+            let end = Date(timeIntervalSinceNow: 10)
+            while !mayGoOn, condition.wait(until: end) {}
+            mayGoOn = true
+        }
+    }
+
+    func begun() async {
+        await withCheckedContinuation { continuation in
+            condition.withLock {
+                if hasBegun == nil { continuation.resume() } else { hasBegun?.append(continuation) }
+            }
+        }
     }
 }

@@ -386,4 +386,23 @@ final class JoinStoryTests: XCTestCase {
             }
         }
     }
+
+    func testARowThatShowsSeveralKeepsItsKeyWhenItIsReplacedByIt() throws {
+        let (first, second) = (try TestDevice(1, .library), try TestDevice(2, .library))
+        try first.run("INSERT INTO person(id, name, email) VALUES (1, 'a', 'x')")
+        second.clock.now += 1000
+        try second.run("INSERT INTO person(id, name, email) VALUES (2, 'b', 'x')")
+        for device in [first, second] { try device.flush() }
+        try first.receive(second)
+        try second.receive(first)
+        XCTAssertEqual(try first.query("SELECT id, name FROM person"), ["1|b"])
+        second.clock.now += 1000
+        let key = try XCTUnwrap(second.query("SELECT id FROM person").first)
+        try second.run("INSERT OR REPLACE INTO person(id, name, email) VALUES (\(key), 'c', 'y')")
+        try second.flush()
+        XCTAssertEqual(try second.query("SELECT id, name, email FROM person"), ["\(key)|c|y"])
+        try first.receive(second)
+        XCTAssertEqual(try first.query("SELECT id, name, email FROM person"), ["1|c|y"])
+        for device in [first, second] { XCTAssertEqual(try Oracle(.library).complaints(about: device), []) }
+    }
 }
