@@ -43,6 +43,6 @@ let package = Package(
                 "Reader", "ReaderStore", "Feeds", "FeedTestServer", .product(name: "Ferry", package: "ferry"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            swiftSettings: strict),
+            exclude: ["terminal.py"], swiftSettings: strict),
     ]
 )

@@ -85,13 +85,12 @@ struct ListCommand: ReaderCommand {
 }
 
 enum Wording {
-    /// `2026-11-22`, or as many spaces.
+    /// `2026-11-22` by the local clock, or as many spaces.
     static func day(_ time: Int64?) -> String {
-        guard let time else { return String(repeating: " ", count: 10) }
-        let date = Date(timeIntervalSince1970: Double(time))
-        return date.formatted(.iso8601.year().month().day().timeZone(separator: .omitted)).prefix(10).description
+        time.map { String(Self.time($0).prefix(10)) } ?? String(repeating: " ", count: 10)
     }
 
+    /// `2026-11-22 18:30`, by the local clock.
     static func time(_ time: Int64) -> String {
         let parts = Calendar.current.dateComponents(
             [.year, .month, .day, .hour, .minute], from: Date(timeIntervalSince1970: Double(time)))

@@ -23,7 +23,7 @@ final class ArticleImporter {
 
     private let connection: ImportConnection
     private let feedURL: String
-    /// Where the articles were on the page before, a GUID counts once.
+    /// The articles that this import wrote or found, by number: a GUID counts once in a feed, on whichever page.
     private var seen: Set<Int64> = []
     private var batch: [ParsedArticle] = []
     private(set) var counts = ImportCounts()

@@ -23,11 +23,7 @@ final class CommandTests: ServerTestCase {
 
     private func run(_ arguments: [String], database: String = "laptop.sqlite") throws -> Result {
         let process = Process()
-        // Beside the tests' bundle, or in it, as the system has it.
-        let bundle = Bundle(for: Self.self).bundleURL
-        process.executableURL = try XCTUnwrap(
-            [bundle, bundle.deletingLastPathComponent()].map { $0.appendingPathComponent("reader") }
-                .first { FileManager.default.isExecutableFile(atPath: $0.path) })
+        process.executableURL = try readerExecutable()
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(
             ["READER_DATABASE": path(database), "SWIFT_BACKTRACE": "enable=no"]

@@ -35,6 +35,14 @@ class ReaderTestCase: XCTestCase {
         return library
     }
 
+    /// The built command: beside the tests' bundle, or in it, as the system has it.
+    func readerExecutable() throws -> URL {
+        let bundle = Bundle(for: Self.self).bundleURL
+        return try XCTUnwrap(
+            [bundle, bundle.deletingLastPathComponent()].map { $0.appendingPathComponent("reader") }
+                .first { FileManager.default.isExecutableFile(atPath: $0.path) })
+    }
+
     /// Every reference leads somewhere.
     func assertSound(_ library: Library, file: StaticString = #filePath, line: UInt = #line) throws {
         try library.pool.read { database in

@@ -67,7 +67,11 @@ final class TwoReadersTests: ServerTestCase {
         XCTAssertEqual(shown.filter(\.isStarred).map(\.guid), ["p1"])
         for library in [laptop, phone] {
             try assertSound(library)
-            XCTAssertEqual(try Replica(library.store).verify(deep: true).differenceCount, 0)
+            let replica = try Replica(library.store)
+            XCTAssertEqual(try replica.verify(deep: true).differenceCount, 0)
+            let status = try replica.status()
+            XCTAssertEqual(status.conflicts, 0, "both wrote the same, or different things")
+            XCTAssertEqual(status.hidden, 0)
         }
     }
 

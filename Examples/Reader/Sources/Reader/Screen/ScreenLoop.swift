@@ -177,7 +177,7 @@ final class ScreenLoop {
             func tell(_ text: String) { continuation.yield(.screen(.status(text))) }
             do {
                 let feeds = try library.feeds()
-                tell("Fetching \(feeds.count) feeds …")
+                tell("Fetching \(feeds.count == 1 ? "1 feed" : "\(feeds.count) feeds") …")
                 var done = 0
                 let results = try await Refresher(library).refresh(feeds) { progress in
                     let counts = progress.counts
