@@ -41,10 +41,11 @@ struct MarkSelection: ParsableArguments {
 
 /// `reader read`.
 struct ReadCommand: ReaderCommand {
+    static let sendsChanges = true
     static let configuration = CommandConfiguration(
         commandName: "read", abstract: "Mark articles as read.",
         discussion: """
-            It goes to the other devices with the next `reader sync`, or by itself where the full-screen mode is open.
+            It goes to the other devices at once, or with the next sync where the folder is away.
 
             Examples:
               reader read 12 13
@@ -60,6 +61,7 @@ struct ReadCommand: ReaderCommand {
 
 /// `reader unread`.
 struct UnreadCommand: ReaderCommand {
+    static let sendsChanges = true
     static let configuration = CommandConfiguration(commandName: "unread", abstract: "Mark articles as unread.")
 
     @OptionGroup var articles: MarkSelection
@@ -70,6 +72,7 @@ struct UnreadCommand: ReaderCommand {
 
 /// `reader star`.
 struct StarCommand: ReaderCommand {
+    static let sendsChanges = true
     static let configuration = CommandConfiguration(commandName: "star", abstract: "Star articles.")
 
     @OptionGroup var articles: MarkSelection
@@ -82,6 +85,7 @@ struct StarCommand: ReaderCommand {
 
 /// `reader unstar`.
 struct UnstarCommand: ReaderCommand {
+    static let sendsChanges = true
     static let configuration = CommandConfiguration(commandName: "unstar", abstract: "Take stars off.")
 
     @OptionGroup var articles: MarkSelection

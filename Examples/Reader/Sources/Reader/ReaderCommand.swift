@@ -1,25 +1,41 @@
 import ArgumentParser
+import Ferry
 import Foundation
 import ReaderStore
 
 /// A command on the reader's database. Failures are told here, once for all commands.
 protocol ReaderCommand: AsyncParsableCommand {
     var common: CommonOptions { get }
+    /// Whether it changes what other devices see, so that a sync follows.
+    static var sendsChanges: Bool { get }
 
     func perform(_ library: Library, _ output: Output) async throws
 }
 
 extension ReaderCommand {
+    static var sendsChanges: Bool { false }
+
     func run() async throws {
         let output = common.output
         do {
-            try await perform(try Library(path: common.path), output)
+            let library = try Library(path: common.path)
+            try await perform(library, output)
+            if Self.sendsChanges { await Self.sync(try library.engine(), output) }
         } catch let code as ExitCode {
             throw code
         } catch {
             let failure = Failure(error)
             output.fail(failure)
             throw ExitCode(failure.status.rawValue)
+        }
+    }
+
+    /// Makes a pass both ways. Where the folder is away, what the command did is done all the same, and goes out later.
+    static func sync(_ engine: SyncEngine, _ output: Output) async {
+        do {
+            _ = try await engine.sync()
+        } catch {
+            output.warn("not synced: \(Failure(error).message)")
         }
     }
 }

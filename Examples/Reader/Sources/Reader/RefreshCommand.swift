@@ -36,7 +36,7 @@ struct RefreshCommand: ReaderCommand {
             var feeds: [Line]
         }
         let engine = try library.engine()
-        await sync(engine, output)
+        await Self.sync(engine, output)
         let feeds = try named.feeds.isEmpty ? library.feeds() : named.feeds.map(library.feed)
         if feeds.isEmpty { try output.say("No feeds yet. Add one with `reader add ADDRESS`.") }
         let refresher = try Refresher(library)
@@ -46,7 +46,7 @@ struct RefreshCommand: ReaderCommand {
                 // Where nobody reads any more, the work is done all the same.
                 try? output.say(result.line)
             })
-        await sync(engine, output)
+        await Self.sync(engine, output)
         if output.isJSON {
             try output.emit(
                 Report(
@@ -58,14 +58,5 @@ struct RefreshCommand: ReaderCommand {
                     }))
         }
         if results.contains(where: { $0.error != nil }) { throw ExitCode(ExitStatus.unavailable.rawValue) }
-    }
-
-    /// A folder that is away is no reason not to fetch.
-    private func sync(_ engine: SyncEngine, _ output: Output) async {
-        do {
-            _ = try await engine.sync()
-        } catch {
-            output.warn("not synced: \(Failure(error).message)")
-        }
     }
 }

@@ -31,6 +31,7 @@ enum Setting: String, CaseIterable, ExpressibleByArgument {
 
 /// `reader set`.
 struct SetCommand: ReaderCommand {
+    static let sendsChanges = true
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Change a setting, on all devices.",
         discussion: """

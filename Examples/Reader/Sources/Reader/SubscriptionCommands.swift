@@ -5,6 +5,7 @@ import ReaderStore
 
 /// `reader add`.
 struct AddCommand: ReaderCommand {
+    static let sendsChanges = true
     static let configuration = CommandConfiguration(
         commandName: "add",
         abstract: "Subscribe to a feed, or to all feeds of an OPML file, and fetch them.",
@@ -81,6 +82,7 @@ struct AddCommand: ReaderCommand {
 
 /// `reader import`.
 struct ImportCommand: ReaderCommand {
+    static let sendsChanges = true
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Subscribe to all feeds of an OPML file, without fetching them.",
         discussion: "Feeds that are there already stay as they are. `reader refresh` fetches the new ones.")
@@ -158,6 +160,7 @@ struct FeedsCommand: ReaderCommand {
 
 /// `reader remove`.
 struct RemoveCommand: ReaderCommand {
+    static let sendsChanges = true
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "End a subscription, on all devices, and remove its articles.")
 

@@ -55,14 +55,25 @@ final class CommandTests: ServerTestCase {
         XCTAssertEqual(try reader("read", "\(id)", "--json").json()["marked"] as? Int, 1)
         XCTAssertEqual(try reader("star", "\(id)").status, 0)
         XCTAssertEqual(try reader("set", "group", "feed").status, 0)
-        XCTAssertEqual(try reader("sync").status, 0)
 
+        // What commands did is in the folder already.
         XCTAssertEqual(try reader("join", path("shared"), "--name", "phone", database: "phone.sqlite").status, 0)
         XCTAssertTrue(try reader("refresh", database: "phone.sqlite").output.contains("Music: 2 new"))
         let unread = try reader("list", "--unread", database: "phone.sqlite").output
         XCTAssertTrue(unread.contains("Article 1") && !unread.contains("Article 2"), unread)
         XCTAssertTrue(try reader("list", "--starred", database: "phone.sqlite").output.contains("★"))
         XCTAssertEqual(try reader("get", "group", database: "phone.sqlite").output, "feed\n")
+
+        // A folder that is away is no reason not to do what was asked.
+        try FileManager.default.moveItem(atPath: path("shared"), toPath: path("elsewhere"))
+        let away = try reader("unread", "\(id)")
+        XCTAssertEqual(away.status, 0)
+        XCTAssertTrue(away.output.contains("1"), away.output)
+        XCTAssertTrue(away.error.contains("not synced"), away.error)
+        try FileManager.default.moveItem(atPath: path("elsewhere"), toPath: path("shared"))
+        XCTAssertEqual(try reader("sync").status, 0)
+        XCTAssertEqual(try reader("sync", database: "phone.sqlite").status, 0)
+        XCTAssertTrue(try reader("list", "--unread", database: "phone.sqlite").output.contains("Article 2"))
 
         // A feed that fails says so in one line, and the other one is refreshed all the same.
         XCTAssertEqual(try reader("add", "\(self.address("/broken"))").status, 0, "it may work later")
