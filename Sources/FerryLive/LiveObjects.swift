@@ -37,15 +37,3 @@ struct LiveObjects: Sendable {
         }
     }
 }
-
-extension FieldValue {
-    init(_ value: DatabaseValue) {
-        switch value.storage {
-        case .null: self = .null
-        case .int64(let integer): self = .integer(integer)
-        case .double(let double): self = .real(double)
-        case .string(let string): self = .text(Array(string.utf8)[...])
-        case .blob(let data): self = .blob(Array(data)[...])
-        }
-    }
-}

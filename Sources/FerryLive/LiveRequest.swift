@@ -1,4 +1,5 @@
 import FerryCore
+import FerryStore
 import Foundation
 import GRDB
 
@@ -157,7 +158,7 @@ struct LiveRequest: Sendable {
             return found
         }
         let sql = prepared.statement.sql.trimmingCharacters(in: .whitespacesAndNewlines.union([";"]))
-        let names = columns.map { "\"\($0.replacingOccurrences(of: "\"", with: "\"\""))\"" }.joined(separator: ", ")
+        let names = columns.map(quoted).joined(separator: ", ")
         let one = "(" + columns.map { _ in "?" }.joined(separator: ", ") + ")"
         let values = keys.map { _ in one }.joined(separator: ", ")
         let arguments = StatementArguments(keys.flatMap(\.databaseValues))

@@ -81,6 +81,17 @@ extension FieldValue {
         case .blob(let bytes): Data(bytes).databaseValue
         }
     }
+
+    /// A value as GRDB read it.
+    public init(_ value: DatabaseValue) {
+        switch value.storage {
+        case .null: self = .null
+        case .int64(let integer): self = .integer(integer)
+        case .double(let double): self = .real(double)
+        case .string(let string): self = .text(string)
+        case .blob(let data): self = .blob(Array(data)[...])
+        }
+    }
 }
 
 extension StoreAccess {

@@ -169,7 +169,7 @@ public final class SQLConnection {
 }
 
 /// Quotes an SQL identifier.
-func quoted(_ identifier: String) -> String {
+package func quoted(_ identifier: String) -> String {
     "\"" + identifier.replacing("\"", with: "\"\"") + "\""
 }
 

@@ -17,17 +17,7 @@ final class LiveIndexCacheTests: XCTestCase {
             LiveRequest { _ in Album.filter(Column("title") >= title) }, .none, try LiveConnection(pool), objects: nil)
     }
 
-    private func pool() throws -> DatabasePool {
-        let pool = try DatabasePool(path: folder.path("music.sqlite"))
-        try pool.write { database in
-            try database.execute(
-                sql: """
-                    CREATE TABLE album(id INTEGER PRIMARY KEY, artist TEXT NOT NULL, title TEXT NOT NULL);
-                    INSERT INTO album VALUES (1, 'Joni', 'Blue'), (2, 'Joni', 'Hejira'), (3, 'Nick', 'Pink Moon');
-                    """)
-        }
-        return pool
-    }
+    private func pool() throws -> DatabasePool { try musicPool(in: folder) }
 
     func testWhatWasSavedComesBackForTheSameRequestOnly() throws {
         let cache = LiveIndexCache(file: URL(fileURLWithPath: folder.path("list")))

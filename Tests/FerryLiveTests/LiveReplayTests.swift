@@ -53,13 +53,7 @@ final class LiveReplayTests: XCTestCase {
         XCTAssertEqual(texts?.map { $0?.text }, ["a, from the laptop", "b, from the phone"])
         let object = try XCTUnwrap(difference.changes(.inserted).first?.object)
         let key = try XCTUnwrap(first.store.key(of: object, in: "note"))
-        let row = try await laptop.read { try Note.fetchOne($0, key: DatabaseValue(key[0])) }
+        let row = try await laptop.read { try Note.fetchOne($0, key: key[0].databaseValue) }
         XCTAssertEqual(row?.text, "a, from the laptop")
-    }
-}
-
-extension DatabaseValue {
-    fileprivate init(_ value: FieldValue) {
-        if case .integer(let integer) = value { self = integer.databaseValue } else { self = .null }
     }
 }

@@ -22,25 +22,28 @@ struct Song: Codable, FetchableRecord, PersistableRecord, Sendable, Equatable {
     static let album = belongsTo(Album.self)
 }
 
+/// Three albums with songs, in a folder.
+func musicPool(in folder: ScratchFolder) throws -> DatabasePool {
+    let pool = try DatabasePool(path: folder.path("music.sqlite"))
+    try pool.write { database in
+        try database.execute(
+            sql: """
+                CREATE TABLE album(id INTEGER PRIMARY KEY, artist TEXT NOT NULL, title TEXT NOT NULL);
+                CREATE TABLE song(id INTEGER PRIMARY KEY, albumId INTEGER NOT NULL REFERENCES album(id), title TEXT NOT NULL);
+                CREATE TABLE pair(a TEXT, b INTEGER, note TEXT, PRIMARY KEY (a, b)) WITHOUT ROWID;
+                INSERT INTO album VALUES (1, 'Joni', 'Blue'), (2, 'Joni', 'Hejira'), (3, 'Nick', 'Pink Moon');
+                INSERT INTO song VALUES (1, 1, 'Carey'), (2, 1, 'River'), (3, 3, 'Road');
+                """)
+    }
+    return pool
+}
+
 final class LiveResultsTests: XCTestCase {
     private var folder: ScratchFolder!
 
     override func setUpWithError() throws { folder = try ScratchFolder() }
 
-    private func pool() throws -> DatabasePool {
-        let pool = try DatabasePool(path: folder.path("music.sqlite"))
-        try pool.write { database in
-            try database.execute(
-                sql: """
-                    CREATE TABLE album(id INTEGER PRIMARY KEY, artist TEXT NOT NULL, title TEXT NOT NULL);
-                    CREATE TABLE song(id INTEGER PRIMARY KEY, albumId INTEGER NOT NULL REFERENCES album(id), title TEXT NOT NULL);
-                    CREATE TABLE pair(a TEXT, b INTEGER, note TEXT, PRIMARY KEY (a, b)) WITHOUT ROWID;
-                    INSERT INTO album VALUES (1, 'Joni', 'Blue'), (2, 'Joni', 'Hejira'), (3, 'Nick', 'Pink Moon');
-                    INSERT INTO song VALUES (1, 1, 'Carey'), (2, 1, 'River'), (3, 3, 'Road');
-                    """)
-        }
-        return pool
-    }
+    private func pool() throws -> DatabasePool { try musicPool(in: folder) }
 
     @Sendable private static func byArtist(_ database: Database) -> QueryInterfaceRequest<Album> {
         Album.order(Column("artist"), Column("title"))

@@ -57,7 +57,7 @@ struct Measure: AsyncParsableCommand {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer {
             // What is left of it is in a folder for what is temporary.
-            try? FileManager.default.removeItem(at: folder)
+            try? FileManager.default.removeItem(at: folder)  // a temporary folder
         }
         let bench = try Bench.make(
             at: folder.appendingPathComponent("scratch.sqlite").path,

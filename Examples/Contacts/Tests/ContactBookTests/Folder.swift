@@ -8,7 +8,7 @@ final class Folder: Sendable {
 
     deinit {
         // What is left of it is in a folder for what is temporary.
-        try? FileManager.default.removeItem(at: url)
+        try? FileManager.default.removeItem(at: url)  // a temporary folder
     }
 
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }

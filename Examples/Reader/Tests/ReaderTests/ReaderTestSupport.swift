@@ -17,7 +17,7 @@ class ReaderTestCase: XCTestCase {
 
     override func tearDownWithError() throws {
         // Harmless: a database that is just being closed takes its log away itself.
-        try? FileManager.default.removeItem(at: folder)
+        try? FileManager.default.removeItem(at: folder)  // a temporary folder
     }
 
     func path(_ name: String) -> String { folder.appendingPathComponent(name).path }

@@ -22,7 +22,7 @@ public struct FeedSource {
     public init(file: URL, documentURL: URL? = nil, charset: String? = nil) {
         bytes = .file(file)
         // Only for showing progress: a file without a size fails when it is opened, with a message.
-        byteCount = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize
+        byteCount = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize  // for progress only
         self.documentURL = documentURL ?? file
         self.charset = charset
     }

@@ -91,6 +91,7 @@ final class RawTerminal: Sendable {
 
     private static func write(_ text: String) {
         // A terminal that is gone is told by its input.
+        // A terminal that is gone shows nothing more.
         if !text.isEmpty { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
     }
 
