@@ -28,18 +28,21 @@ struct ChangesetApplier {
         let wall = access.clock.milliseconds()
         let conflictsBefore = try ConflictLog(access).count()
         var work: [Int: [ChangesetPart]] = [:]
+        var positions = ReplayedPositions(access)
         for changeset in changesets {
             clock.observe(changeset.time, wallMilliseconds: wall)
-            if snapshot == nil { try notePosition(of: changeset) }
+            if snapshot == nil { try positions.note(changeset) }
             for changes in changeset.tables {
                 guard let table = access.registry.table(named: changes.name) else {
                     throw FerryError(.internalInconsistency, "The table \(changes.name) was not entered before replay.")
                 }
-                work[table.id, default: []].append(ChangesetPart(changeset, changes, table))
+                work[table.id, default: []].append(
+                    ChangesetPart(changeset, changes, table, after: work[table.id]?.last))
                 outcome.changes += changes.operations.count
                 outcome.tables.insert(table.id)
             }
         }
+        try positions.save()
         let arriving = Self.arriving(work.filter { access.registry[$0.key].hasUncheckedReferences })
         var touched: [TouchedObject] = []
         var deletions: [[TouchedObject]] = []
@@ -50,7 +53,7 @@ struct ChangesetApplier {
             touched += merge.touched
             deletions.append(merge.deletions)
         }
-        // Children go before their parents, so that a parent finds none left.
+        // Children go before their parents, so that a parent finds none left. (Rows to which nothing can refer are gone.)
         for group in deletions.reversed() { touched += try RowRemoval(access).remove(group) }
         try RowMaintenance(access).settle(touched)
         outcome.conflicts = try ConflictLog(access).count() - conflictsBefore
@@ -63,19 +66,49 @@ struct ChangesetApplier {
         }
     }
 
-    private func notePosition(of changeset: Changeset) throws {
-        let number = try access.devices.number(of: changeset.device)
-        let preceding = try connection.count(
-            "SELECT time FROM ferry_device WHERE number = ?", .integer(Int64(number)))
+}
+
+/// How far a batch takes each device's log: gathered changeset by changeset, and written once a device.
+private struct ReplayedPositions {
+    /// Where a device's log stands, and what its last changeset had seen; `nil` before the first of the batch.
+    private struct Standing {
+        var sequence: UInt64
+        var time: HybridTime
+        var context: VersionVector?
+    }
+
+    private let access: StoreAccess
+    private var standings: [DeviceID: Standing] = [:]
+    private var connection: SQLConnection { access.connection }
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    mutating func note(_ changeset: Changeset) throws {
+        let former = try standings[changeset.device] ?? stored(changeset.device)
         if let schema = changeset.schema {
             try NewestSchema(connection).note(schema, at: Stamp(time: changeset.time, device: changeset.device))
         }
-        try ContextLog(access).record(
-            changeset.context, of: changeset.device, after: HybridTime(rawValue: UInt64(preceding)))
-        try connection.execute(
-            "UPDATE ferry_device SET sequence = ?, time = max(time, ?) WHERE number = ?",
-            .integer(Int64(changeset.sequence)), .integer(Int64(bitPattern: changeset.time.rawValue)),
-            .integer(Int64(number)))
+        // What it had seen before is recorded.
+        if former.context != changeset.context {
+            try ContextLog(access).record(changeset.context, of: changeset.device, after: former.time)
+        }
+        standings[changeset.device] = Standing(
+            sequence: changeset.sequence, time: max(former.time, changeset.time), context: changeset.context)
+    }
+
+    private func stored(_ device: DeviceID) throws -> Standing {
+        let number = try access.devices.number(of: device)
+        let time = try connection.count("SELECT time FROM ferry_device WHERE number = ?", .integer(Int64(number)))
+        return Standing(sequence: 0, time: HybridTime(rawValue: UInt64(time)))
+    }
+
+    func save() throws {
+        for (device, standing) in standings {
+            try connection.execute(
+                "UPDATE ferry_device SET sequence = ?, time = ? WHERE number = ?",
+                .integer(Int64(standing.sequence)), .integer(Int64(bitPattern: standing.time.rawValue)),
+                .integer(Int64(try access.devices.number(of: device))))
+        }
     }
 }
 
@@ -90,12 +123,17 @@ struct ChangesetPart {
     /// For each shape, what the values of its columns are parts of; empty where the changeset has no payloads.
     let payloads: [[PayloadKind?]]
 
-    init(_ changeset: Changeset, _ changes: TableChanges, _ table: TrackedTable) {
+    /// - Parameter former: another part of the same table, which mostly has the same columns.
+    init(_ changeset: Changeset, _ changes: TableChanges, _ table: TrackedTable, after former: ChangesetPart? = nil) {
         device = changeset.device
         context = changeset.context
         self.changes = changes
-        let numbers = changes.columns.map { table.columnID($0) }
-        shapes = changes.shapes.map { $0.map { numbers[$0] ?? -1 } }
+        if let former, former.changes.columns == changes.columns, former.changes.shapes == changes.shapes {
+            shapes = former.shapes
+        } else {
+            let numbers = changes.columns.map { table.columnID($0) }
+            shapes = changes.shapes.map { $0.map { numbers[$0] ?? -1 } }
+        }
         sequence = changeset.sequence
         payloads = changes.payloads.isEmpty ? [] : changes.shapes.map { $0.map { changes.payload(of: $0) } }
     }
@@ -110,40 +148,48 @@ struct RowRemoval {
     /// - Returns: the objects for the rules: those that still have dependents, and those removed.
     func remove(_ objects: [TouchedObject]) throws -> [TouchedObject] {
         var touched: [TouchedObject] = []
+        touched.reserveCapacity(objects.count)
         var lookup = ChildLookup(access)
         var unchecked = ChildLookup(access, isUnchecked: true)
         for var object in objects {
             let table = access.registry[object.table]
             if try lookup.hasChildren(table, key: object.key) {
                 object.needsRules = true
-                touched.append(object)
-                continue
+            } else {
+                var state = try access.objects(of: object.table).load(object.object)
+                try remove(&object, &state, table) { try unchecked.hasChildren(table, key: $0) }
             }
-            let states = access.objects(of: object.table)
-            var state = try states.load(object.object)
-            let row = try access.reader(of: table.id).read(state.key) ?? [:]
-            for (column, value) in try Travelling(access).values(row, table) where state.kept.fields[column] == nil {
-                state.kept.fields[column] = value
-            }
-            if try access.writer(of: table.id).delete(key: state.key) != nil {
-                object.needsRules = true
-                touched.append(object)
-                continue
-            }
-            if table.isMapped { state.kept.key = state.key.first }
-            // What rows refer to all the same keeps its key.
-            let isReferred = try unchecked.hasChildren(table, key: state.key)
-            if let key = state.key.first, try !isReferred && !KeyReservations(access).isInUse(key, of: table) {
-                state.key = []
-            }
-            state.shown = .none
-            states.renewCheck(of: &state)
-            try states.save(state)
-            try DeadOffers(access).note(state, table)
-            // Nothing refers to it: that need not be asked again.
-            object.key = []
             touched.append(object)
         }
         return touched
+    }
+
+    /// Removes the row of an object to which nothing refers by a foreign key, and saves its state. Where SQLite refuses it,
+    /// the rules have to look at it, and nothing is changed.
+    /// - Parameter isReferred: whether rows refer to a key by columns that no foreign key checks.
+    func remove(
+        _ object: inout TouchedObject, _ state: inout ObjectState, _ table: TrackedTable,
+        isReferred: ([FieldValue]) throws -> Bool
+    ) throws {
+        let row = try access.reader(of: table.id).read(state.key) ?? [:]
+        let kept = try Travelling(access).values(row, table).overlaid(with: state.kept.fields)
+        if try access.writer(of: table.id).delete(key: state.key) != nil {
+            object.needsRules = true
+            return
+        }
+        state.kept.fields = kept
+        if table.isMapped { state.kept.key = state.key.first }
+        // What rows refer to all the same keeps its key.
+        let isKeyUsed = try isReferred(state.key)
+        if let key = state.key.first, try !isKeyUsed && !KeyReservations(access).isInUse(key, of: table) {
+            state.key = []
+        }
+        state.shown = .none
+        let states = access.objects(of: table.id)
+        states.renewCheck(of: &state)
+        try states.save(state)
+        try DeadOffers(access).note(state, table)
+        // Nothing refers to it: that need not be asked again.
+        object.key = []
     }
 }

@@ -13,6 +13,7 @@ struct ChildLookup {
     private var asked: [Int: [Int: Int]] = [:]
     private var references: [Int: [Int: Set<[FieldValue]>]] = [:]
     private var isIndexed: [Int: [Int: Bool]] = [:]
+    private var statements: [Int: [Int: LazyStatement]] = [:]
 
     init(_ access: StoreAccess, isUnchecked: Bool = false) {
         self.access = access
@@ -42,12 +43,12 @@ struct ChildLookup {
     ) throws -> Bool {
         if let known = references[child.id]?[place] { return known.contains(parts) }
         let connection = access.connection
-        let names = key.columns.map { quoted(child.columns[$0].name) }
         let count = asked[child.id]?[place] ?? 0
         asked[child.id, default: [:]][place] = count + 1
         // Under another collation than BINARY equal keys may have different bytes: those SQLite compares.
-        let isBinary = key.columns.allSatisfy { child.columns[$0].collation == "BINARY" }
-        if try count >= Self.patience && isBinary && !hasIndex(child, place, key) {
+        func isBinary() -> Bool { key.columns.allSatisfy { child.columns[$0].collation == "BINARY" } }
+        if try count >= Self.patience && !hasIndex(child, place, key) && isBinary() {
+            let names = key.columns.map { quoted(child.columns[$0].name) }
             var all: Set<[FieldValue]> = []
             for row in try connection.rows(
                 "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))")
@@ -57,10 +58,22 @@ struct ChildLookup {
             references[child.id, default: [:]][place] = all
             return all.contains(parts)
         }
+        let statement = try statement(child, place, key).prepared()
+        defer { statement.reset() }
+        for (index, value) in parts.enumerated() { statement.bind(value, Int32(index + 1)) }
+        return try statement.step()
+    }
+
+    private mutating func statement(
+        _ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey
+    ) -> LazyStatement {
+        if let known = statements[child.id]?[place] { return known }
+        let names = key.columns.map { quoted(child.columns[$0].name) }
         let condition = zip(names, 1...).map { "\($0) = ?\($1)" }.joined(separator: " AND ")
-        return try !connection.rows(
-            "SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", values: parts
-        ).isEmpty
+        let made = LazyStatement(
+            "SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", access.connection)
+        statements[child.id, default: [:]][place] = made
+        return made
     }
 
     private mutating func hasIndex(_ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey) throws -> Bool {

@@ -5,13 +5,27 @@ import FerryCore
 struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequence {
     typealias Element = (key: Int, value: FieldValue)
 
-    private var slots: [FieldValue?]
+    /// An enumeration of its own instead of an `Optional`, because the compiler makes code to copy and destroy one, and an
+    /// array of optionals asks the runtime about each element.
+    private enum Slot: Sendable {
+        case absent
+        case present(FieldValue)
+
+        init(_ value: FieldValue?) {
+            if let value { self = .present(value) } else { self = .absent }
+        }
+
+        var value: FieldValue? { if case .present(let value) = self { value } else { nil } }
+        var isPresent: Bool { if case .present = self { true } else { false } }
+    }
+
+    private var slots: [Slot]
     private(set) var count = 0
 
     init() { slots = [] }
 
     /// Makes room for columns below `width`.
-    init(width: Int) { slots = Array(repeating: nil, count: width) }
+    init(width: Int) { slots = Array(repeating: .absent, count: width) }
 
     init(dictionaryLiteral elements: (Int, FieldValue)...) {
         self.init()
@@ -21,45 +35,54 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
     var isEmpty: Bool { count == 0 }
 
     subscript(column: Int) -> FieldValue? {
-        get { column < slots.count ? slots[column] : nil }
+        get { column < slots.count ? slots[column].value : nil }
         set {
+            let slot = Slot(newValue)
             if column >= slots.count {
-                if newValue == nil { return }
-                slots.append(contentsOf: repeatElement(nil, count: column - slots.count + 1))
+                if !slot.isPresent { return }
+                slots.append(contentsOf: repeatElement(.absent, count: column - slots.count + 1))
             }
-            count += (newValue == nil ? 0 : 1) - (slots[column] == nil ? 0 : 1)
-            slots[column] = newValue
+            count += (slot.isPresent ? 1 : 0) - (slots[column].isPresent ? 1 : 0)
+            slots[column] = slot
         }
     }
+
+    /// Whether a column has a value.
+    func has(_ column: Int) -> Bool { column < slots.count && slots[column].isPresent }
 
     /// The columns that have a value, ascending.
-    var keys: [Int] { slots.indices.filter { slots[$0] != nil } }
+    var keys: [Int] { slots.indices.filter { slots[$0].isPresent } }
 
     /// Whether one of these columns has a value.
-    func hasAny(of columns: [Int]) -> Bool { columns.contains { self[$0] != nil } }
+    func hasAny(of columns: [Int]) -> Bool { columns.contains(where: has) }
 
     /// Columns and values, by ascending column.
-    func makeIterator() -> AnyIterator<Element> {
-        var column = -1
-        return AnyIterator {
-            while true {
-                column += 1
-                guard column < slots.count else { return nil }
-                if let value = slots[column] { return (column, value) }
+    struct Iterator: IteratorProtocol {
+        fileprivate let values: FieldValues
+        fileprivate var column = 0
+
+        mutating func next() -> Element? {
+            while column < values.slots.count {
+                defer { column += 1 }
+                if let value = values.slots[column].value { return (column, value) }
             }
+            return nil
         }
     }
+
+    func makeIterator() -> Iterator { Iterator(values: self) }
 
     /// Runs `body` for each column with a value, ascending; the fast way.
     func forEachColumn(_ body: (Int, FieldValue) throws -> Void) rethrows {
         for column in slots.indices {
-            if let value = slots[column] { try body(column, value) }
+            if case .present(let value) = slots[column] { try body(column, value) }
         }
     }
 
     /// These values, replaced by `other`'s where it has some.
     func overlaid(with other: FieldValues) -> FieldValues {
         if other.isEmpty { return self }
+        if isEmpty { return other }
         var result = self
         other.forEachColumn { result[$0] = $1 }
         return result
@@ -67,7 +90,7 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
 
     func mapped(_ transform: (FieldValue) -> FieldValue) -> FieldValues {
         var result = self
-        for column in slots.indices { result.slots[column] = slots[column].map(transform) }
+        for column in slots.indices { result.slots[column] = Slot(slots[column].value.map(transform)) }
         return result
     }
 

@@ -29,6 +29,14 @@ final class MergedRows {
     /// Columns that rows are found by: of the key, and those that foreign keys refer to.
     private let offeredColumns: Set<Int>
 
+    /// All columns, by number.
+    private let allColumns: [Int]
+    /// Local keys by the objects that rows refer to in other tables, which do not change while this one is merged: many rows
+    /// refer to the same few.
+    private var targets: [RowToken: FieldValue] = [:]
+    /// Bounds the memory for them.
+    private static let maximumTargets = 10_000
+
     /// What the rules may have to look at.
     private(set) var touched: [TouchedObject] = []
     /// Objects that died and still have their rows.
@@ -47,6 +55,7 @@ final class MergedRows {
         meaning = References(registry: access.registry)
         travelling = Travelling(access)
         reservations = KeyReservations(access)
+        allColumns = table.columns.map(\.id)
         hasUncheckedReferences = table.columns.contains(where: \.isUnchecked)
         uniqueClaims = UniqueClaims(access)
         hasExceptions = try access.exceptionTokens.areAny(of: table.id)
@@ -87,12 +96,7 @@ final class MergedRows {
         case (.row, true):
             try update(&merge)
         case (.row, false):
-            keepWon(&merge, merge.won)
-            try objects.save(merge.state)
-            deletions.append(
-                TouchedObject(
-                    table: table.id, object: merge.state.object, columns: table.columns.map(\.id), isDeleted: true,
-                    needsRules: false, key: merge.before.key))
+            try delete(&merge)
         case (.none, true):
             try insert(&merge)
         case (.none, false):
@@ -109,6 +113,22 @@ final class MergedRows {
         case (.exceptionalRow, _), (.hidden, _), (.joined, _):
             try leaveToRules(&merge)
         }
+    }
+
+    /// A row to which nothing can refer goes at once; others when the batch is merged, children before their parents.
+    private func delete(_ merge: inout ObjectMerge) throws {
+        keepWon(&merge, merge.won)
+        var object = TouchedObject(
+            table: table.id, object: merge.state.object, columns: allColumns, isDeleted: true, needsRules: false,
+            key: merge.before.key)
+        guard table.incoming.isEmpty, !table.hasUncheckedReferences else {
+            try objects.save(merge.state)
+            deletions.append(object)
+            return
+        }
+        try RowRemoval(access).remove(&object, &merge.state, table) { _ in false }
+        if object.needsRules { try objects.save(merge.state) }
+        touched.append(object)
     }
 
     private func isHolding(_ incoming: TrackedTable.IncomingKey) -> Bool {
@@ -132,13 +152,13 @@ final class MergedRows {
     private func update(_ merge: inout ObjectMerge) throws {
         if merge.won.isEmpty {
             try changeCheck(&merge)
-            try objects.save(merge.state)
+            try objects.save(merge.state, over: merge.before)
             return
         }
-        let isSensitive = merge.won.keys.contains { sensitiveColumns.contains($0) }
+        let isSensitive = sensitiveColumns.contains(where: merge.won.has)
         // What it claims now, an exceptional object may claim too.
-        if hasExceptions, merge.won.keys.contains(where: claimColumns.contains) { return try leaveToRules(&merge) }
-        if merge.won.keys.contains(where: { offeredColumns.contains($0) }) { return try leaveToRules(&merge) }
+        if hasExceptions, claimColumns.contains(where: merge.won.has) { return try leaveToRules(&merge) }
+        if offeredColumns.contains(where: merge.won.has) { return try leaveToRules(&merge) }
         if showsPartOfAnotherKey(merge) { return try leaveToRules(&merge) }
         guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
         try changeCheck(&merge)
@@ -147,7 +167,7 @@ final class MergedRows {
             for column in merge.won.keys { merge.state.kept.fields[column] = nil }
         }
         try keepMisleading(merge.won, &merge)
-        try objects.save(merge.state)
+        try objects.save(merge.state, over: merge.before)
         if isSensitive {
             touched.append(
                 TouchedObject(
@@ -176,10 +196,15 @@ final class MergedRows {
             return
         }
         merge.state.check &+= objects.checks.change(object, from: old, to: new)
+        // Only what changed is read.
         var row: FieldValues?
+        let changed = merge.stamped.isEmpty ? merge.won.keys : Set(merge.won.keys).union(merge.stamped).sorted()
+        func present() throws -> FieldValues {
+            try reader.read(merge.before.key, columns: changed.filter { table.columns[$0].isLocal }) ?? [:]
+        }
         for column in merge.stamped where merge.won[column] == nil {
             guard let stamp = new.stamp(of: column) else { continue }
-            if row == nil { row = try reader.read(merge.before.key) ?? [:] }
+            if row == nil { row = try present() }
             guard let value = merge.before.kept.fields[column] ?? row?[column] else { continue }
             merge.state.check &+= objects.checks.field(object, column, stamp, value)
             if let former = old.stamp(of: column) {
@@ -196,7 +221,7 @@ final class MergedRows {
                 merge.state.check &-= objects.checks.field(object, column, stamp, own)
                 return
             }
-            if row == nil { row = try reader.read(merge.before.key) ?? [:] }
+            if row == nil { row = try present() }
             guard let shown = row?[column] else { return }
             let former = try travelling.value(shown, table.columns[column])
             merge.state.check &-= objects.checks.field(object, column, stamp, former)
@@ -257,8 +282,7 @@ final class MergedRows {
         var isComplete = true
         try values.forEachColumn { column, value in
             if case .reference(let target) = value {
-                guard try !isArriving(target, table.columns[column]),
-                    let local = try travelling.local(value, table.columns[column])
+                guard try !isArriving(target, table.columns[column]), let local = try local(value, target, column)
                 else {
                     isComplete = false
                     return
@@ -269,6 +293,20 @@ final class MergedRows {
             }
         }
         return isComplete ? result : nil
+    }
+
+    /// A reference as it lies in rows; `nil` where it has no row to refer to.
+    private func local(_ value: FieldValue, _ target: ObjectID, _ column: Int) throws -> FieldValue? {
+        let place = table.columns[column]
+        guard let parent = place.reference, parent != table.id, !place.isUnchecked else {
+            return try travelling.local(value, place)
+        }
+        let token = RowToken(table: parent, id: target)
+        if let known = targets[token] { return known }
+        guard let local = try travelling.local(value, place) else { return nil }
+        if targets.count >= Self.maximumTargets { targets.removeAll(keepingCapacity: true) }
+        targets[token] = local
+        return local
     }
 
     /// Whether an object refers to itself by a column that no foreign key checks: its row's key has to be known first.

@@ -47,6 +47,7 @@ final class ObjectTable {
     let table: TrackedTable
     /// Makes the checks of the table's objects.
     let checks: TableChecks
+    private let connection: SQLConnection
     private let devices: DeviceNumbers
     private let digests: StateDigests
     private let keyWidth: Int
@@ -55,8 +56,9 @@ final class ObjectTable {
         "inserted", "inserted_by", "span", "deleted", "deleted_by", "shown", "fields", "kept", "\"check\"", "registers",
     ]
     private let selectByObject: LazyStatement
-    private let upsert: LazyStatement
     private let insertOnly: LazyStatement
+    private let update: LazyStatement
+    private let updateFields: LazyStatement
     private let deletion: LazyStatement
     private let selectByKey: LazyStatement
     private let selectPlace: LazyStatement
@@ -81,8 +83,10 @@ final class ObjectTable {
         let insert = "INSERT INTO \(name)(object, \(columns)) VALUES (\(places))"
         insertOnly = LazyStatement(insert, connection)
         deletion = LazyStatement("DELETE FROM \(name) WHERE object = ?", connection)
-        let assignments = (keys + rest).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-        upsert = LazyStatement("\(insert) ON CONFLICT(object) DO UPDATE SET \(assignments)", connection)
+        let assignments = (keys + rest).enumerated().map { "\($1) = ?\($0 + 2)" }.joined(separator: ", ")
+        update = LazyStatement("UPDATE \(name) SET \(assignments) WHERE object = ?1", connection)
+        updateFields = LazyStatement("UPDATE \(name) SET fields = ?2, \"check\" = ?3 WHERE object = ?1", connection)
+        self.connection = connection
     }
 
     /// The state of an object; an empty one where the store has none.
@@ -90,9 +94,8 @@ final class ObjectTable {
         let statement = try selectByObject.prepared()
         statement.bind(object, 1)
         defer { statement.reset() }
+        guard try statement.step() else { return new(object) }
         var state = ObjectState(object: object)
-        state.registers.deletionWins = table.deletionWins
-        guard try statement.step() else { return state }
         try read(statement, from: 0, into: &state)
         return state
     }
@@ -101,7 +104,13 @@ final class ObjectTable {
     func new(_ object: ObjectID) -> ObjectState {
         var state = ObjectState(object: object)
         state.registers.deletionWins = table.deletionWins
+        state.registers.fields.reserveCapacity(table.columns.count)
         return state
+    }
+
+    /// Whether nothing is known of any object.
+    func isEmpty() throws -> Bool {
+        try connection.count("SELECT EXISTS(SELECT 1 FROM \(table.objectTable))") == 0
     }
 
     /// The columns of a state but for the object's ID, as `read` expects them.
@@ -159,15 +168,53 @@ final class ObjectTable {
             return
         }
         let kept = state.kept.fields
-        state.check = checks.check(state.object, state.registers) { kept[$0] ?? row[$0] }
+        let values = kept.isEmpty ? row : row.overlaid(with: kept)
+        state.check = checks.check(state.object, state.registers) { values[$0] }
     }
 
     /// Writes the state of an object. Its check must be right, unless it is saved again in the same transaction.
     func save(_ state: ObjectState) throws {
-        let statement = try (state.isStored ? upsert : insertOnly).prepared()
+        // Another copy of the state may have removed it.
+        if try !state.isStored || !write(state, update) { _ = try write(state, insertOnly) }
+        note(state)
+    }
+
+    /// Writes the state of an object that is stored, of which only stamps of fields changed: the rest, and its indexes, is
+    /// left alone.
+    /// - Parameter former: the state as it is stored.
+    func save(_ state: ObjectState, over former: ObjectState) throws {
+        guard state.isStored, state.shown == former.shown, state.registers.differsInFieldsOnly(from: former.registers),
+            state.kept == former.kept, state.givenKey == former.givenKey, state.policies.isEmpty,
+            former.policies.isEmpty, state.key == former.key
+        else { return try save(state) }
+        let statement = try updateFields.prepared()
+        statement.bind(state.object, 1)
+        try bind(fieldsOf: state, statement, 2)
+        statement.bind(Int64(bitPattern: state.check), 3)
+        try statement.run()
+        if connection.changedRowCount == 0 { return try save(state) }
+        note(state)
+    }
+
+    private func note(_ state: ObjectState) {
+        digests.unsettled?[table.id, default: []].insert(state.object)
+        digests.note(table.id, from: state.storedCheck, to: state.check)
+    }
+
+    private func bind(fieldsOf state: ObjectState, _ statement: SQLStatement, _ place: Int32) throws {
+        if let fields = try StateCodec.encodeFields(state.registers, number: { try devices.number(of: $0) }) {
+            statement.bind(blob: fields, place)
+        } else {
+            statement.bindNull(place)
+        }
+    }
+
+    /// - Returns: whether a row was written.
+    private func write(_ state: ObjectState, _ lazy: LazyStatement) throws -> Bool {
+        let statement = try lazy.prepared()
         statement.bind(state.object, 1)
         var place: Int32 = 2
-        let isOwnKey = keyWidth == 1 && state.key.first == .blob(state.object.bytes[...])
+        let isOwnKey = keyWidth == 1 && isKey(state.key.first, theBytesOf: state.object)
         for index in 0..<keyWidth {
             if index < state.key.count, !isOwnKey {
                 statement.bind(state.key[index], place)
@@ -180,11 +227,7 @@ final class ObjectTable {
         statement.bind(StateCodec.span(state.registers), place + 2)
         try bind(state.registers.deleted, statement, place + 3)
         statement.bind(state.shown.rawValue, place + 5)
-        if let fields = try StateCodec.encodeFields(state.registers, number: { try devices.number(of: $0) }) {
-            statement.bind(blob: fields, place + 6)
-        } else {
-            statement.bindNull(place + 6)
-        }
+        try bind(fieldsOf: state, statement, place + 6)
         // The author's key is told by the object's own where they are the same.
         let given = state.givenKey == state.ownKey ? nil : state.givenKey
         if let kept = StateCodec.encodeKept(state.kept, given: given) {
@@ -199,8 +242,12 @@ final class ObjectTable {
             statement.bindNull(place + 9)
         }
         try statement.run()
-        digests.unsettled?[table.id, default: []].insert(state.object)
-        digests.note(table.id, from: state.storedCheck, to: state.check)
+        return connection.changedRowCount > 0
+    }
+
+    private func isKey(_ key: FieldValue?, theBytesOf object: ObjectID) -> Bool {
+        guard case .blob(let bytes)? = key, bytes.count == 16 else { return false }
+        return ObjectID(bytes: bytes) == object
     }
 
     /// Forgets an object.

@@ -10,6 +10,9 @@ final class RowReader {
     private lazy var select = LazyStatement(
         "SELECT \(names { quoted($0.name) }) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))",
         connection)
+    /// For some of the columns, by their numbers; and the one that was used last.
+    private var partial: [[Int]: LazyStatement] = [:]
+    private var lastPartial: (columns: [Int], statement: LazyStatement)?
     private lazy var selectOld = LazyStatement(
         "SELECT \(names { "c\($0.id)" }) FROM \(table.oldRowsTable) WHERE sequence = ?", connection)
 
@@ -25,11 +28,38 @@ final class RowReader {
 
     /// The values of the row with a local key, by column number, as SQLite reads them; `nil` where there is no row.
     func read(_ key: [FieldValue]) throws -> FieldValues? {
+        if key.isEmpty { return nil }
         let statement = try select.prepared()
         defer { statement.reset() }
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
         guard try statement.step() else { return nil }
         return values(statement, from: 0)
+    }
+
+    /// Some values of the row with a local key; `nil` where there is no row.
+    /// - Parameter numbers: of the columns, which the local table has, ascending.
+    func read(_ key: [FieldValue], columns numbers: [Int]) throws -> FieldValues? {
+        if key.isEmpty { return nil }
+        let statement = try selection(of: numbers).prepared()
+        defer { statement.reset() }
+        for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
+        guard try statement.step() else { return nil }
+        var values = FieldValues(width: table.columns.count)
+        for (index, column) in numbers.enumerated() { values[column] = statement.value(Int32(index)) }
+        return values
+    }
+
+    private func selection(of numbers: [Int]) -> LazyStatement {
+        if let lastPartial, lastPartial.columns == numbers { return lastPartial.statement }
+        let names = numbers.map { quoted(table.columns[$0].name) }
+        let statement =
+            partial[numbers]
+            ?? LazyStatement(
+                "SELECT \(numbers.isEmpty ? "1" : names.joined(separator: ", ")) FROM \(quoted(table.name)) "
+                    + "WHERE \(table.keyCondition(first: 1))", connection)
+        partial[numbers] = statement
+        lastPartial = (numbers, statement)
+        return statement
     }
 
     /// The values of a deleted or displaced row that a trigger kept under a pending event's sequence.

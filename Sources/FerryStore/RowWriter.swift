@@ -11,6 +11,9 @@ final class RowWriter {
     private let keyValueKind: KeyValueKind?
     private var inserts: [[Int]: SQLStatement] = [:]
     private var updates: [[Int]: SQLStatement] = [:]
+    /// The ones that were used last: mostly the next row has the same columns.
+    private var lastInsert: (columns: [Int], hasKey: Bool, statement: SQLStatement)?
+    private var lastUpdate: (columns: [Int], statement: SQLStatement)?
     private lazy var deletion = LazyStatement(
         "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
     private lazy var probe = LazyStatement(
@@ -44,10 +47,10 @@ final class RowWriter {
     ///   - values: by column number, references resolved to local keys.
     /// - Returns: `nil`, or why SQLite refused the row.
     func insert(key: FieldValue?, _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
-        let statement = try insertion(of: values.map(\.column), hasKey: key != nil)
-        for (index, entry) in values.enumerated() { statement.bind(entry.value, Int32(index + 1)) }
+        let statement = try insertion(of: values, hasKey: key != nil)
+        for index in values.indices { statement.bind(lasting: values[index].value, Int32(index + 1)) }
         if let key { statement.bind(key, Int32(values.count + 1)) }
-        let result = refusal(try statement.runUnlessRefused())
+        let result = refusal(try withExtendedLifetime(values) { try statement.runUnlessRefused() })
         if result == nil, let kind = keyValueKind, let column = table.keyColumnIDs.first {
             access.keyValueChanges.note(kind, values.first { $0.column == column }?.value)
         }
@@ -62,10 +65,11 @@ final class RowWriter {
 
     /// Updates columns of the row with a local key.
     func update(key: [FieldValue], _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
-        let statement = try self.statement(updating: values.map(\.column))
-        for (index, entry) in values.enumerated() { statement.bind(entry.value, Int32(index + 1)) }
-        for (index, value) in key.enumerated() { statement.bind(value, Int32(values.count + index + 1)) }
-        let result = refusal(try statement.runUnlessRefused())
+        if key.isEmpty { return nil }
+        let statement = try self.statement(updating: values)
+        for index in values.indices { statement.bind(lasting: values[index].value, Int32(index + 1)) }
+        for (index, value) in key.enumerated() { statement.bind(lasting: value, Int32(values.count + index + 1)) }
+        let result = refusal(try withExtendedLifetime((values, key)) { try statement.runUnlessRefused() })
         if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
         if result == nil { access.intents?.write(table.id, key, values, isNew: false) }
         if result == nil, access.changedRows != nil { noteChange(of: key, values) }
@@ -83,6 +87,7 @@ final class RowWriter {
     }
 
     func delete(key: [FieldValue]) throws -> Refusal? {
+        if key.isEmpty { return nil }
         let statement = try deletion.prepared()
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
         let result = refusal(try statement.runUnlessRefused())
@@ -92,9 +97,13 @@ final class RowWriter {
         return result
     }
 
-    private func insertion(of columns: [Int], hasKey: Bool) throws -> SQLStatement {
+    private func insertion(of values: [(column: Int, value: FieldValue)], hasKey: Bool) throws -> SQLStatement {
+        if let last = lastInsert, last.hasKey == hasKey, Self.are(last.columns, thoseOf: values) {
+            return last.statement
+        }
+        let columns = values.map(\.column)
         if let known = inserts[columns] {
-            known.reset()
+            lastInsert = (columns, hasKey, known)
             return known
         }
         var names = columns.map { quoted(table.columns[$0].name) }
@@ -105,12 +114,19 @@ final class RowWriter {
                 ? "INSERT INTO \(quoted(table.name)) DEFAULT VALUES"
                 : "INSERT INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES (\(places))")
         inserts[columns] = statement
+        lastInsert = (columns, hasKey, statement)
         return statement
     }
 
-    private func statement(updating columns: [Int]) throws -> SQLStatement {
+    private static func are(_ columns: [Int], thoseOf values: [(column: Int, value: FieldValue)]) -> Bool {
+        columns.count == values.count && columns.indices.allSatisfy { columns[$0] == values[$0].column }
+    }
+
+    private func statement(updating values: [(column: Int, value: FieldValue)]) throws -> SQLStatement {
+        if let last = lastUpdate, Self.are(last.columns, thoseOf: values) { return last.statement }
+        let columns = values.map(\.column)
         if let known = updates[columns] {
-            known.reset()
+            lastUpdate = (columns, known)
             return known
         }
         let assignments = columns.enumerated().map { "\(quoted(table.columns[$1].name)) = ?\($0 + 1)" }
@@ -118,6 +134,7 @@ final class RowWriter {
             "UPDATE \(quoted(table.name)) SET \(assignments.joined(separator: ", ")) "
                 + "WHERE \(table.keyCondition(first: columns.count + 1))")
         updates[columns] = statement
+        lastUpdate = (columns, statement)
         return statement
     }
 

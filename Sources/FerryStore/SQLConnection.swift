@@ -21,10 +21,11 @@ public final class SQLConnection {
         self.database = database
     }
 
-    /// A prepared statement, reset; the same text gives the same statement. Do not nest two uses of one text.
+    /// A prepared statement, reset and with nothing bound; the same text gives the same statement. Do not nest two uses of one text.
     func prepare(_ sql: String) throws -> SQLStatement {
         if let statement = statements[sql] {
             statement.reset()
+            statement.clearBindings()
             return statement
         }
         let statement = try SQLStatement(sql, on: self)
@@ -199,7 +200,7 @@ final class LazyStatement {
         self.connection = connection
     }
 
-    /// The statement, reset, with nothing bound.
+    /// The statement, reset. Every parameter has to be bound: what was bound before is still.
     func prepared() throws -> SQLStatement {
         if let statement {
             statement.reset()

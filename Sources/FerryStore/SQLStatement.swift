@@ -4,10 +4,16 @@ import FerryCore
 /// A prepared statement: one of the few places that touch SQLite's C interface.
 ///
 /// Bounds: parameter and column indices are checked by SQLite (an index out of range binds nothing or reads NULL); the
-/// bytes of a column are copied before the next step. Not thread-safe; lives inside one access to the database.
+/// bytes of a column are copied before the next step. Bytes are copied when they are bound, but for IDs, which lie in the
+/// statement's own buffer with 16 bytes for each parameter, and `bind(lasting:_:)`, where the caller keeps them. Not
+/// thread-safe; lives inside one access to the database.
 final class SQLStatement {
     let handle: OpaquePointer
     private unowned let connection: SQLConnection
+    /// Whether it ran since it was last reset.
+    private var hasRun = false
+    /// The IDs that are bound, by parameter.
+    private let identifiers: UnsafeMutableRawBufferPointer
 
     init(_ sql: String, on connection: SQLConnection) throws {
         var statement: OpaquePointer?
@@ -17,15 +23,23 @@ final class SQLStatement {
         }
         handle = statement
         self.connection = connection
+        identifiers = .allocate(byteCount: Int(sqlite3_bind_parameter_count(statement)) * 16, alignment: 8)
     }
 
-    deinit { sqlite3_finalize(handle) }
+    deinit {
+        sqlite3_finalize(handle)
+        identifiers.deallocate()
+    }
 
-    /// Starts again with no parameter bound.
+    /// Makes it ready for the next run. What is bound stays bound: who runs it again binds every parameter.
     func reset() {
+        if !hasRun { return }
         sqlite3_reset(handle)
-        sqlite3_clear_bindings(handle)
+        hasRun = false
     }
+
+    /// Makes every parameter NULL.
+    func clearBindings() { sqlite3_clear_bindings(handle) }
 
     // MARK: Parameters, numbered from 1
 
@@ -36,8 +50,12 @@ final class SQLStatement {
         copy.withUTF8 { bindBytes(UnsafeRawBufferPointer($0), index, isText: true) }
     }
     func bind<Kind>(_ id: UniqueID<Kind>, _ index: Int32) {
-        let pair = (id.high.bigEndian, id.low.bigEndian)
-        withUnsafeBytes(of: pair) { bindBytes($0, index, isText: false) }
+        let offset = Int(index - 1) * 16
+        precondition(offset >= 0 && offset + 16 <= identifiers.count, "an ID is bound to a parameter of the statement")
+        identifiers.storeBytes(of: id.high.bigEndian, toByteOffset: offset, as: UInt64.self)
+        identifiers.storeBytes(of: id.low.bigEndian, toByteOffset: offset + 8, as: UInt64.self)
+        guard let address = identifiers.baseAddress else { return }
+        sqlite3_bind_blob(handle, index, address + offset, 16, nil)
     }
     func bind(blob bytes: [UInt8], _ index: Int32) { bytes.withUnsafeBytes { bindBytes($0, index, isText: false) } }
     func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
@@ -51,6 +69,23 @@ final class SQLStatement {
         case .text(let bytes): bytes.withUnsafeBytes { bindBytes($0, index, isText: true) }
         case .blob(let bytes): bytes.withUnsafeBytes { bindBytes($0, index, isText: false) }
         case .reference: preconditionFailure("a reference is resolved before it is bound")
+        }
+    }
+
+    /// Binds a value as `bind(_:_:)` does, without copying its bytes.
+    ///
+    /// The caller keeps the value until the statement is reset, which `run` does: a slice's bytes stay where they are as long
+    /// as its buffer is kept and nobody writes to it. The statement is not run again before another value is bound.
+    func bind(lasting value: FieldValue, _ index: Int32) {
+        switch value {
+        case .text(let bytes) where !bytes.isEmpty:
+            bytes.withUnsafeBytes {
+                let characters = $0.baseAddress?.assumingMemoryBound(to: CChar.self)
+                sqlite3_bind_text(handle, index, characters, Int32($0.count), nil)
+            }
+        case .blob(let bytes) where !bytes.isEmpty:
+            _ = bytes.withUnsafeBytes { sqlite3_bind_blob(handle, index, $0.baseAddress, Int32($0.count), nil) }
+        default: bind(value, index)
         }
     }
 
@@ -69,6 +104,7 @@ final class SQLStatement {
     /// Runs to the next row.
     /// - Returns: whether there is one.
     func step() throws -> Bool {
+        hasRun = true
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
@@ -78,14 +114,15 @@ final class SQLStatement {
 
     /// Runs a statement that returns no rows, and makes it ready for the next run. Bindings are kept.
     func run() throws {
-        defer { sqlite3_reset(handle) }
+        defer { reset() }
         while try step() {}
     }
 
     /// Runs a statement that returns no rows.
     /// - Returns: `nil`, or the extended result code where a constraint refused it.
     func runUnlessRefused() throws -> Int32? {
-        defer { sqlite3_reset(handle) }
+        hasRun = true
+        defer { reset() }
         while true {
             let code = sqlite3_step(handle)
             if code == SQLITE_DONE { return nil }

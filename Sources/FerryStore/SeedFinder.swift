@@ -18,11 +18,16 @@ struct SeedFinder {
         var targets = TargetLookup(access)
         var searched: Set<[Int]> = []
         var table: TrackedTable?
+        var near: Set<Int> = []
         func add(_ token: RowToken) {
             if isSeed.insert(token).inserted { seeds.append(token) }
         }
         for object in touched {
-            if table?.id != object.table { table = access.registry[object.table] }
+            if table?.id != object.table {
+                let next = access.registry[object.table]
+                near = exceptions.intersection([next.id] + next.foreignKeys.map(\.parent) + next.incoming.map(\.table))
+                table = next
+            }
             guard let table, table.isLocal else { continue }
             let isRelated = !table.foreignKeys.isEmpty || !table.incoming.isEmpty
             if !object.needsRules, exceptions.isEmpty, !isRelated, table.uniqueIndexes.isEmpty { continue }
@@ -50,8 +55,6 @@ struct SeedFinder {
             }
             guard concernsOthers(object, table) else { continue }
             // Where exceptional objects exist near by, what was let go may concern them.
-            let near = exceptions.intersection(
-                [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table))
             related.formUnion(near)
             if try !near.isEmpty || isAwaited(object, table) { add(token) }
         }

@@ -6,13 +6,15 @@ struct ObjectMerge {
     var state: ObjectState
     let before: ObjectState
     /// Values won in this batch, by column.
-    var won: FieldValues = [:]
+    var won: FieldValues
     /// Columns under a policy of which the batch changed the stamp alone.
     var stamped: Set<Int> = []
 
-    init(_ before: ObjectState) {
+    /// - Parameter width: the number of the table's columns.
+    init(_ before: ObjectState, width: Int) {
         state = before
         self.before = before
+        won = FieldValues(width: width)
     }
 }
 
@@ -39,12 +41,12 @@ struct StateMerge {
     /// Takes one operation of a changeset into account.
     func apply(_ operation: Operation, _ part: ChangesetPart, _ merge: inout ObjectMerge) throws {
         let stamp = Stamp(time: operation.time, device: part.device)
-        let wasAlive = merge.state.registers.isAlive
         let formerDeletion = merge.state.registers.deleted
         let formerFloor = merge.state.registers.floor
         switch operation.kind {
         case .delete:
             let newest = merge.state.registers.newestWrite
+            let wasAlive = merge.state.registers.isAlive
             merge.state.registers.mergeDeletion(stamp)
             if let floor = merge.state.registers.floor, floor != formerFloor {
                 try forget(before: floor, operation, part, &merge)
@@ -77,7 +79,9 @@ struct StateMerge {
         let values = part.changes.values(of: operation)
         // Before the deletion that the object's present life followed.
         let isVoid = merge.state.registers.floor.map { stamp < $0 } ?? false
-        for (place, (column, value)) in zip(part.shapes[operation.shape], values).enumerated() where column >= 0 {
+        let shape = part.shapes[operation.shape]
+        for place in shape.indices where shape[place] >= 0 {
+            let (column, value) = (shape[place], values[values.startIndex + place])
             let payload = part.payloads.isEmpty ? nil : part.payloads[operation.shape][place]
             // Asked first, because most tables have nothing of it.
             if table.hasColumnPolicies || payload != nil || !merge.state.policies.isEmpty,
@@ -217,7 +221,9 @@ struct StateMerge {
     private func present(_ column: Int, _ merge: ObjectMerge) throws -> FieldValue? {
         if let value = merge.won[column] ?? merge.state.kept.fields[column] { return value }
         guard merge.before.shown.hasRow, table.isLocal else { return nil }
-        guard let value = try reader.read(merge.before.key)?[column] else { return nil }
+        guard table.columns[column].isLocal,
+            let value = try reader.read(merge.before.key, columns: [column])?[column]
+        else { return nil }
         return try travelling.value(value, table.columns[column])
     }
 

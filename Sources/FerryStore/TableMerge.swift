@@ -9,6 +9,9 @@ struct TableMerge {
     private let merging: StateMerge
     private let rows: MergedRows
     private let snapshot: SnapshotStanding?
+    /// Whether no object of the table was known before, and none becomes known but by this merge: what references lead to
+    /// that no foreign key checks may get a state before it is merged.
+    private let isNew: Bool
 
     /// What the rules may have to look at.
     var touched: [TouchedObject] { rows.touched }
@@ -31,6 +34,7 @@ struct TableMerge {
         self.snapshot = snapshot
         objects = access.objects(of: table.id)
         merging = StateMerge(access, table)
+        isNew = try !table.hasUncheckedReferences && objects.isEmpty()
         var dying: Set<ObjectID> = []
         for part in parts where table.isMapped {
             for operation in part.changes.operations where operation.kind == .delete { dying.insert(operation.object) }
@@ -46,10 +50,13 @@ struct TableMerge {
                 entries.append(Entry(object: operation.object, time: operation.time, part: part, operation: index))
             }
         }
-        entries.sort { left, right in
-            if left.object != right.object { return left.object < right.object }
-            if left.time != right.time { return left.time < right.time }
-            return left.part != right.part ? left.part < right.part : left.operation < right.operation
+        // One part is in order already.
+        if parts.count > 1 {
+            entries.sort { left, right in
+                if left.object != right.object { return left.object < right.object }
+                if left.time != right.time { return left.time < right.time }
+                return left.part != right.part ? left.part < right.part : left.operation < right.operation
+            }
         }
         var start = 0
         while start < entries.count {
@@ -62,13 +69,14 @@ struct TableMerge {
 
     private func merge(_ entries: ArraySlice<Entry>) throws {
         guard let first = entries.first else { return }
-        var merge = ObjectMerge(try objects.load(first.object))
+        var merge = ObjectMerge(
+            try isNew ? objects.new(first.object) : objects.load(first.object), width: objects.table.columns.count)
         let isKnown = merge.state.registers.newest != nil
         // What this device knows and has no more was deleted and collected here.
-        if !isKnown, entries.allSatisfy({ isCovered($0) }) { return }
+        if snapshot != nil, !isKnown, entries.allSatisfy({ isCovered($0) }) { return }
         var isNews = false
         for entry in entries {
-            if isKnown, isCovered(entry), !carriesParts(entry) { continue }
+            if snapshot != nil, isKnown, isCovered(entry), !carriesParts(entry) { continue }
             let part = parts[entry.part]
             try merging.apply(part.changes.operations[entry.operation], part, &merge)
             isNews = true

@@ -42,7 +42,9 @@ struct SnapshotLoad {
     ) throws -> ObjectMerge {
         let objects = access.objects(of: table.id)
         // What references lead to that no foreign key checks may have a key already.
-        var merge = ObjectMerge(table.hasUncheckedReferences ? try objects.load(object.id) : objects.new(object.id))
+        var merge = ObjectMerge(
+            table.hasUncheckedReferences ? try objects.load(object.id) : objects.new(object.id),
+            width: table.columns.count)
         var fields: [Stamp?] = Array(repeating: nil, count: table.columns.count)
         for (place, cell) in zip(chunk.shapes[object.shape], chunk.cells(of: object)) {
             guard let column = columns[place] else { continue }
