@@ -16,6 +16,8 @@ struct StayingDeed {
     var change: Change
     /// Of which former keys, by the columns of `former`.
     var condition: String
+    /// Whether rows that may not hold what they are to hold stay as they are, instead of all.
+    private(set) var isTolerant = false
 
     private var child: String { "main.\(quoted(reference.child.name))" }
 
@@ -52,7 +54,14 @@ struct StayingDeed {
         }
     }
 
-    /// What is done where the schema refuses the deed: what cannot follow a row has lost it, and ON DELETE says what
+    /// The same for those rows that the schema allows it for. Rows are deleted together or not at all.
+    var tolerant: StayingDeed {
+        var other = self
+        other.isTolerant = true
+        return other
+    }
+
+    /// What is done with the rows that the schema refuses the deed for: what cannot follow a row has lost it, and ON DELETE says what
     /// becomes of it. `nil`: the row stays as it is.
     var alternative: StayingDeed? {
         guard case .follow = change, let change = Self.change(for: reference.onDelete) else { return nil }
@@ -109,7 +118,7 @@ struct StayingDeed {
                 "\(column) = (SELECT former.a\(index) FROM \(keys.name) AS former WHERE \(match("child")))"
             }.joined(separator: ", ")
         }
-        return "UPDATE \(child) AS child SET \(assignments) WHERE \(try selection())"
+        return "UPDATE \(isTolerant ? "OR IGNORE " : "")\(child) AS child SET \(assignments) WHERE \(try selection())"
     }
 
     private func match(_ row: String) -> String {

@@ -57,7 +57,11 @@ struct StayingRows {
         var left: [Remainder] = []
         for one in work { try carryOut(one, one.places[...], &left, broken) }
         try carryOut(&left, broken)
-        // What nothing else makes room for.
+        // Row by row, what nothing else makes room for.
+        for one in left {
+            let tolerant = one.deed.tolerant
+            _ = try attempt(broken) { try tolerant.carryOut(one.place, one.place, isAll: false) }
+        }
         left = left.compactMap { one in one.deed.alternative.map { Remainder(deed: $0, place: one.place) } }
         try carryOut(&left, broken)
     }

@@ -160,10 +160,12 @@ final class StayingTablesTests: XCTestCase {
             CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
             CREATE TABLE portrait(artist INTEGER PRIMARY KEY REFERENCES artist ON DELETE CASCADE, file TEXT);
             CREATE TABLE visit(artist INTEGER UNIQUE REFERENCES artist ON DELETE SET NULL, at TEXT);
-            """, staying: ["portrait", "visit"],
+            CREATE TABLE track(artist INTEGER REFERENCES artist ON DELETE CASCADE, title TEXT, UNIQUE(artist, title));
+            """, staying: ["portrait", "visit", "track"],
             rows: "INSERT INTO artist VALUES (1, 'Gil'), (2, 'Miles'), (3, 'Bill')",
             stayingRows: """
                 INSERT INTO portrait VALUES (1, 'gil'), (2, 'miles'), (3, 'bill');
+                INSERT INTO track VALUES (1, 'a'), (3, 'a'), (3, 'b'), (2, 'b');
                 INSERT INTO visit VALUES (1, 'dawn'), (2, 'noon'), (3, 'dusk');
                 """)
         try second.run("UPDATE artist SET name = 'Miles D.' WHERE id = 3")
@@ -173,6 +175,8 @@ final class StayingTablesTests: XCTestCase {
         XCTAssertEqual(try second.query("SELECT * FROM artist"), ["1|Miles D.", "2|Miles"])
         XCTAssertEqual(try second.query("SELECT * FROM portrait"), ["1|gil", "2|miles"])
         XCTAssertEqual(try second.query("SELECT * FROM visit"), ["1|dawn", "2|noon", "NULL|dusk"])
+        XCTAssertEqual(try second.query("SELECT * FROM track ORDER BY 1, 2"), ["1|a", "1|b", "2|b"])
+        XCTAssertTrue(try second.store.verify(deep: true).isSound)
     }
 
     func testRowsThatReferToValuesFollowThemAsOnUpdateSays() throws {
