@@ -36,7 +36,8 @@ struct StoreExamination {
                     + "\(first.table).",
                 advice:
                     "A program wrote with foreign keys off, or rows of a table that stays on this device refer, by RESTRICT "
-                    + "or NO ACTION, to some that another device deleted. Mend the rows by SQL; `ferry verify` lists them.")
+                    + "or NO ACTION, to some that another device deleted. Mend the rows by SQL; `ferry verify` lists them."
+            )
         }
         if let first = verification.differences.first {
             report.add(
