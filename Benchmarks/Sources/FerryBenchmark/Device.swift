@@ -4,8 +4,8 @@ import FerryLog
 import FerryStore
 import Foundation
 
-/// A folder for one round: databases and, where one is tracked, the container.
-final class Place {
+/// A folder for one round: databases and, where one is tracked, the container. Whoever makes it removes it.
+struct Place {
     let folder: String
 
     init(below parent: String) throws {
@@ -13,7 +13,8 @@ final class Place {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: folder) }  // a temporary folder
+    /// Removes the folder, with all that is in it.
+    func remove() { try? FileManager.default.removeItem(atPath: folder) }  // a temporary folder
 
     var container: String { folder + "/container" }
     func database(_ name: String) -> String { folder + "/\(name).sqlite" }

@@ -7,9 +7,10 @@ struct HistoryBenchmark {
     static let section = "nothing new, against history"
     static func name(_ changes: Int) -> String { "after \(grouped(changes)) changes" }
 
-    func run(progress: (Int) -> Void, _ results: inout Measurements) throws {
+    func run(progress: (Int) -> Void, _ results: Measurements) throws {
         let batch = 1000
         let place = try Place(below: folder)
+        defer { place.remove() }
         let workload = Songs(rows: batch)
         let first = try Device.first(workload, in: place)
         _ = try workload.insert(first.app)

@@ -10,16 +10,22 @@ import Foundation
 struct IdleBenchmark {
     let folder: String
     let crowds: [Int]
-    /// How often they look; the default of `PollSchedule` and `WatchConfiguration` is 30 s.
+    /// How often they look while they are measured; not by default where there is little time.
     let intervalSeconds: Int
-    /// How often they look while they are measured.
+    /// How many times they look.
     let looks = 2
 
+    /// How often they look by default, in seconds.
+    static let restingInterval = 30
     static let section = "a pair that rests, memory"
+    private var section: String {
+        intervalSeconds == Self.restingInterval ? Self.section : "a pair that looks every \(intervalSeconds) s, memory"
+    }
     static func name(_ devices: Int) -> String { "\(grouped(devices)) devices in the container" }
 
-    func run(_ results: inout Measurements) throws {
+    func run(_ results: Measurements) throws {
         let crowds = try self.crowds.map { try Crowd($0, below: folder) }
+        defer { for crowd in crowds { crowd.place.remove() } }
         var configuration = WatchConfiguration()
         let milliseconds = intervalSeconds * 1000
         configuration.poll = PollSchedule(minimumMilliseconds: milliseconds, maximumMilliseconds: milliseconds)
@@ -33,9 +39,9 @@ struct IdleBenchmark {
         let all = (ProcessUsage.processorSeconds() - before) / wall * 100
         for (devices, pair) in zip(self.crowds, pairs) {
             let share = try pair.reduce(0) { try $0 + $1.stop() } / wall * 100
-            results.add(Self.section, Self.name(devices), "% of a core", .ferry, share)
+            results.add(section, Self.name(devices), "% of a core", .ferry, share)
             results.plot(.idle, "pair", x: Double(devices), y: share)
         }
-        results.add(Self.section, "all pairs, as the process counts", "% of a core", .ferry, all)
+        results.add(section, "all pairs, as the process counts", "% of a core", .ferry, all)
     }
 }

@@ -18,9 +18,10 @@ struct KeyValueBenchmark {
         case sync = "a sync of 1,000 new ones"
     }
 
-    func run(progress: (Int) -> Void, _ results: inout Measurements) throws {
+    func run(progress: (Int) -> Void, _ results: Measurements) throws {
         results.name(.plain, "plain table", in: Self.section)
         let place = try Place(below: folder)
+        defer { place.remove() }
         let first = try Device.first(Songs(rows: 1), in: place)
         try first.sync()
         let second = try Device.joining(place)
@@ -39,7 +40,7 @@ struct KeyValueBenchmark {
                 count += members.count
             }
             for device in [first, second, first] { try device.sync() }
-            try accesses(size, own, other, plain, &results)
+            try accesses(size, own, other, plain, results)
             // What was added by that has arrived before the measured sync.
             for device in [second, first, second] { try device.sync() }
             try own.add(contentsOf: (0..<Self.news).map { "news \($0) of \(size)" }, toSet: Self.set)
@@ -47,7 +48,7 @@ struct KeyValueBenchmark {
                 try first.sync(isThorough: false)
                 try second.sync(isThorough: false)
             }
-            add(.sync, size, .ferry, time, &results)
+            add(.sync, size, .ferry, time, results)
             let (left, right) = try (own.count(ofSet: Self.set), other.count(ofSet: Self.set))
             if left != right || left < size + Self.news { throw BenchmarkError("the sets have \(left) and \(right)") }
         }
@@ -56,24 +57,24 @@ struct KeyValueBenchmark {
     private static let set = "read"
 
     private func accesses(
-        _ size: Int, _ own: KeyValueStore, _ other: KeyValueStore, _ plain: PlainSet, _ results: inout Measurements
+        _ size: Int, _ own: KeyValueStore, _ other: KeyValueStore, _ plain: PlainSet, _ results: Measurements
     ) throws {
         func measure(_ members: [String], _ body: (String) throws -> Void) rethrows -> Double {
             median(try members.map { member in try seconds { try body(member) } }) ?? 0
         }
         // The second device's store knows nothing of its set's size yet.
         let first = try seconds { try other.add("another of \(size)", toSet: Self.set) }
-        add(.additionAfterReplay, size, .ferry, first, &results)
+        add(.additionAfterReplay, size, .ferry, first, results)
         let new = (0..<200).map { "new \($0) of \(size)" }
-        add(.addition, size, .ferry, try measure(new) { try own.add($0, toSet: Self.set) }, &results)
-        add(.addition, size, .plain, try measure(new) { try plain.add($0) }, &results)
+        add(.addition, size, .ferry, try measure(new) { try own.add($0, toSet: Self.set) }, results)
+        add(.addition, size, .plain, try measure(new) { try plain.add($0) }, results)
         let known = (0..<1000).map { "member \($0 * 7_919 % size)" }
-        add(.lookup, size, .ferry, try measure(known) { _ = try own.contains($0, inSet: Self.set) }, &results)
-        add(.lookup, size, .plain, try measure(known) { _ = try plain.contains($0) }, &results)
+        add(.lookup, size, .ferry, try measure(known) { _ = try own.contains($0, inSet: Self.set) }, results)
+        add(.lookup, size, .plain, try measure(known) { _ = try plain.contains($0) }, results)
     }
 
     private func add(
-        _ what: What, _ size: Int, _ variant: Measurements.Variant, _ time: Double, _ results: inout Measurements
+        _ what: What, _ size: Int, _ variant: Measurements.Variant, _ time: Double, _ results: Measurements
     ) {
         let (factor, unit) = what == .sync ? (1e3, "ms") : (1e6, "µs")
         results.add(Self.section, Self.name(what, size), unit, variant, time * factor)

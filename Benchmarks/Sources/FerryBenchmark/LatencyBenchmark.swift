@@ -10,8 +10,9 @@ struct LatencyBenchmark {
     }
 
     /// One sync on each side: what Ferry's own work takes, without waiting for events, timers or a file syncer.
-    func bySyncs(_ results: inout Measurements) throws {
+    func bySyncs(_ results: Measurements) throws {
         let crowd = try Crowd(2, below: folder)
+        defer { crowd.place.remove() }
         var times: [Double] = []
         for index in 0..<count {
             try crowd.workload.update(crowd.first.app, first: index, count: 1, transactionSize: 1)
@@ -28,8 +29,9 @@ struct LatencyBenchmark {
 
     /// Two that watch one folder, in which other devices have their directories. The second device is asked again and
     /// again until it shows the row.
-    func byWatching(devices: Int, _ results: inout Measurements) throws {
+    func byWatching(devices: Int, _ results: Measurements) throws {
         let crowd = try Crowd(devices, below: folder)
+        defer { crowd.place.remove() }
         let watchers = [Watcher(crowd.first), Watcher(crowd.second)]
         var times: [Double] = []
         for index in 0..<count {

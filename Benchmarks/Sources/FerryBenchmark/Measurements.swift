@@ -1,5 +1,5 @@
 /// What was measured, in the order in which it came first, with one value for each round.
-struct Measurements {
+final class Measurements {
     /// Whose value it is. Sections can give them other names (`name`).
     enum Variant: String, CaseIterable {
         case plain, ferry, session
@@ -17,7 +17,7 @@ struct Measurements {
     private var names: [String: [Variant: String]] = [:]
     private(set) var points: [Chart: [Series]] = [:]
 
-    mutating func add(
+    func add(
         _ section: String, _ name: String, _ unit: String, _ variant: Variant = .ferry, _ value: Double
     ) {
         let key = Key(section: section, name: name, unit: unit, variant: variant)
@@ -26,7 +26,7 @@ struct Measurements {
     }
 
     /// Names what a section compares, where that is not plain SQLite, Ferry and the session extension.
-    mutating func name(_ variant: Variant, _ name: String, in section: String) {
+    func name(_ variant: Variant, _ name: String, in section: String) {
         names[section, default: [:]][variant] = name
     }
 
@@ -41,7 +41,7 @@ struct Measurements {
     }
 
     /// Adds a point to a plot; of several with one `x` the median is drawn.
-    mutating func plot(_ chart: Chart, _ name: String, x: Double, y: Double) {
+    func plot(_ chart: Chart, _ name: String, x: Double, y: Double) {
         var all = points[chart] ?? []
         let index = all.firstIndex { $0.name == name } ?? all.count
         if index == all.count { all.append(Series(name: name)) }

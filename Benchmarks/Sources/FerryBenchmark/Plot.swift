@@ -16,10 +16,27 @@ struct Plot {
     /// Writes all plots of which there are points into a folder.
     static func write(_ results: Measurements, into folder: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        for chart in Chart.allCases {
-            guard let series = results.points[chart], !series.isEmpty else { continue }
-            let file = URL(fileURLWithPath: folder + "/\(chart.rawValue).svg")
-            try Data(Plot(chart: chart, series: series).svg().utf8).write(to: file)
+        for plot in all(results) {
+            let file = URL(fileURLWithPath: folder + "/\(plot.chart.rawValue).svg")
+            try Data(plot.svg().utf8).write(to: file)
+        }
+    }
+
+    /// The plots as Markdown.
+    /// - Parameters:
+    ///   - folder: where they are.
+    ///   - document: the file that shows them; paths are relative to its folder where the plots are below it.
+    static func links(_ results: Measurements, in folder: String, from document: String?) -> String {
+        let path = URL(fileURLWithPath: folder).standardizedFileURL.path
+        let base = document.map { URL(fileURLWithPath: $0).deletingLastPathComponent().standardizedFileURL.path + "/" }
+        let place = if let base, path.hasPrefix(base) { String(path.dropFirst(base.count)) } else { folder }
+        return "\n### Plots\n"
+            + all(results).map { "\n![\($0.chart.title)](\(place)/\($0.chart.rawValue).svg)\n" }.joined()
+    }
+
+    private static func all(_ results: Measurements) -> [Plot] {
+        Chart.allCases.compactMap { chart in
+            results.points[chart].map { Plot(chart: chart, series: $0) }
         }
     }
 

@@ -9,16 +9,17 @@ struct RulesBenchmark {
         "replay updates of the unique column", "replay updates of the reference",
     ]
 
-    func round(_ results: inout Measurements) throws {
+    func round(_ results: Measurements) throws {
         results.name(.plain, "without them", in: Self.section)
-        try round(Catalogue(rows: rows, hasRules: false), .plain, &results)
-        try round(Catalogue(rows: rows, hasRules: true), .ferry, &results)
+        try round(Catalogue(rows: rows, hasRules: false), .plain, results)
+        try round(Catalogue(rows: rows, hasRules: true), .ferry, results)
     }
 
     private func round(
-        _ catalogue: Catalogue, _ variant: Measurements.Variant, _ results: inout Measurements
+        _ catalogue: Catalogue, _ variant: Measurements.Variant, _ results: Measurements
     ) throws {
         let place = try Place(below: folder)
+        defer { place.remove() }
         let first = try Device.first(catalogue, in: place)
         let second = try Device.joining(place)
         var measured: [Double] = []

@@ -12,13 +12,14 @@ struct ShellBenchmark {
 
     static var isThere: Bool { FileManager.default.isExecutableFile(atPath: shell) }
 
-    func run(rounds: Int, progress: (Int) -> Void, _ results: inout Measurements) throws {
+    func run(rounds: Int, progress: (Int) -> Void, _ results: Measurements) throws {
         let place = try Place(below: folder)
+        defer { place.remove() }
         let scripts = try scripts(place)
         for round in 1...rounds {
             progress(round)
-            try self.round(scripts, .plain, &results) { try Self.plain(workload, $0).database("plain") }
-            try self.round(scripts, .ferry, &results) {
+            try self.round(scripts, .plain, results) { try Self.plain(workload, $0).database("plain") }
+            try self.round(scripts, .ferry, results) {
                 _ = try Device.first(workload, in: $0)
                 return $0.database("first")
             }
@@ -62,10 +63,11 @@ struct ShellBenchmark {
     }
 
     private func round(
-        _ scripts: [Script], _ variant: Measurements.Variant, _ results: inout Measurements,
+        _ scripts: [Script], _ variant: Measurements.Variant, _ results: Measurements,
         make: (Place) throws -> String
     ) throws {
         let place = try Place(below: folder)
+        defer { place.remove() }
         let path = try make(place)
         for script in scripts {
             let time = try seconds { try run(script, path) }

@@ -21,8 +21,9 @@ struct SizeBenchmark {
         }
     }
 
-    func run(_ results: inout Measurements) throws {
+    func run(_ results: Measurements) throws {
         let place = try Place(below: folder)
+        defer { place.remove() }
         let first = try Device.first(Songs(rows: 1), in: place)
         var inserting = 0.0
         for (seed, rows) in portions {
@@ -31,14 +32,14 @@ struct SizeBenchmark {
             _ = try songs.insert(first.app)
             try first.sync()
         }
-        try join(first, place, inserting, &results)
+        try join(first, place, inserting, results)
         let second = try Device.existing(place.database("second"))
         try first.sync()
         let measured = try NothingNew(second)
         results.add(Self.idleSection, Self.name(rows), "ms", .ferry, measured.glance)
         results.add(Self.idleSection, Self.name(rows) + ", thorough", "ms", .ferry, measured.thorough)
         results.plot(.nothingNew, "with so many rows", x: Double(rows), y: measured.glance)
-        if rows >= 100_000 { try merge(first, second, &results) }
+        if rows >= 100_000 { try merge(first, second, results) }
     }
 
     /// - Returns: the seconds that plain SQLite took.
@@ -49,7 +50,7 @@ struct SizeBenchmark {
     }
 
     /// Joins in a process of its own, whose memory is that of the join alone.
-    private func join(_ first: Device, _ place: Place, _ inserting: Double, _ results: inout Measurements) throws {
+    private func join(_ first: Device, _ place: Place, _ inserting: Double, _ results: Measurements) throws {
         for round in 1...(rows <= 100_000 ? rounds : 1) {
             let path = place.database(round == 1 ? "second" : "again-\(round)")
             let outcome = try JoiningProcess.run(database: path, container: place.container)
@@ -65,7 +66,7 @@ struct SizeBenchmark {
     }
 
     /// Replays updates of more and more rows.
-    private func merge(_ first: Device, _ second: Device, _ results: inout Measurements) throws {
+    private func merge(_ first: Device, _ second: Device, _ results: Measurements) throws {
         guard let (seed, rows) = portions.last else { return }
         let songs = Songs(rows: rows, seed: seed)
         var done = 0

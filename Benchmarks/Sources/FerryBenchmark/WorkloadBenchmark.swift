@@ -23,12 +23,12 @@ struct WorkloadBenchmark {
     static let updateBytes = "bytes in the container, an update"
     static let databaseSize = "database after the insertions"
 
-    func round(_ results: inout Measurements) throws {
-        let plain = try plain(&results)
-        let updateSeconds = try tracked(workload, plain, &results)
-        try session(&results)
-        try replayInsertions(workload, &results)
-        try conflicts(workload, secondsWithout: updateSeconds, &results)
+    func round(_ results: Measurements) throws {
+        let plain = try plain(results)
+        let updateSeconds = try tracked(workload, plain, results)
+        try session(results)
+        try replayInsertions(workload, results)
+        try conflicts(workload, secondsWithout: updateSeconds, results)
     }
 
     /// Rates, in rows a second.
@@ -41,7 +41,7 @@ struct WorkloadBenchmark {
     /// Runs the workload's statements on a database, and takes the time.
     /// - Parameter afterInserting: is called between the insertions and the updates.
     private func write(
-        _ database: Database, _ variant: Measurements.Variant, _ results: inout Measurements,
+        _ database: Database, _ variant: Measurements.Variant, _ results: Measurements,
         after: (Step, Int) throws -> Void
     ) throws -> Rates {
         var rates = Rates()
@@ -68,12 +68,13 @@ struct WorkloadBenchmark {
     private enum Step { case insert, update, updateSingly, delete }
 
     /// The same statements without Ferry.
-    private func plain(_ results: inout Measurements) throws -> Rates {
+    private func plain(_ results: Measurements) throws -> Rates {
         let place = try Place(below: folder)
+        defer { place.remove() }
         let database = try Database(path: place.database("plain"))
         try database.execute(workload.schema)
         var size = 0
-        let rates = try write(database, .plain, &results) { step, _ in
+        let rates = try write(database, .plain, results) { step, _ in
             if step == .insert { size = try database.usedBytes() }
         }
         results.add(section, Self.databaseSize, "MB", .plain, Double(size) / 1e6)
@@ -81,8 +82,9 @@ struct WorkloadBenchmark {
     }
 
     /// The same statements with SQLite's session extension attached, and its changesets applied to another database.
-    private func session(_ results: inout Measurements) throws {
+    private func session(_ results: Measurements) throws {
         let place = try Place(below: folder)
+        defer { place.remove() }
         let database = try Database(path: place.database("session"))
         try database.execute(workload.schema)
         database.recordsSessions = true
@@ -92,7 +94,7 @@ struct WorkloadBenchmark {
         try applied.execute("PRAGMA foreign_keys = OFF")
         var replayed: [(name: String, rate: Double)] = []
         var bytes: [(name: String, bytes: Double)] = []
-        _ = try write(database, .session, &results) { step, rows in
+        _ = try write(database, .session, results) { step, rows in
             let changesets = database.takeChangesets()
             let size = Double(changesets.reduce(0) { $0 + Int($1.count) })
             let time = try seconds { try applied.apply(changesets) }
@@ -116,9 +118,10 @@ struct WorkloadBenchmark {
     /// The same statements with Ferry's triggers, and what a sync does with them.
     /// - Returns: the seconds that replaying the updates took.
     private func tracked(
-        _ workload: some Workload, _ plain: Rates, _ results: inout Measurements
+        _ workload: some Workload, _ plain: Rates, _ results: Measurements
     ) throws -> Double {
         let place = try Place(below: folder)
+        defer { place.remove() }
         let first = try Device.first(workload, in: place)
         var second = first
         func add(_ name: String, _ rows: Int, _ time: Double, beside plain: Double? = nil) {
@@ -127,7 +130,7 @@ struct WorkloadBenchmark {
         }
         var time = 0.0
         var replayingUpdates = 0.0
-        _ = try write(first.app, .ferry, &results) { step, rows in
+        _ = try write(first.app, .ferry, results) { step, rows in
             switch step {
             case .insert:
                 results.add(section, "database before packing", "MB", .ferry, Double(try first.app.usedBytes()) / 1e6)
@@ -164,8 +167,9 @@ struct WorkloadBenchmark {
     }
 
     /// Insertions that come to a device that has joined before them.
-    private func replayInsertions(_ workload: some Workload, _ results: inout Measurements) throws {
+    private func replayInsertions(_ workload: some Workload, _ results: Measurements) throws {
         let place = try Place(below: folder)
+        defer { place.remove() }
         let first = try Device.first(workload, in: place)
         let second = try Device.joining(place)
         let rows = try workload.insert(first.app)
@@ -184,9 +188,10 @@ struct WorkloadBenchmark {
     /// Updates of a column that the other device updated too, in every row.
     /// - Parameter secondsWithout: what replaying as many updates without a conflict took.
     private func conflicts(
-        _ workload: some Workload, secondsWithout: Double, _ results: inout Measurements
+        _ workload: some Workload, secondsWithout: Double, _ results: Measurements
     ) throws {
         let place = try Place(below: folder)
+        defer { place.remove() }
         let first = try Device.first(workload, in: place)
         _ = try workload.insert(first.app)
         try first.sync()

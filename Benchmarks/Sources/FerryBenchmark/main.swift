@@ -9,23 +9,27 @@ private func run(_ arguments: [String]) throws {
         return try JoiningProcess.main(database: arguments[1], container: arguments[2])
     }
     let options = Options(arguments)
-    var suite = Suite(options)
+    let suite = Suite(options)
     try suite.run()
     let title =
         "SQLite \(String(cString: sqlite3_libversion())), \(grouped(options.rows)) rows, medians of "
         + "\(options.rounds) \(options.rounds == 1 ? "round" : "rounds"), "
         + "\(ProcessInfo.processInfo.activeProcessorCount) cores."
     let report = Report(results: suite.results, title: title)
+    var markdown = report.markdown()
+    if let plots = options.plots {
+        try Plot.write(suite.results, into: plots)
+        markdown += Plot.links(suite.results, in: plots, from: options.document)
+    }
     switch options.output {
     case .text: print(report.text(), terminator: "")
-    case .markdown: print(report.markdown(), terminator: "")
+    case .markdown: print(markdown, terminator: "")
     case .json:
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         print(String(decoding: try encoder.encode(suite.results.lines), as: UTF8.self))
     }
-    if let document = options.document { try FigureDocument.replace(in: document, by: report.markdown()) }
-    if let plots = options.plots { try Plot.write(suite.results, into: plots) }
+    if let document = options.document { try FigureDocument.replace(in: document, by: markdown) }
 }
 
 do {
