@@ -5,10 +5,10 @@ struct Plot {
     let chart: Chart
     let series: [Series]
 
-    private static let width = 640.0
+    private static let width = 720.0
     private static let height = 400.0
     private static let left = 76.0
-    private static let right = 24.0
+    private static let right = 48.0
     private static let top = 62.0
     private static let bottom = 56.0
     private static let colours = ["#3b82c4", "#d9822b", "#2f9e6e", "#b05cc6", "#c2463f"]
@@ -129,7 +129,7 @@ struct Plot {
             let colour = Self.colours[index % Self.colours.count]
             body += "<circle cx=\"\(Self.text(place + 4))\" cy=\"44\" r=\"4\" fill=\"\(colour)\"/>\n"
             body += label(one.name, place + 13, 48, "start")
-            place += 30 + Double(one.name.count) * 6.9
+            place += 30 + Double(one.name.count) * 7.2
         }
         return body
     }
