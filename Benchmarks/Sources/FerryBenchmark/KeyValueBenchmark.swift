@@ -39,16 +39,20 @@ struct KeyValueBenchmark {
                 try plain.add(members)
                 count += members.count
             }
+            try accesses(size, own, plain, results)
             for device in [first, second, first] { try device.sync() }
-            try accesses(size, own, other, plain, results)
-            // What was added by that has arrived before the measured sync.
-            for device in [second, first, second] { try device.sync() }
-            try own.add(contentsOf: (0..<Self.news).map { "news \($0) of \(size)" }, toSet: Self.set)
-            let time = try seconds {
-                try first.sync(isThorough: false)
-                try second.sync(isThorough: false)
+            for round in 0..<5 {
+                // The second device's store knows nothing of its set's size: others' additions came in.
+                let addition = try seconds { try other.add("another \(round) of \(size)", toSet: Self.set) }
+                add(.additionAfterReplay, size, .ferry, addition, results)
+                for device in [second, first, second] { try device.sync() }
+                try own.add(contentsOf: (0..<Self.news).map { "news \($0), \(round) of \(size)" }, toSet: Self.set)
+                let sync = try seconds {
+                    try first.sync(isThorough: false)
+                    try second.sync(isThorough: false)
+                }
+                add(.sync, size, .ferry, sync, results)
             }
-            add(.sync, size, .ferry, time, results)
             let (left, right) = try (own.count(ofSet: Self.set), other.count(ofSet: Self.set))
             if left != right || left < size + Self.news { throw BenchmarkError("the sets have \(left) and \(right)") }
         }
@@ -57,14 +61,11 @@ struct KeyValueBenchmark {
     private static let set = "read"
 
     private func accesses(
-        _ size: Int, _ own: KeyValueStore, _ other: KeyValueStore, _ plain: PlainSet, _ results: Measurements
+        _ size: Int, _ own: KeyValueStore, _ plain: PlainSet, _ results: Measurements
     ) throws {
         func measure(_ members: [String], _ body: (String) throws -> Void) rethrows -> Double {
             median(try members.map { member in try seconds { try body(member) } }) ?? 0
         }
-        // The second device's store knows nothing of its set's size yet.
-        let first = try seconds { try other.add("another of \(size)", toSet: Self.set) }
-        add(.additionAfterReplay, size, .ferry, first, results)
         let new = (0..<200).map { "new \($0) of \(size)" }
         add(.addition, size, .ferry, try measure(new) { try own.add($0, toSet: Self.set) }, results)
         add(.addition, size, .plain, try measure(new) { try plain.add($0) }, results)

@@ -30,8 +30,10 @@ struct Plot {
         let path = URL(fileURLWithPath: folder).standardizedFileURL.path
         let base = document.map { URL(fileURLWithPath: $0).deletingLastPathComponent().standardizedFileURL.path + "/" }
         let place = if let base, path.hasPrefix(base) { String(path.dropFirst(base.count)) } else { folder }
+        let plots = all(results)
+        if plots.isEmpty { return "" }
         return "\n### Plots\n"
-            + all(results).map { "\n![\($0.chart.title)](\(place)/\($0.chart.rawValue).svg)\n" }.joined()
+            + plots.map { "\n![\($0.chart.title)](\(place)/\($0.chart.rawValue).svg)\n" }.joined()
     }
 
     private static func all(_ results: Measurements) -> [Plot] {

@@ -129,7 +129,7 @@ struct Target {
         }
         targets += KeyValueBenchmark.What.allCases.map { what in
             growth(
-                "\(what.rawValue) to a set of a million, beside a thousand", KeyValueBenchmark.section,
+                "\(what.rawValue) in a set of a million, beside a thousand", KeyValueBenchmark.section,
                 KeyValueBenchmark.name(what, large), KeyValueBenchmark.name(what, small))
         }
         return targets
