@@ -92,6 +92,10 @@ final class Database {
         return changesets
     }
 
+    /// Makes the connection one that applies changesets. Foreign keys are off, because a changeset holds what cascades did
+    /// as well; the page cache is as large as that of Ferry's own connection.
+    func prepareToApply() throws { try execute("PRAGMA foreign_keys = OFF; PRAGMA cache_size = -65536") }
+
     /// Applies changesets by the session extension, in one transaction, as Ferry replays in one. None of them may be in
     /// conflict.
     func apply(_ changesets: [RecordedChangeset]) throws {

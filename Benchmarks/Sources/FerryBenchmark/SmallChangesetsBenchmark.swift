@@ -40,7 +40,7 @@ struct SmallChangesetsBenchmark {
         database.recordsSessions = true
         let applied = try Database(path: place.database("applied"))
         try applied.execute(workload.schema)
-        try applied.execute("PRAGMA foreign_keys = OFF")
+        try applied.prepareToApply()
         _ = try workload.insert(database)
         try applied.apply(database.takeChangesets())
         try workload.update(database, first: 0, count: count, transactionSize: 1)

@@ -90,8 +90,7 @@ struct WorkloadBenchmark {
         database.recordsSessions = true
         let applied = try Database(path: place.database("applied"))
         try applied.execute(workload.schema)
-        // The changesets hold what cascades did as well.
-        try applied.execute("PRAGMA foreign_keys = OFF")
+        try applied.prepareToApply()
         var replayed: [(name: String, rate: Double)] = []
         var bytes: [(name: String, bytes: Double)] = []
         _ = try write(database, .session, results) { step, rows in
