@@ -25,8 +25,8 @@ struct Options {
           --rows      rows of each workload (100,000)
           --rounds    rounds of which medians are taken (3)
           --disk      a folder on the disk to measure (the build folder)
-          --only      parts whose name contains this; on two cores all of them take some 15 minutes:
-                        songs, record shop    3 minutes each: capture, pack, join, replay, conflicts
+          --only      parts whose name contains this; on two cores all of them take some 20 minutes:
+                        songs, record shop    2 minutes each: capture, pack, join, replay, conflicts
                         shell                 the sqlite3 shell as writer
                         rules                 with UNIQUE and foreign keys, and without
                         small changesets      2 minutes
