@@ -126,6 +126,8 @@ struct CaptureHistory {
             guard let table = registry.tables[row.int(1)], table.isLocal,
                 let event = PendingEvent(rawValue: row.int(2))
             else { return }
+            // Of an update that changed nothing there is nothing to say.
+            if event == .update, Int32(truncatingIfNeeded: row.integer(3)) == 0 { return }
             let key = (0..<table.keyColumns.count).map { row.value(6 + Int32($0)) }
             if key.contains(.null) {
                 if event == .insert { rowsWithoutKey += 1 }
