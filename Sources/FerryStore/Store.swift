@@ -24,6 +24,9 @@ public final class Store: Sendable {
     private let isAlone: Bool
     /// The most bytes of values in a changeset that can be divided; tests set a smaller number.
     let maximumPackedBytes = Mutex(ChangeCapture.maximumBytes)
+    /// The page cache of a pass, in KiB: state and rows are touched in the order of IDs, so rows and indexes under other keys
+    /// are touched at random.
+    static let pageCacheKiB = 64 << 10
     private let replayHook = Mutex<ReplayHook?>(nil)
     private let cache = Mutex<(version: RegistryVersion, registry: Registry)?>(nil)
     /// The same for reading, which takes the schema as it is: a writer has to look first what tracking must do for it.
@@ -74,6 +77,12 @@ public final class Store: Sendable {
         var configuration = Configuration()
         configuration.busyMode = .timeout(busyTimeoutSeconds)
         configuration.label = "Ferry"
+        // GRDB learns from its authorizer what its own statements read and write, for observers, which this connection has
+        // none of. It is asked about every column of every statement that anybody prepares: a third of preparing them.
+        configuration.prepareDatabase {
+            sqlite3_set_authorizer($0.sqliteConnection, nil, nil)
+            try $0.execute(sql: "PRAGMA cache_size = -\(Self.pageCacheKiB)")
+        }
         // The journal mode is the app's choice: a queue leaves it as it is.
         let queue = try Self.translating(path) { try DatabaseQueue(path: path, configuration: configuration) }
         self.init(queue, keepsStatements: true, isAlone: true, clock: clock, random: random)
