@@ -220,7 +220,7 @@ extension CaptureHistory {
         let track = try self.track(object, child, key: rowKey, isFresh: false)
         if track.key != rowKey {
             // The object has a row under the new key already; this one is nobody's.
-            if let refusal = try access.writer(of: child.id).delete(key: rowKey) { throw refusal }
+            if let refusal = try access.writer(of: child.id).delete(key: rowKey, of: object) { throw refusal }
         } else {
             track.detached = track.detached.overlaid(with: detached)
         }

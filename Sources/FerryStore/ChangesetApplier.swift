@@ -125,7 +125,7 @@ struct RowRemoval {
             for (column, value) in try Travelling(access).values(row, table) where state.kept.fields[column] == nil {
                 state.kept.fields[column] = value
             }
-            if try access.writer(of: table.id).delete(key: state.key) != nil {
+            if try access.writer(of: table.id).delete(key: state.key, of: object.object) != nil {
                 object.needsRules = true
                 touched.append(object)
                 continue

@@ -142,7 +142,9 @@ final class MergedRows {
         if showsPartOfAnotherKey(merge) { return try leaveToRules(&merge) }
         guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
         try changeCheck(&merge)
-        if try writer.update(key: merge.before.key, values) != nil { return try leaveToRules(&merge) }
+        if try writer.update(key: merge.before.key, values, of: merge.state.object) != nil {
+            return try leaveToRules(&merge)
+        }
         if !merge.state.kept.fields.isEmpty {
             for column in merge.won.keys { merge.state.kept.fields[column] = nil }
         }

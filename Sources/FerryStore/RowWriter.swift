@@ -13,6 +13,19 @@ final class RowWriter {
     private var updates: [[Int]: SQLStatement] = [:]
     private lazy var deletion = LazyStatement(
         "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
+    /// What the row offers to rows that stay on this device; `nil` where none refer to the table.
+    private lazy var offer: LazyStatement? = {
+        if table.stayingKeys.isEmpty { return nil }
+        let columns = table.stayingColumns.map { quoted($0.name) }.joined(separator: ", ")
+        return LazyStatement(
+            "SELECT \(columns) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
+    }()
+    /// Columns of which a write may change that; `nil`: any, because some are generated.
+    private lazy var offeredColumns: Set<Int>? = {
+        let staying = table.stayingColumns
+        if staying.contains(where: \.isGenerated) { return nil }
+        return Set(staying.compactMap { table.columnID($0.name) })
+    }()
     private lazy var probe = LazyStatement(
         "SELECT 1 FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
 
@@ -61,7 +74,14 @@ final class RowWriter {
     }
 
     /// Updates columns of the row with a local key.
-    func update(key: [FieldValue], _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
+    /// - Parameter object: whose row it is, so that rows that stay on this device can follow it; `nil` where SQLite sees to
+    ///   that, or the row becomes what it was.
+    func update(
+        key: [FieldValue], _ values: [(column: Int, value: FieldValue)], of object: ObjectID?
+    ) throws -> Refusal? {
+        if offer != nil, offeredColumns.map({ columns in values.contains { columns.contains($0.column) } }) ?? true {
+            try noteDeparture(key, of: object)
+        }
         let statement = try self.statement(updating: values.map(\.column))
         for (index, entry) in values.enumerated() { statement.bind(entry.value, Int32(index + 1)) }
         for (index, value) in key.enumerated() { statement.bind(value, Int32(values.count + index + 1)) }
@@ -82,7 +102,10 @@ final class RowWriter {
         access.changedRows?.note(table.id, present, isRemoved: false)
     }
 
-    func delete(key: [FieldValue]) throws -> Refusal? {
+    /// Deletes the row with a local key.
+    /// - Parameter object: as for `update`.
+    func delete(key: [FieldValue], of object: ObjectID?) throws -> Refusal? {
+        try noteDeparture(key, of: object)
         let statement = try deletion.prepared()
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
         let result = refusal(try statement.runUnlessRefused())
@@ -90,6 +113,16 @@ final class RowWriter {
         if result == nil { access.intents?.delete(table.id, key) }
         if result == nil { access.changedRows?.note(table.id, key, isRemoved: true) }
         return result
+    }
+
+    private func noteDeparture(_ key: [FieldValue], of object: ObjectID?) throws {
+        guard let offer, let object, !access.departures.isKnown(object, of: table.id) else { return }
+        let statement = try offer.prepared()
+        defer { statement.reset() }
+        for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
+        guard try statement.step() else { return }
+        let values = (0..<statement.columnCount).map { statement.value($0) }
+        access.departures.note(.init(object: object, key: key, values: values), of: table.id)
     }
 
     private func insertion(of columns: [Int], hasKey: Bool) throws -> SQLStatement {

@@ -358,8 +358,9 @@ public final class Store: Sendable {
         for table in registry.reshaped { try CheckRenewal(access, access.registry[table]).renewAll() }
         let adopted = try showKeptValues(access, registry.adopted)
         let outcome = try body(access)
+        let following = try StayingRows(access).settle()
         try access.digests.save(connection)
-        return (outcome.result, outcome.changedTables + adopted)
+        return (outcome.result, outcome.changedTables + adopted + following)
     }
 
     /// What works on the registry; the one of the last access where statements are kept and nothing has changed.
