@@ -167,7 +167,8 @@ final class ObjectTable {
         let statement = try (state.isStored ? upsert : insertOnly).prepared()
         statement.bind(state.object, 1)
         var place: Int32 = 2
-        let isOwnKey = keyWidth == 1 && state.key.first == .blob(state.object.bytes[...])
+        var isOwnKey = false
+        if keyWidth == 1, case .blob(let bytes)? = state.key.first { isOwnKey = ObjectID(bytes: bytes) == state.object }
         for index in 0..<keyWidth {
             if index < state.key.count, !isOwnKey {
                 statement.bind(state.key[index], place)
@@ -246,6 +247,16 @@ final class ObjectTable {
         defer { statement.reset() }
         statement.bind(key, 1)
         return try statement.step() ? statement.id(0) : nil
+    }
+
+    /// The local key that an object of a mapped table has, or that is reserved for it.
+    func key(of object: ObjectID) throws -> FieldValue? {
+        let statement = try selectPlace.prepared()
+        defer { statement.reset() }
+        statement.bind(object, 1)
+        guard try statement.step() else { return nil }
+        if !statement.isNull(1) { return statement.value(1) }
+        return (Shown(rawValue: statement.int(0)) ?? .none).hasRow ? .blob(object.bytes[...]) : nil
     }
 
     /// The local key and the way of showing of an object, without the rest of its state.

@@ -7,6 +7,7 @@ final class RowReader {
     private let connection: SQLConnection
     /// The columns that are read, in the order of their numbers.
     let columns: [TrackedColumn]
+    private let columnIDs: [Int]
     private lazy var select = LazyStatement(
         "SELECT \(names { quoted($0.name) }) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))",
         connection)
@@ -17,6 +18,7 @@ final class RowReader {
         self.table = table
         self.connection = connection
         columns = table.localColumns
+        columnIDs = columns.map(\.id)
     }
 
     private func names(_ name: (TrackedColumn) -> String) -> String {
@@ -42,8 +44,6 @@ final class RowReader {
     }
 
     private func values(_ statement: SQLStatement, from first: Int32) -> FieldValues {
-        var values = FieldValues(width: table.columns.count)
-        for (index, column) in columns.enumerated() { values[column.id] = statement.value(first + Int32(index)) }
-        return values
+        FieldValues(width: table.columns.count, columns: columnIDs) { statement.value(first + Int32($0)) }
     }
 }

@@ -103,10 +103,10 @@ public final class SQLConnection {
 
     /// Runs `body` inside a savepoint, which is rolled back where it throws.
     func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-        try executeScript("SAVEPOINT ferry")
+        try execute("SAVEPOINT ferry")
         do {
             let result = try body()
-            try executeScript("RELEASE ferry")
+            try execute("RELEASE ferry")
             return result
         } catch {
             // Where the disk fails, SQLite rolls the whole transaction back by itself, savepoints and all.

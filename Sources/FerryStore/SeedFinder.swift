@@ -48,6 +48,8 @@ struct SeedFinder {
                     for orphan in try orphans(child, key, table, offered) { add(orphan) }
                 }
             }
+            // Nothing waits for anything.
+            if try exceptions.isEmpty && !access.exceptionTokens.areAny(of: table.id) { continue }
             guard concernsOthers(object, table) else { continue }
             // Where exceptional objects exist near by, what was let go may concern them.
             let near = exceptions.intersection(
@@ -127,12 +129,13 @@ private struct TargetLookup {
     private let access: StoreAccess
     private var known: [Int: [Int: [[FieldValue]: Bool]]] = [:]
     private var statements: [Int: [Int: LazyStatement]] = [:]
+    private var rows: [Int: (columns: [Int], select: LazyStatement)] = [:]
 
     init(_ access: StoreAccess) { self.access = access }
 
     /// Whether every target of a row, through the foreign keys at `places`, is there.
     mutating func areThere(_ table: TrackedTable, key: [FieldValue], through places: [Int]) throws -> Bool {
-        let row = try access.reader(of: table.id).read(key) ?? [:]
+        let row = try references(table, key: key)
         for place in places {
             let values = table.foreignKeys[place].columns.map { row[$0] ?? .null }
             if values.contains(.null) { continue }
@@ -148,6 +151,28 @@ private struct TargetLookup {
             if !answer { return false }
         }
         return true
+    }
+
+    /// What a row has in the columns of foreign keys.
+    private mutating func references(_ table: TrackedTable, key: [FieldValue]) throws -> FieldValues {
+        var row = rows[table.id]
+        if row == nil {
+            let columns = Set(table.foreignKeys.flatMap(\.columns)).sorted()
+            let names = columns.map { quoted(table.columns[$0].name) }.joined(separator: ", ")
+            row = (
+                columns,
+                LazyStatement(
+                    "SELECT \(names) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))",
+                    access.connection)
+            )
+            rows[table.id] = row
+        }
+        guard let (columns, select) = row else { return [:] }
+        let statement = try select.prepared()
+        defer { statement.reset() }
+        for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
+        guard try statement.step() else { return [:] }
+        return FieldValues(width: table.columns.count, columns: columns) { statement.value(Int32($0)) }
     }
 
     private mutating func statement(_ table: TrackedTable, _ place: Int) throws -> SQLStatement {
