@@ -118,7 +118,10 @@ let package = Package(
             path: "Tests/FerrySimulator", swiftSettings: strict),
         .executableTarget(
             name: "ferry-simulate",
-            dependencies: ["FerrySimulator", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "FerrySimulator", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             path: "Tests/FerrySimulate", swiftSettings: strict),
         .testTarget(
             name: "FerrySimulationTests", dependencies: ["FerrySimulator", "ferry-simulate", "FerryTestSupport"],

@@ -32,9 +32,14 @@ public protocol ChangeWatching: Sendable {
 
     /// Ends the present wait, or else the next one. From any thread, any number of times.
     func wake()
+
+    /// The time by which waits are measured.
+    var now: ContinuousClock.Instant { get }
 }
 
 extension ChangeWatching {
+    public var now: ContinuousClock.Instant { .now }
+
     /// Watches exactly these directories and no single files.
     public func setDirectories(_ paths: [String]) { setDirectories(paths, files: []) }
 }

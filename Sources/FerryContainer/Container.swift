@@ -15,6 +15,8 @@ public struct Container: Sendable {
     public let details: ContainerDescription
     /// Where the bytes are.
     public let backend: any ContainerBackend
+    /// Heads that were read before, by whoever opens the container again and again.
+    private let heads: HeadCache?
 
     /// Which container it is.
     public var id: ContainerID { details.id }
@@ -62,13 +64,15 @@ public struct Container: Sendable {
     ///   Wait for the disk or the syncer after the first two; the others need a person.
     public static func open(
         at path: String, expecting id: ContainerID? = nil, fileSystem: any FileSystem = PosixFileSystem(),
-        random: any RandomSource = SystemRandom()
+        random: any RandomSource = SystemRandom(), heads: HeadCache? = nil
     ) throws -> Container {
-        try open(FolderBackend(root: path, fileSystem: fileSystem, random: random), expecting: id)
+        try open(FolderBackend(root: path, fileSystem: fileSystem, random: random), expecting: id, heads: heads)
     }
 
     /// Opens the container in any place; as `open(at:expecting:fileSystem:random:)`.
-    public static func open(_ backend: any ContainerBackend, expecting id: ContainerID? = nil) throws -> Container {
+    public static func open(
+        _ backend: any ContainerBackend, expecting id: ContainerID? = nil, heads: HeadCache? = nil
+    ) throws -> Container {
         let details = try readDescription(in: backend)
         if let id, details.id != id {
             throw FerryError(
@@ -76,7 +80,7 @@ public struct Container: Sendable {
                 "This is the container \"\(details.name)\" (\(details.id)), not the one that the database belongs to "
                     + "(\(id)). Mount or name the right one.", path: backend.localPath(""))
         }
-        return Container(details: details, backend: backend)
+        return Container(details: details, backend: backend, heads: heads)
     }
 
     /// Makes sure that the container is still there and still the same one. Call it at the start of each pass; it
@@ -210,10 +214,15 @@ public struct Container: Sendable {
     /// segments are is nothing unusual.
     /// - Throws: `damagedFile`, `foreignFile`, `formatTooNew`, `inputOutput`; go by the segments then.
     public func readHead(of device: DeviceID) throws -> Head? {
-        try locating(device, Self.headName(of: device), limitMeansDamage: true) {
-            try backend.read(Self.headName(of: device), maximumBytes: Head.maximumBytes).map { bytes in
-                try Head(decoding: bytes, container: id, device: device)
+        let name = Self.headName(of: device)
+        return try locating(device, name, limitMeansDamage: true) {
+            func read() throws -> Head? {
+                try backend.read(name, maximumBytes: Head.maximumBytes).map { bytes in
+                    try Head(decoding: bytes, container: id, device: device)
+                }
             }
+            guard let heads, let version = try backend.version(of: name) else { return try read() }
+            return try heads.head(of: device, in: id, version, read: read)
         }
     }
 

@@ -19,6 +19,9 @@ public protocol ContainerBackend: Sendable {
     /// - Throws: `limitExceeded` above `maximumBytes`, `damagedFile` for what can be no file of Ferry's, `inputOutput`.
     func read(_ name: String, maximumBytes: Int) throws -> [UInt8]?
 
+    /// Tells which version of a file is under a name, as `FileSystem.version(ofFileAt:)` does; `nil` where that cannot be told.
+    func version(of name: String) throws -> FileVersion?
+
     /// Writes bytes under a name for good; durable when it returns. Writing the same bytes again has no effect.
     /// - Throws: `damagedFile` where other bytes are there already, `containerMissing` and `containerEmpty` where the
     ///   container is not there (any more), `inputOutput`. It can be tried again after any of them.
@@ -42,6 +45,9 @@ public protocol ContainerBackend: Sendable {
 }
 
 extension ContainerBackend {
+    /// Never told.
+    public func version(of name: String) throws -> FileVersion? { nil }
+
     /// Nothing, where removing is for good.
     public func settle(_ directory: String) throws {}
 

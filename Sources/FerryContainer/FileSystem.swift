@@ -25,6 +25,11 @@ public protocol FileSystem: Sendable {
     /// Tells what lies at a path.
     func item(at path: String) throws -> FileItem
 
+    /// Tells which version of a regular file lies at a path, without reading it: another one after the file was replaced or
+    /// written to, but for writes within one tick of the file system's clock, which may look alike.
+    /// - Returns: `nil` where there is no such file, or where that cannot be told: read it.
+    func version(ofFileAt path: String) throws -> FileVersion?
+
     /// Creates a directory whose parent exists. The new entry is durable once the parent is synchronized.
     /// - Returns: whether it was created; `false` where a directory was there already.
     /// - Throws: `damagedFile` where something else has that name, `inputOutput`.
@@ -54,6 +59,8 @@ public protocol FileSystem: Sendable {
 }
 
 extension FileSystem {
+    public func version(ofFileAt path: String) throws -> FileVersion? { nil }
+
     public func availableBytes(at path: String) -> Int? { nil }
 }
 
@@ -65,6 +72,16 @@ public enum FileItem: Hashable, Sendable {
     case directory
     /// A symbolic link, FIFO, socket or device: never Ferry's, never opened.
     case other
+}
+
+/// What tells one version of a file from another: lstat(2)'s device, inode, size and times of change.
+public struct FileVersion: Hashable, Sendable {
+    var device: UInt64 = 0
+    var number: UInt64
+    var size: Int
+    /// In nanoseconds: of the content, and of anything about the file.
+    var modified: Int64 = 0
+    var changed: Int64 = 0
 }
 
 extension FerryError {

@@ -71,6 +71,12 @@ public final class FolderBackend: ContainerBackend {
         return try fileSystem.readFile(at: path(name), maximumBytes: maximumBytes)
     }
 
+    public func version(of name: String) throws -> FileVersion? {
+        try check(name)
+        guard try isThere(Self.directory(of: name)) else { return nil }
+        return try fileSystem.version(ofFileAt: path(name))
+    }
+
     public func localPath(_ name: String) -> String? { path(name) }
 
     #if canImport(Darwin)

@@ -92,6 +92,7 @@ extension Head {
         guard count <= Self.maximumAcknowledgements else {
             throw ByteReader.malformed("it has too many acknowledgements")
         }
+        acknowledgements.reserveCapacity(count)
         var previous: DeviceID?
         for _ in 0..<count {
             let device: DeviceID = try reader.readID()
@@ -156,10 +157,13 @@ extension Head {
             throw error("a sequence number is too large")
         }
         if lastSegmentFirst > position.sequence { throw error("its last segment begins after its end") }
-        for position in [position] + acknowledgements.values {
-            if position.sequence > SegmentName.maximumSequence { throw error("a sequence number is too large") }
-            if position.time > .latest { throw error("a time is too late") }
-        }
+        try checkLimits(of: position, error)
+        for position in acknowledgements.values { try checkLimits(of: position, error) }
+    }
+
+    private func checkLimits(of position: LogPosition, _ error: (String) -> FerryError) throws(FerryError) {
+        if position.sequence > SegmentName.maximumSequence { throw error("a sequence number is too large") }
+        if position.time > .latest { throw error("a time is too late") }
     }
 }
 

@@ -74,9 +74,13 @@ final class MemoryDirectory {
 
 /// A file of `MemoryFileSystem`. Guarded by the file system's lock, never let out of it.
 final class MemoryFile {
+    /// As an inode's, but never used again.
+    let number: UInt64
     var content: [UInt8] = []
     /// Whether the content was synchronized; it never changes after that.
     var isDurable = false
+
+    init(number: UInt64) { self.number = number }
 
     func crash(losing loss: MemoryFileSystem.Loss) {
         let isLost =

@@ -50,6 +50,7 @@ public final class MemoryFileSystem: FileSystem {
         var isKilled = false
         var refusesWrites = false
         var availableBytes: Int?
+        var fileCount: UInt64 = 0
     }
 
     /// Makes a file system that holds an empty root directory.
@@ -140,6 +141,13 @@ public final class MemoryFileSystem: FileSystem {
         }
     }
 
+    public func version(ofFileAt path: String) throws -> FileVersion? {
+        try look { state in
+            guard case .file(let file) = state.root.node(at: path) else { return nil }
+            return FileVersion(number: file.number, size: file.content.count)
+        }
+    }
+
     private func look<Result>(_ body: (inout State) throws -> Result) throws -> Result {
         try state.withLock { state in
             if state.isKilled { throw SimulatedCrash() }
@@ -169,7 +177,8 @@ public final class MemoryFileSystem: FileSystem {
             try Self.begin(.createFile, path, &state)
             let (parent, name) = try state.root.parent(of: path)
             guard parent.entries[name] == nil else { throw memoryError(path, "it exists") }
-            let file = MemoryFile()
+            state.fileCount += 1
+            let file = MemoryFile(number: state.fileCount)
             parent.change([name: .file(file)])
             do {
                 do {

@@ -118,6 +118,29 @@ public struct PosixFileSystem: FileSystem {
         }
     }
 
+    public func version(ofFileAt path: String) throws -> FileVersion? {
+        var status = stat()
+        do throws(SystemCallError) {
+            _ = try systemCall("lstat") { lstat(path, &status) }
+        } catch {
+            if error.number == ENOENT || error.number == ENOTDIR { return nil }
+            throw error.ferryError(path: path)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+        #if canImport(Darwin)
+        let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+        #else
+        let (modified, changed) = (status.st_mtim, status.st_ctim)
+        #endif
+        return FileVersion(
+            device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino), size: Int(status.st_size),
+            modified: Self.nanoseconds(modified), changed: Self.nanoseconds(changed))
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+
     @discardableResult
     public func createDirectory(at path: String) throws -> Bool {
         do throws(SystemCallError) {

@@ -139,8 +139,8 @@ struct CompactionPlan: Codable, Equatable, Sendable {
         let live = facts.live
         let covered = min(facts.acknowledged, facts.snapshot?.covered ?? 0)
         let collected = live.dropLast().prefix { $0.last <= covered }
-        steps += RollUpPlan(maximumBytes: settings.segmentBytes).runs(Array(live.dropFirst(collected.count)))
-            .map { .rollUp(first: $0.first, last: $0.last) }
+        let rollUps = RollUpPlan(maximumBytes: settings.segmentBytes, fanout: settings.rollUpFanout)
+        steps += rollUps.runs(Array(live.dropFirst(collected.count))).map { .rollUp(first: $0.first, last: $0.last) }
 
         let snapshotBytes = facts.snapshot?.bytes ?? 0
         if facts.isPublished, facts.uncoveredBytes > max(settings.snapshotMinimumBytes, snapshotBytes) {

@@ -15,6 +15,7 @@ public final class Replica: Sendable {
     /// How long things are kept in the container.
     let retention: RetentionSettings
     private let known: Locked<Known>
+    private let heads: HeadCache
 
     private struct Known {
         var identity: StoreIdentity
@@ -43,6 +44,7 @@ public final class Replica: Sendable {
         known = Locked(Known(identity: identity))
         self.environment = environment
         self.retention = retention
+        heads = HeadCache(clock: environment.clock)
         lock = DeviceLock(databasePath: store.path)
     }
 
@@ -58,7 +60,7 @@ public final class Replica: Sendable {
     func openContainer() throws -> Container {
         try Container.open(
             at: identity.containerPath, expecting: identity.container, fileSystem: environment.fileSystem,
-            random: environment.random)
+            random: environment.random, heads: heads)
     }
 
     // MARK: Sync

@@ -96,7 +96,13 @@ extension Replica {
             unpublished: status.pendingNotes + status.outboxChanges, hidden: status.hidden,
             exceptions: status.exceptional.map {
                 .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)
-            }, conflicts: status.conflicts,
+            }
+                + status.stranded.map {
+                    .init(
+                        table: $0.table, kind: "stranded",
+                        reason: "refers to a row of \($0.parent) that another device deleted, or that is hidden",
+                        count: $0.rows)
+                }, conflicts: status.conflicts,
             policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) })
     }
 

@@ -126,11 +126,11 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var successors: [String]?
     }
 
-    /// Objects whose rows are not shown as they were written, by reason.
+    /// Objects whose rows are not shown as they were written, and rows of tables that stay which refer to nothing, by reason.
     public struct Exceptional: Codable, Equatable, Sendable {
         public var table: String
-        /// `waiting`, `outranked`, `refused` (all hidden), `heldBack` or `clearedReference` (shown), or `joined` (shown by
-        /// the row of another).
+        /// `waiting`, `outranked`, `refused` (all hidden), `heldBack` or `clearedReference` (shown), `joined` (shown by
+        /// the row of another), or `stranded` (shown, of a table that stays).
         public var kind: String
         public var reason: String
         public var count: Int

@@ -16,6 +16,8 @@ public struct RetentionSettings: Equatable, Sendable {
     public var gatherBytes = 4 << 20
     /// Segments are rolled up into ones of at most so many bytes.
     public var segmentBytes = 8 << 20
+    /// So many segments of about one size are rolled up into one: a power of two, 2 or more.
+    public var rollUpFanout = 16
 
     public init() {}
 

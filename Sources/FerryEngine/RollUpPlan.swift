@@ -3,15 +3,12 @@ import FerryStore
 
 /// Which of an author's segments become one: a pure function of the list.
 ///
-/// Size-tiered, as in a log-structured merge tree: a segment's *level* is the logarithm to the base 16 of its number of
-/// changesets. From the oldest to the newest, levels only ever fall: what is small and stands before something larger is
-/// put together with it, and sixteen of one level become one. So a log of n changesets has at most 15 log₁₆(n) segments
-/// that are not full, and each change is written again once or twice a level. The newest segment stays as it is, because
-/// heads name it.
+/// Size-tiered, as in a log-structured merge tree: a segment's *level* is the logarithm of its number of changesets, to the
+/// base of the fan-out (16). From the oldest to the newest, levels only ever fall: what is small and stands before something
+/// larger is put together with it, and as many of one level as the fan-out says become one. So a log of n changesets has at
+/// most 15 log₁₆(n) segments that are not full, and each change is written again once or twice a level. The newest segment
+/// stays as it is, because heads name it.
 struct RollUpPlan {
-    /// So many segments of one level become one.
-    static let fanout = 16
-
     /// Segments of consecutive changesets as one.
     struct Run: Equatable {
         var first: UInt64
@@ -30,9 +27,6 @@ struct RollUpPlan {
 
         var changesets: Int { Int(last - first) + 1 }
 
-        /// 0 for up to 15 changesets, 1 for up to 255, …
-        var level: Int { (Int.bitWidth - 1 - changesets.leadingZeroBitCount) / 4 }
-
         mutating func append(_ next: Run) {
             last = next.last
             bytes += next.bytes
@@ -43,6 +37,8 @@ struct RollUpPlan {
 
     /// Bytes of a segment at most; operations and changesets are bounded by what a reader holds in memory.
     let maximumBytes: Int
+    /// So many segments of one level become one: a power of two.
+    var fanout = 16
 
     /// The runs of more than one segment that are to become one each.
     /// - Parameter segments: those that are not replaced, by their numbers.
@@ -76,12 +72,12 @@ struct RollUpPlan {
             let range = start..<index + 1
             if joined(runs[range]).count < range.count { return range }
         }
-        // Sixteen of one level.
+        // As many of one level as become one.
         var start = 0
         for index in runs.indices {
             if weight(runs[index]) != weight(runs[start]) { start = index }
             let range = start..<index + 1
-            if range.count >= Self.fanout, joined(runs[range]).count < range.count { return range }
+            if range.count >= fanout, joined(runs[range]).count < range.count { return range }
         }
         return nil
     }
@@ -91,7 +87,12 @@ struct RollUpPlan {
         let isFull =
             run.bytes > maximumBytes / 2 || run.changes > Gathering.maximumChanges / 2
             || run.changesets > SegmentLimits.changesets / 2
-        return isFull ? .max : run.level
+        return isFull ? .max : level(run)
+    }
+
+    /// With a fan-out of 16: 0 for up to 15 changesets, 1 for up to 255, …
+    private func level(_ run: Run) -> Int {
+        (Int.bitWidth - 1 - run.changesets.leadingZeroBitCount) / max(fanout.trailingZeroBitCount, 1)
     }
 
     /// Consecutive runs put together from the oldest on, each as large as may be.

@@ -31,7 +31,8 @@ public final class WatchLoop: Sendable {
         self.init(replica, configuration: configuration, watcher: ChangeWatcher(), onEvent: onEvent)
     }
 
-    init(
+    /// - Parameter watcher: what wakes the loop, and the clock by which it waits.
+    package init(
         _ replica: Replica, configuration: WatchConfiguration, watcher: any ChangeWatching,
         onEvent: @escaping @Sendable (SyncEvent) -> Void
     ) {
@@ -60,7 +61,7 @@ public final class WatchLoop: Sendable {
     public func run() {
         if !hasToStop {
             onEvent(.started)
-            var turns = WatchTurns(configuration)
+            var turns = WatchTurns(configuration, now: { [watcher] in watcher.now })
             follow(&turns)
             if !hasToStop && !turns.isOver { pass(&turns) }
             while !hasToStop && !turns.isOver {
@@ -137,9 +138,9 @@ public final class WatchLoop: Sendable {
 
     /// Waits until nothing changes for a moment, so that a burst of commits becomes one segment.
     private func gather() {
-        let start = ContinuousClock.now
+        let start = watcher.now
         while !hasToStop {
-            let passed = start.duration(to: .now).wholeMilliseconds
+            let passed = start.duration(to: watcher.now).wholeMilliseconds
             let remaining = configuration.gatherMilliseconds - passed
             if remaining <= 0 { return }
             if watcher.wait(timeoutMilliseconds: min(configuration.quietMilliseconds, remaining)) == .timedOut {

@@ -5,6 +5,8 @@ import FerryStore
 /// What a `WatchLoop` remembers from turn to turn: when to look again, and what it has told.
 struct WatchTurns {
     private let configuration: WatchConfiguration
+    /// The time, as the watcher measures it.
+    private let now: () -> ContinuousClock.Instant
     /// What is watched now.
     var places: WatchedPlaces?
     /// `Store.dataVersion` at the last look.
@@ -13,7 +15,7 @@ struct WatchTurns {
     private(set) var isOver = false
 
     private var poll: PollSchedule
-    private var nextPoll = ContinuousClock.now
+    private var nextPoll: ContinuousClock.Instant
     private var lastThorough: ContinuousClock.Instant?
     /// The journal's change is told a moment before the commit can be seen, so the database is looked at again after
     /// 1, 2, 4 … milliseconds.
@@ -29,22 +31,24 @@ struct WatchTurns {
     private var fruitlessEvents = 0
     private static let patience = 3
 
-    init(_ configuration: WatchConfiguration) {
+    init(_ configuration: WatchConfiguration, now: @escaping () -> ContinuousClock.Instant) {
         self.configuration = configuration
+        self.now = now
+        nextPoll = now()
         poll = configuration.poll
     }
 
     /// How long to wait for an event.
     func timeoutMilliseconds() -> Int {
         let next = min(nextPoll, glance?.at ?? nextPoll)
-        return max(ContinuousClock.now.duration(to: next).wholeMilliseconds + 1, 0)
+        return max(now().duration(to: next).wholeMilliseconds + 1, 0)
     }
 
-    var isPollDue: Bool { nextPoll <= .now }
+    var isPollDue: Bool { nextPoll <= now() }
 
     var isThoroughDue: Bool {
         guard let lastThorough else { return true }
-        return lastThorough.duration(to: .now).wholeMilliseconds >= configuration.thoroughMilliseconds
+        return lastThorough.duration(to: now()).wholeMilliseconds >= configuration.thoroughMilliseconds
     }
 
     /// Whether the last events all were about nothing: somebody writes what does not travel, and the next event can wait
@@ -54,7 +58,7 @@ struct WatchTurns {
     /// - Parameter isPending: whether what it was about is found already.
     mutating func noteEvent(isPending: Bool) {
         isAfterEvent = true
-        glance = isPending ? nil : (.now + .milliseconds(1), 1)
+        glance = isPending ? nil : (now() + .milliseconds(1), 1)
     }
 
     /// There was nothing yet.
@@ -63,7 +67,7 @@ struct WatchTurns {
             glance = nil
             return
         }
-        glance = (.now + .milliseconds(delay * 2), delay * 2)
+        glance = (now() + .milliseconds(delay * 2), delay * 2)
     }
 
     /// - Returns: whether the pass is worth telling.
@@ -72,8 +76,8 @@ struct WatchTurns {
             !hasPassed || report.hasNews || report.renewed != nil || failure != nil || report.waiting != waiting
         fruitlessEvents = report.hasNews || !isAfterEvent ? 0 : fruitlessEvents + 1
         let interval = poll.next(foundNews: report.hasNews || isAfterEvent, eventsAreDelivered: eventsAreDelivered)
-        nextPoll = .now + .milliseconds(interval)
-        if isThorough { lastThorough = .now }
+        nextPoll = now() + .milliseconds(interval)
+        if isThorough { lastThorough = now() }
         hasPassed = true
         isAfterEvent = false
         waiting = report.waiting
@@ -89,11 +93,11 @@ struct WatchTurns {
         glance = nil
         isAfterEvent = false
         if error.code == .busy {
-            let since = busySince ?? .now
+            let since = busySince ?? now()
             busySince = since
             retry(firstMilliseconds: 5)
             // Others may hold the database for a moment: nothing is lost, and nobody need know.
-            if since.duration(to: .now).wholeMilliseconds < configuration.busyMilliseconds { return }
+            if since.duration(to: now()).wholeMilliseconds < configuration.busyMilliseconds { return }
         } else {
             busySince = nil
             retry(firstMilliseconds: configuration.retryMinimumMilliseconds)
@@ -107,7 +111,7 @@ struct WatchTurns {
     private mutating func retry(firstMilliseconds: Int) {
         let doublings = min(failures, 20)
         failures += 1
-        nextPoll = .now + .milliseconds(min(firstMilliseconds << doublings, configuration.retryMaximumMilliseconds))
+        nextPoll = now() + .milliseconds(min(firstMilliseconds << doublings, configuration.retryMaximumMilliseconds))
     }
 
     private static func understood(_ error: any Error, _ store: Store) -> FerryError {

@@ -110,14 +110,15 @@ struct AppTriggers {
         var refusal: RowWriter.Refusal?
         switch (expected, present) {
         case (nil, nil): break
-        case (nil, _?): refusal = try writer.delete(key: key)
+        case (nil, _?): refusal = try writer.delete(key: key, of: nil)
         case (let expected?, nil):
             refusal = try writer.insert(
                 key: table.isMapped ? key[0] : nil, expected.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         case (let expected?, let present?):
             let different = expected.filter { present[$0.key] != $0.value }
             if !different.isEmpty {
-                refusal = try writer.update(key: key, different.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+                refusal = try writer.update(
+                    key: key, different.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, of: nil)
             }
         }
         if let refusal {

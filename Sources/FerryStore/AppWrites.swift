@@ -23,7 +23,7 @@ extension SQLConnection {
 
     /// Whether the transaction has left deferred foreign keys broken, for which SQLite would refuse to commit it:
     /// https://www.sqlite.org/c3ref/c_dbstatus_options.html#sqlitedbstatusdeferredfks
-    private func hasBrokenForeignKeys() throws -> Bool {
+    func hasBrokenForeignKeys() throws -> Bool {
         var broken: Int32 = 0
         var highest: Int32 = 0
         let code = sqlite3_db_status(handle, SQLITE_DBSTATUS_DEFERRED_FKS, &broken, &highest, 0)
@@ -32,7 +32,7 @@ extension SQLConnection {
     }
 
     /// Turns the enforcement of foreign keys on or off, inside a transaction too.
-    private func setForeignKeysEnforced(_ enforced: Bool) throws {
+    func setForeignKeysEnforced(_ enforced: Bool) throws {
         let code = ferry_sqlite3_enable_foreign_keys(handle, enforced ? 1 : 0, nil)
         if code != SQLITE_OK { throw error(code, while: "SQLITE_DBCONFIG_ENABLE_FKEY") }
     }

@@ -19,6 +19,7 @@ extension CaptureHistory {
             try saveReservations()
             var writer = try CapturedWriter(access, table, notesReferences: !heldBack.isEmpty)
             let reader = access.reader(of: table.id)
+            let references = table.columns.filter { $0.reference != nil }
             var written: [TouchedObject] = []
             for track in objects.values.sorted(by: { $0.object < $1.object }) {
                 var operations = track.done
@@ -28,11 +29,12 @@ extension CaptureHistory {
                 if !track.isDeleted {
                     if var row = try reader.read(track.key) {
                         hasRow = true
-                        for column in table.columns where column.reference != nil && track.detached[column.id] == nil {
+                        for column in references where track.detached[column.id] == nil {
                             if let value = row[column.id] { row[column.id] = try travelling(value, column) }
                         }
                         row = row.overlaid(with: track.detached)
-                        cleared = try clearedReferences(track, table, &row).overlaid(with: track.detached)
+                        if !track.references.isEmpty { cleared = try clearedReferences(track, table, &row) }
+                        cleared = cleared.overlaid(with: track.detached)
                         operations += self.operations(of: track, row: row)
                         present = row
                     } else {
@@ -40,9 +42,9 @@ extension CaptureHistory {
                         operations.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: nil))
                     }
                 }
-                written += try writer.write(
+                try writer.write(
                     track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
-                    keepsKey: track.keepsKey, operations, row: present, cleared: cleared, &clock)
+                    keepsKey: track.keepsKey, operations, row: present, cleared: cleared, &clock, &written)
                 guard valueBytes + writer.changes.valueBytes <= maximumBytes else {
                     throw FerryError(.limitExceeded, "The changes have more than \(maximumBytes) bytes.")
                 }
@@ -69,6 +71,11 @@ extension CaptureHistory {
         // All are found before the first is followed: following one may reserve what another one lost.
         var changes: [KeyChange] = []
         for table in registry.parentsFirst where table.isMapped && !table.incoming.isEmpty {
+            // What was made in this flush and stays lost no key but those that it had in between.
+            let moved = (tracks[table.id] ?? [:]).values.filter {
+                $0.mayHaveMoved && !($0.isFresh && $0.formerKeys.isEmpty && !$0.isDeleted)
+            }
+            if moved.isEmpty { continue }
             // Columns that refer to it through another table's: no foreign key of the table's own tells of them.
             let isInherited = registry.tables.values.contains { child in
                 child.localColumns.contains { column in
@@ -76,9 +83,8 @@ extension CaptureHistory {
                         && !child.foreignKeys.contains { $0.parent == table.id && $0.columns.contains(column.id) }
                 }
             }
-            let moved = (tracks[table.id] ?? [:]).values.filter(\.mayHaveMoved)
             for track in moved.sorted(by: { $0.object < $1.object }) {
-                let stored = track.isFresh ? nil : try access.objects(of: table.id).load(track.object).key.first
+                let stored = track.isFresh ? nil : try access.objects(of: table.id).key(of: track.object)
                 let last = track.isDeleted && table.hasUncheckedReferences ? [track.key[0]] : []
                 for key in Set(track.formerKeys + (stored.map { [$0] } ?? []) + last).sorted() {
                     guard track.isDeleted || track.key[0] != key else { continue }
@@ -214,7 +220,7 @@ extension CaptureHistory {
         let track = try self.track(object, child, key: rowKey, isFresh: false)
         if track.key != rowKey {
             // The object has a row under the new key already; this one is nobody's.
-            if let refusal = try access.writer(of: child.id).delete(key: rowKey) { throw refusal }
+            if let refusal = try access.writer(of: child.id).delete(key: rowKey, of: object) { throw refusal }
         } else {
             track.detached = track.detached.overlaid(with: detached)
         }
@@ -278,8 +284,15 @@ extension CaptureHistory {
             try connection.execute(
                 "UPDATE \(table.objectTable) SET k0 = NULL WHERE k0 = ? AND object = ?", key, .blob(object.bytes[...]))
         }
+        // The key of a row that was only deleted is in nobody's way, unless somebody is about to get it.
+        var awaited: Set<FieldValue> = []
+        if objects.values.contains(where: \.isOnlyDeleted) {
+            for track in objects.values where !track.isDeleted && track.mayHaveMoved { awaited.insert(track.key[0]) }
+            for reservation in reservations where reservation.table == table.id { awaited.insert(reservation.key) }
+        }
         for track in objects.values
         where !track.keepsKey && (track.isFresh ? !track.formerKeys.isEmpty : track.mayHaveMoved) {
+            if track.isOnlyDeleted, !awaited.contains(track.key[0]) { continue }
             let objects = access.objects(of: table.id)
             if !track.isFresh { try objects.releaseKey(of: track.object) }
             if !track.isDeleted, let holder = try objects.object(forKey: track.key[0]) {

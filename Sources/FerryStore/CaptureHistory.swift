@@ -17,11 +17,11 @@ struct CaptureHistory {
         var done: [CapturedOperation] = []
         var insertedAt: HybridTime?
         /// The time of the last change of each column.
-        var changed: [Int: HybridTime] = [:]
+        var changed = ColumnTimes()
         /// Keys that it had in this flush before the present one.
         var formerKeys: [FieldValue] = []
         /// The time of the change before the last one.
-        var changedBefore: [Int: HybridTime] = [:]
+        var changedBefore = ColumnTimes()
         var references: [ReferenceNote] = []
         /// Columns whose row refers by a key that the object referred to has no more, and that object.
         var detached: FieldValues = [:]
@@ -32,6 +32,9 @@ struct CaptureHistory {
 
         /// Whether its key may be another than the state has; a plain update leaves it alone.
         var mayHaveMoved: Bool { isDeleted || insertedAt != nil || !formerKeys.isEmpty }
+
+        /// Whether nothing happened to it but that the row which it had before this flush was deleted under its key of then.
+        var isOnlyDeleted: Bool { isDeleted && done.count == 1 && !isFresh && formerKeys.isEmpty }
 
         init(_ object: ObjectID, isFresh: Bool, key: [FieldValue]) {
             self.object = object
@@ -59,7 +62,7 @@ struct CaptureHistory {
         var key: [FieldValue]
         /// What had changed of the object until then: its old row has these values. What changed later did so in the
         /// statement that displaced it, or after one that did not.
-        var changed: [Int: HybridTime]
+        var changed: ColumnTimes
         /// Whether it changed later in another way than a foreign key's action changes it, so that it was there.
         var isWritten = false
     }
@@ -101,6 +104,8 @@ struct CaptureHistory {
     var minted: UInt32 = 0
     let mintedPrefix: (high: UInt64, low: UInt64)
     private(set) var rowsWithoutKey = 0
+    /// The tables with old rows of the notes that were read.
+    private(set) var tablesWithOldRows: Set<Int> = []
 
     init(_ access: StoreAccess) {
         self.access = access
@@ -116,6 +121,8 @@ struct CaptureHistory {
     mutating func read(through end: Int64, _ clock: inout HybridClock) throws {
         let slots = (0..<registry.keyWidth).map { "k\($0)" }.joined(separator: ", ")
         var notes: [Note] = []
+        var hasRekeys = false
+        var last: TrackedTable?
         // Notes are decoded first: what they lead to runs statements of its own.
         try connection.forEachRow(
             """
@@ -123,9 +130,16 @@ struct CaptureHistory {
             WHERE sequence <= ? ORDER BY sequence
             """, [.integer(end)]
         ) { row in
-            guard let table = registry.tables[row.int(1)], table.isLocal,
-                let event = PendingEvent(rawValue: row.int(2))
-            else { return }
+            let number = row.int(1)
+            if last?.id != number { last = registry.tables[number] }
+            guard let table = last, table.isLocal, let event = PendingEvent(rawValue: row.int(2)) else { return }
+            switch event {
+            case .delete, .examine: tablesWithOldRows.insert(number)
+            case .rekey: hasRekeys = true
+            case .insert, .update, .reference: break
+            }
+            // Of an update that changed nothing there is nothing to say.
+            if event == .update, Int32(truncatingIfNeeded: row.integer(3)) == 0 { return }
             let key = (0..<table.keyColumns.count).map { row.value(6 + Int32($0)) }
             if key.contains(.null) {
                 if event == .insert { rowsWithoutKey += 1 }
@@ -143,8 +157,10 @@ struct CaptureHistory {
                     sequence: row.integer(0), table: table, event: event, mask: row.integer(3), time: time,
                     value: row.value(5), key: key))
         }
-        for note in notes where note.event == .rekey {
-            upcomingKeys[note.table.id, default: [:]][note.key[0]] = note.value
+        if hasRekeys {
+            for note in notes where note.event == .rekey {
+                upcomingKeys[note.table.id, default: [:]][note.key[0]] = note.value
+            }
         }
         for note in notes { try take(note, &clock) }
         for (number, objects) in examined {
@@ -186,7 +202,7 @@ struct CaptureHistory {
             guard let object = try self.object(table, note.key) else { return }
             examined[table.id, default: [:]][object] = Examination(
                 sequence: note.sequence, time: note.time, key: note.key,
-                changed: tracks[table.id]?[object]?.changed ?? [:])
+                changed: tracks[table.id]?[object]?.changed ?? ColumnTimes())
         case .reference:
             guard let object = try table.isMapped ? referredObject(table, note.key[0]) : object(table, note.key)
             else { return }
@@ -272,7 +288,7 @@ struct CaptureHistory {
         track.done += operations(of: track, row: old)
         track.done.append(CapturedOperation(kind: .delete, time: deletion, values: [:], oldRow: old))
         track.insertedAt = nil
-        track.changed = [:]
+        track.changed = ColumnTimes()
         track.references = []
         track.isDeleted = true
     }
@@ -280,13 +296,12 @@ struct CaptureHistory {
     /// The operations that a track amounts to so far, with the values of `row`.
     func operations(of track: Track, row: FieldValues) -> [CapturedOperation] {
         if let inserted = track.insertedAt {
-            let time = track.changed.values.reduce(inserted, max)
+            let time = max(inserted, track.changed.latest ?? inserted)
             return [CapturedOperation(kind: .insert, time: time, values: row, oldRow: nil)]
         }
-        let byTime = Dictionary(grouping: track.changed.keys) { track.changed[$0] ?? .zero }
-        return byTime.keys.sorted().map { time in
+        return track.changed.byTime.map { time, columns in
             var values: FieldValues = [:]
-            for column in byTime[time] ?? [] where row[column] != nil { values[column] = row[column] }
+            for column in columns { if let value = row[column] { values[column] = value } }
             return CapturedOperation(kind: .update, time: time, values: values, oldRow: nil)
         }
     }

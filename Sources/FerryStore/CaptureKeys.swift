@@ -17,9 +17,11 @@ extension CaptureHistory {
         if tracks[table.id]?[object] == nil, let shown = try access.joined.representative(of: object, table.id) {
             return shown
         }
-        let mapped = zip(key, table.keyColumnIDs).contains { value, column in
-            table.columns[column].reference.map { keys[$0]?[value] != nil } ?? false
-        }
+        let mapped =
+            table.hasReferencesInKey
+            && zip(key, table.keyColumnIDs).contains { value, column in
+                table.columns[column].reference.map { keys[$0]?[value] != nil } ?? false
+            }
         if !mapped || tracks[table.id]?[object] != nil { return object }
         // A key that it refers to has changed hands since, which foreign keys that are off allow: what the row was
         // before is what the store has under the keys of then.
@@ -54,7 +56,7 @@ extension CaptureHistory {
 
     mutating func travellingKey(_ table: TrackedTable, _ key: [FieldValue]) throws -> [FieldValue] {
         var values = key
-        for (place, column) in table.keyColumnIDs.enumerated() {
+        for (place, column) in table.keyColumnIDs.enumerated() where table.columns[column].reference != nil {
             values[place] = try travelling(key[place], table.columns[column])
         }
         return values

@@ -11,6 +11,8 @@ struct CapturedWriter {
     private let objects: ObjectTable
     private let allColumns: [Int]
     private let registers: RegisterWriter
+    /// The last object that the state had when this began; what comes behind it is not there unless it was written since.
+    private let lastKnown: ObjectID?
     /// What the written objects refer to by columns that were written: noted where `notesReferences`.
     private(set) var references: Set<RowToken> = []
     /// Whether anything is held back from deletion, so that it matters what is referred to.
@@ -24,31 +26,31 @@ struct CapturedWriter {
         objects = access.objects(of: table.id)
         allColumns = table.columns.map(\.id)
         registers = try RegisterWriter(access, table)
+        let last = try access.connection.firstValue("SELECT max(object) FROM \(table.objectTable)")
+        if case .blob(let bytes)? = last { lastKnown = ObjectID(bytes: bytes) } else { lastKnown = nil }
     }
 
-    /// Writes one object.
+    /// Writes one object; those of a table follow one another in the order of their IDs.
     /// - Parameters:
     ///   - key: the present row's key; empty where there is no row.
     ///   - formerKey: the last key it had.
     ///   - keepsKey: where there is no row, the last key stays reserved.
     ///   - row: the present row's values as they travel.
     ///   - cleared: columns that the row shows cleared, and their values in the state.
-    /// - Returns: what the rules may have to look at: nothing, where nothing happened.
+    ///   - touched: is given what the rules may have to look at: nothing, where nothing happened.
     mutating func write(
         _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue], keepsKey: Bool,
         _ operations: [CapturedOperation],
-        row: FieldValues, cleared: FieldValues, _ clock: inout HybridClock
-    ) throws -> [TouchedObject] {
-        var state = isFresh ? ObjectState(object: object) : try objects.load(object)
-        state.registers.deletionWins = table.deletionWins
-        let before = state
+        row: FieldValues, cleared: FieldValues, _ clock: inout HybridClock, _ touched: inout [TouchedObject]
+    ) throws {
+        let isNew = isFresh || lastKnown.map { $0 < object } ?? true
+        var state = isNew ? objects.new(object) : try objects.load(object)
+        let shown = state.shown
         // A row that never got out of this flush: known to nobody.
-        if key.isEmpty, !before.isStored || before.registers.newest == nil, operations.last?.kind == .delete {
-            return []
-        }
+        if key.isEmpty, !state.isStored || state.registers.newest == nil, operations.last?.kind == .delete { return }
         var operations = operations
         var unshown: FieldValues = [:]
-        if !key.isEmpty, HeldBackRows.isHeldBack(before), operations.allSatisfy({ $0.kind == .update }) {
+        if !key.isEmpty, HeldBackRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
             // Who has forgotten the deletion has forgotten the row.
             let isJoined = try !access.joined.members(of: object, table.id).isEmpty
             let own = row.overlaid(with: state.kept.fields)
@@ -58,7 +60,7 @@ struct CapturedWriter {
                 row[$0.key] != $0.value
             }
         }
-        if operations.first?.kind == .insert, before.shown == .exceptionalRow, before.registers.isAlive,
+        if operations.first?.kind == .insert, shown == .exceptionalRow, state.registers.isAlive,
             try !access.joined.members(of: object, table.id).isEmpty
         {
             // OR REPLACE on the key of a row that shows several objects: an insertion would make it the youngest of them,
@@ -69,19 +71,17 @@ struct CapturedWriter {
         if notesReferences, !key.isEmpty { noteReferences(of: operations, row.overlaid(with: state.kept.fields)) }
         let changed = merge(
             operations, into: &state, wish: formerKey.first, isMinted: isFresh && table.identity == .surrogate, &clock)
-        state.kept.fields = state.kept.fields.overlaid(with: unshown)
+        if !unshown.isEmpty { state.kept.fields = state.kept.fields.overlaid(with: unshown) }
         let corrected = registers.corrections(of: operations, &state)
         // What a foreign key's action did to a row that shows another object's value is no value of its own.
         for (column, value) in cleared where state.kept.fields[column] == nil { state.kept.fields[column] = value }
-        var touched: [TouchedObject] = []
         let reserved = keepsKey ? formerKey : []
         if let own = try save(
-            &state, before, key, formerKey, reserved, changed, row: row, isCleared: !cleared.isEmpty || corrected)
+            &state, shown, key, formerKey, reserved, changed, row: row, isCleared: !cleared.isEmpty || corrected)
         {
             touched.append(own)
         }
-        if before.shown == .exceptionalRow { touched += try writeMembers(of: object, operations, row, &clock) }
-        return touched
+        if shown == .exceptionalRow { touched += try writeMembers(of: object, operations, row, &clock) }
     }
 
     /// Who writes a part of a reference of several columns means the rest as the row shows it: where that is not the object's
@@ -144,7 +144,7 @@ struct CapturedWriter {
         objects.renewCheck(of: &state)
         try objects.save(state)
         return TouchedObject(
-            table: table.id, object: object, columns: changed.keys, isDeleted: false, needsRules: true)
+            table: table.id, object: object, columns: changed, isDeleted: false, needsRules: true)
     }
 
     /// Publishes an object again, whole, as inserted now, for those who may have forgotten it.
@@ -200,12 +200,13 @@ struct CapturedWriter {
     }
 
     /// Gives operations their times, and takes them into the registers and the changeset.
-    /// - Returns: the columns that changed.
+    /// - Returns: the columns that changed, ascending.
     private mutating func merge(
         _ operations: [CapturedOperation], into state: inout ObjectState, wish: FieldValue?, isMinted: Bool = false,
         _ clock: inout HybridClock
-    ) -> FieldValues {
-        var changed = FieldValues(width: table.columns.count)
+    ) -> [Int] {
+        var changed: [Int] = []
+        if state.registers.fields.isEmpty { state.registers.fields.reserveCapacity(table.columns.count) }
         let unshownKey = unshownKey(of: state)
         for operation in operations {
             var operation = operation
@@ -224,8 +225,8 @@ struct CapturedWriter {
             let parts = registers.write(operation, at: stamp, isMinted: isMinted, &state)
             values.forEachColumn { column, value in
                 _ = state.registers.mergeField(column, stamp, value: value)
-                changed[column] = .null
             }
+            changed = changed.isEmpty ? values.keys : Set(changed).union(values.keys).sorted()
             if !state.kept.fields.isEmpty {
                 for column in values.keys { state.kept.fields[column] = nil }
                 if operation.kind == .insert { state.kept.fields = state.kept.fields.overlaid(with: unshownKey) }
@@ -261,12 +262,12 @@ struct CapturedWriter {
     }
 
     private func save(
-        _ state: inout ObjectState, _ before: ObjectState, _ key: [FieldValue], _ formerKey: [FieldValue],
-        _ reserved: [FieldValue], _ changed: FieldValues, row: FieldValues, isCleared: Bool
+        _ state: inout ObjectState, _ before: Shown, _ key: [FieldValue], _ formerKey: [FieldValue],
+        _ reserved: [FieldValue], _ changed: [Int], row: FieldValues, isCleared: Bool
     ) throws -> TouchedObject? {
         let hasRow = !key.isEmpty
         state.key = hasRow ? key : reserved
-        state.shown = hasRow ? (before.shown == .exceptionalRow ? .exceptionalRow : .row) : .none
+        state.shown = hasRow ? (before == .exceptionalRow ? .exceptionalRow : .row) : .none
         if hasRow {
             state.kept.key = nil
         } else if table.isMapped {
@@ -276,11 +277,11 @@ struct CapturedWriter {
         try objects.save(state)
         let isDeleted = !hasRow
         if isDeleted { try DeadOffers(access).note(state, table) }
-        let columns = isDeleted || !before.shown.hasRow ? allColumns : changed.keys
-        if columns.isEmpty, !isCleared, before.shown.hasRow == hasRow { return nil }
+        let columns = isDeleted || !before.hasRow ? allColumns : changed
+        if columns.isEmpty, !isCleared, before.hasRow == hasRow { return nil }
         return TouchedObject(
             table: table.id, object: state.object, columns: columns, isDeleted: isDeleted,
-            needsRules: before.shown.isExceptional || isCleared, key: formerKey)
+            needsRules: before.isExceptional || isCleared, key: formerKey)
     }
 
     /// Values that only the deleted row showed.

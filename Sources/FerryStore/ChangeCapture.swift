@@ -25,6 +25,8 @@ struct ChangeCapture {
         var touched: [TouchedObject]
         /// Rows with a NULL in their key, which cannot be identified and stay behind.
         var rowsWithoutKey: Int
+        /// Whether no notes are left.
+        var isLast: Bool
     }
 
     /// Takes the oldest notes.
@@ -37,21 +39,38 @@ struct ChangeCapture {
     func takePendingChanges(
         upTo limit: Int = maximumNotes, maximumBytes: Int = .max, _ clock: inout HybridClock
     ) throws -> Result? {
-        let last = try connection.firstValue(
-            "SELECT max(sequence) FROM (SELECT sequence FROM ferry_pending ORDER BY sequence LIMIT ?)",
-            .integer(Int64(limit)))
-        guard case .integer(let end)? = last else { return nil }
+        guard let (end, isLast) = try end(of: limit) else { return nil }
         // Later than everything that was packed before, even within one millisecond.
         _ = clock.tick()
         var history = CaptureHistory(access)
         try history.read(through: end, &clock)
         let result = try history.finish(&clock, maximumBytes: maximumBytes)
-        for table in access.registry.tables.values where table.isLocal {
-            try connection.execute("DELETE FROM \(table.oldRowsTable) WHERE sequence <= ?", .integer(end))
+        let emptied = history.tablesWithOldRows.sorted().map { access.registry[$0].oldRowsTable }
+        for table in emptied + ["ferry_pending"] {
+            // Without a condition SQLite empties the table at once: https://www.sqlite.org/lang_delete.html
+            if isLast {
+                try connection.execute("DELETE FROM \(table)")
+            } else {
+                try connection.execute("DELETE FROM \(table) WHERE sequence <= ?", .integer(end))
+            }
         }
-        try connection.execute("DELETE FROM ferry_pending WHERE sequence <= ?", .integer(end))
         return Result(
-            tables: result.tables, touched: result.touched, rowsWithoutKey: history.rowsWithoutKey)
+            tables: result.tables, touched: result.touched, rowsWithoutKey: history.rowsWithoutKey, isLast: isLast)
+    }
+
+    /// The sequence of the last of the oldest notes, and whether it is the last of all; `nil` where there is none.
+    private func end(of limit: Int) throws -> (sequence: Int64, isLast: Bool)? {
+        guard
+            let ends = try connection.rows(
+                "SELECT (SELECT min(sequence) FROM ferry_pending), (SELECT max(sequence) FROM ferry_pending)"
+            ).first, case .integer(let first) = ends[0], case .integer(let last) = ends[1]
+        else { return nil }
+        if UInt64(bitPattern: last &- first) < UInt64(limit) { return (last, true) }
+        let end = try connection.firstValue(
+            "SELECT max(sequence) FROM (SELECT sequence FROM ferry_pending ORDER BY sequence LIMIT ?)",
+            .integer(Int64(limit)))
+        guard case .integer(let end)? = end else { return nil }
+        return (end, end == last)
     }
 }
 

@@ -65,7 +65,6 @@ struct ChangesetApplier {
             Set(parts.flatMap { $0.changes.operations.filter { $0.kind == .insert }.map(\.object) })
         }
     }
-
 }
 
 /// How far a batch takes each device's log: gathered changeset by changeset, and written once a device.
@@ -173,7 +172,7 @@ struct RowRemoval {
     ) throws {
         let row = try access.reader(of: table.id).read(state.key) ?? [:]
         let kept = try Travelling(access).values(row, table).overlaid(with: state.kept.fields)
-        if try access.writer(of: table.id).delete(key: state.key) != nil {
+        if try access.writer(of: table.id).delete(key: state.key, of: object.object) != nil {
             object.needsRules = true
             return
         }

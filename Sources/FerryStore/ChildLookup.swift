@@ -10,10 +10,18 @@ struct ChildLookup {
     let access: StoreAccess
     /// Whether it looks through references that no foreign key checks, and only those.
     private let isUnchecked: Bool
-    private var asked: [Int: [Int: Int]] = [:]
+    private var questions: [Int: [Int: Question]] = [:]
     private var references: [Int: [Int: Set<[FieldValue]>]] = [:]
     private var isIndexed: [Int: [Int: Bool]] = [:]
-    private var statements: [Int: [Int: LazyStatement]] = [:]
+
+    /// Whether rows of a table refer by one of its foreign keys.
+    private struct Question {
+        let statement: LazyStatement
+        /// Under another collation than BINARY equal keys may have different bytes: those SQLite compares.
+        let isBinary: Bool
+        /// How often it was asked.
+        var count = 0
+    }
 
     init(_ access: StoreAccess, isUnchecked: Bool = false) {
         self.access = access
@@ -42,38 +50,30 @@ struct ChildLookup {
         _ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey, _ parts: [FieldValue]
     ) throws -> Bool {
         if let known = references[child.id]?[place] { return known.contains(parts) }
-        let connection = access.connection
-        let count = asked[child.id]?[place] ?? 0
-        asked[child.id, default: [:]][place] = count + 1
-        // Under another collation than BINARY equal keys may have different bytes: those SQLite compares.
-        func isBinary() -> Bool { key.columns.allSatisfy { child.columns[$0].collation == "BINARY" } }
-        if try count >= Self.patience && !hasIndex(child, place, key) && isBinary() {
+        var question = questions[child.id]?[place] ?? self.question(child, key)
+        question.count += 1
+        questions[child.id, default: [:]][place] = question
+        if try question.count > Self.patience && question.isBinary && !hasIndex(child, place, key) {
             let names = key.columns.map { quoted(child.columns[$0].name) }
-            var all: Set<[FieldValue]> = []
-            for row in try connection.rows(
-                "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))")
-            {
-                all.insert(row)
-            }
+            let all = Set(
+                try access.connection.rows(
+                    "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))"))
             references[child.id, default: [:]][place] = all
             return all.contains(parts)
         }
-        let statement = try statement(child, place, key).prepared()
-        defer { statement.reset() }
+        let statement = try question.statement.prepared()
+        defer { statement.rewind() }
         for (index, value) in parts.enumerated() { statement.bind(value, Int32(index + 1)) }
         return try statement.step()
     }
 
-    private mutating func statement(
-        _ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey
-    ) -> LazyStatement {
-        if let known = statements[child.id]?[place] { return known }
+    private func question(_ child: TrackedTable, _ key: TrackedForeignKey) -> Question {
         let names = key.columns.map { quoted(child.columns[$0].name) }
         let condition = zip(names, 1...).map { "\($0) = ?\($1)" }.joined(separator: " AND ")
-        let made = LazyStatement(
-            "SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", access.connection)
-        statements[child.id, default: [:]][place] = made
-        return made
+        return Question(
+            statement: LazyStatement(
+                "SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", access.connection),
+            isBinary: key.columns.allSatisfy { child.columns[$0].collation == "BINARY" })
     }
 
     private mutating func hasIndex(_ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey) throws -> Bool {

@@ -129,7 +129,7 @@ extension Store {
             try access.meta.set(.returned, 0)
             let renewed = try StoreAccess(
                 connection, registry: access.registry, clock: clock, random: random, hooks: hooks,
-                digests: access.digests)
+                digests: access.digests, departures: access.departures)
             try CountingDevices.begin(renewed)
             var clock = try renewed.hybridClock()
             var touched = try branches.isEmpty ? [] : Self.merge(branches, of: former, renewed, &clock)

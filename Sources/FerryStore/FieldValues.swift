@@ -27,6 +27,13 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
     /// Makes room for columns below `width`.
     init(width: Int) { slots = Array(repeating: .absent, count: width) }
 
+    /// Gives columns, each named once and all below `width`, the values at their places in the list.
+    init(width: Int, columns: [Int], value: (Int) -> FieldValue) {
+        slots = Array(repeating: .absent, count: width)
+        count = columns.count
+        for place in columns.indices { slots[columns[place]] = .present(value(place)) }
+    }
+
     init(dictionaryLiteral elements: (Int, FieldValue)...) {
         self.init()
         for (column, value) in elements { self[column] = value }
@@ -51,7 +58,12 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
     func has(_ column: Int) -> Bool { column < slots.count && slots[column].isPresent }
 
     /// The columns that have a value, ascending.
-    var keys: [Int] { slots.indices.filter { slots[$0].isPresent } }
+    var keys: [Int] {
+        var keys: [Int] = []
+        keys.reserveCapacity(count)
+        for column in slots.indices where slots[column].isPresent { keys.append(column) }
+        return keys
+    }
 
     /// Whether one of these columns has a value.
     func hasAny(of columns: [Int]) -> Bool { columns.contains(where: has) }

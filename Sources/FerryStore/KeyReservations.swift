@@ -63,9 +63,11 @@ struct KeyReservations {
         return try access.writer(of: table.id).allocateKey(wish: state.kept.key).map { ($0, reserved) }
     }
 
-    /// Whether rows refer to a key by columns that no foreign key checks, so that it stays reserved when its row goes.
+    /// Whether rows refer to a key by columns that no foreign key checks, or stay on this device and go on referring to it,
+    /// so that it stays reserved when its row goes.
     func isInUse(_ key: FieldValue, of table: TrackedTable) throws -> Bool {
         if !table.hasUncheckedReferences { return false }
+        if try access.departures.isHeld(key, of: table, connection) { return true }
         for place in table.referringColumns {
             let child = access.registry[place.table]
             if !child.columns[place.column].isUnchecked { continue }
@@ -107,7 +109,11 @@ struct KeyReservations {
     ) throws {
         let writer = access.writer(of: child.id)
         guard let place = child.keyColumnIDs.firstIndex(of: column) else {
-            if let refusal = try writer.update(key: rowKey, [(column, key)]) { throw failure(child, refusal) }
+            if let refusal = try writer.update(
+                key: rowKey, [(column, key)], of: Travelling(access).object(child, rowKey))
+            {
+                throw failure(child, refusal)
+            }
             return
         }
         // The key is part of the row's own: another row, and the state of its object follows.
@@ -116,7 +122,7 @@ struct KeyReservations {
         let object = child.derivedID(values)
         guard var row = try access.reader(of: child.id).read(rowKey) else { return }
         row[column] = key
-        if let refusal = try writer.delete(key: rowKey) { throw failure(child, refusal) }
+        if let refusal = try writer.delete(key: rowKey, of: object) { throw failure(child, refusal) }
         if let refusal = try writer.insert(key: nil, row.map { ($0.key, $0.value) }) { throw failure(child, refusal) }
         try connection.execute(
             "UPDATE \(child.objectTable) SET k\(place) = ? WHERE object = ? AND shown IN "

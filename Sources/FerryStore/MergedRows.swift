@@ -115,7 +115,9 @@ final class MergedRows {
         }
     }
 
-    /// A row to which nothing can refer goes at once; others when the batch is merged, children before their parents.
+    /// A row to which no row that travels can refer goes at once; others when the batch is merged, children before their
+    /// parents. Rows that stay follow either at the end of the transaction (`StayingRows`); those that go on referring to
+    /// its key make the references unchecked ones.
     private func delete(_ merge: inout ObjectMerge) throws {
         keepWon(&merge, merge.won)
         var object = TouchedObject(
@@ -162,7 +164,9 @@ final class MergedRows {
         if showsPartOfAnotherKey(merge) { return try leaveToRules(&merge) }
         guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
         try changeCheck(&merge)
-        if try writer.update(key: merge.before.key, values) != nil { return try leaveToRules(&merge) }
+        if try writer.update(key: merge.before.key, values, of: merge.state.object) != nil {
+            return try leaveToRules(&merge)
+        }
         if !merge.state.kept.fields.isEmpty {
             for column in merge.won.keys { merge.state.kept.fields[column] = nil }
         }

@@ -93,7 +93,7 @@ final class ObjectTable {
     func load(_ object: ObjectID) throws -> ObjectState {
         let statement = try selectByObject.prepared()
         statement.bind(object, 1)
-        defer { statement.reset() }
+        defer { statement.rewind() }
         guard try statement.step() else { return new(object) }
         var state = ObjectState(object: object)
         try read(statement, from: 0, into: &state)
@@ -214,7 +214,8 @@ final class ObjectTable {
         let statement = try lazy.prepared()
         statement.bind(state.object, 1)
         var place: Int32 = 2
-        let isOwnKey = keyWidth == 1 && isKey(state.key.first, theBytesOf: state.object)
+        var isOwnKey = false
+        if keyWidth == 1, case .blob(let bytes)? = state.key.first { isOwnKey = ObjectID(bytes: bytes) == state.object }
         for index in 0..<keyWidth {
             if index < state.key.count, !isOwnKey {
                 statement.bind(state.key[index], place)
@@ -243,11 +244,6 @@ final class ObjectTable {
         }
         try statement.run()
         return connection.changedRowCount > 0
-    }
-
-    private func isKey(_ key: FieldValue?, theBytesOf object: ObjectID) -> Bool {
-        guard case .blob(let bytes)? = key, bytes.count == 16 else { return false }
-        return ObjectID(bytes: bytes) == object
     }
 
     /// Forgets an object.
@@ -290,15 +286,25 @@ final class ObjectTable {
     func object(forKey key: FieldValue) throws -> ObjectID? {
         if case .null = key { return nil }
         let statement = try selectByKey.prepared()
-        defer { statement.reset() }
+        defer { statement.rewind() }
         statement.bind(key, 1)
         return try statement.step() ? statement.id(0) : nil
+    }
+
+    /// The local key that an object of a mapped table has, or that is reserved for it.
+    func key(of object: ObjectID) throws -> FieldValue? {
+        let statement = try selectPlace.prepared()
+        defer { statement.rewind() }
+        statement.bind(object, 1)
+        guard try statement.step() else { return nil }
+        if !statement.isNull(1) { return statement.value(1) }
+        return (Shown(rawValue: statement.int(0)) ?? .none).hasRow ? .blob(object.bytes[...]) : nil
     }
 
     /// The local key and the way of showing of an object, without the rest of its state.
     func place(of object: ObjectID) throws -> (key: FieldValue, shown: Shown)? {
         let statement = try selectPlace.prepared()
-        defer { statement.reset() }
+        defer { statement.rewind() }
         statement.bind(object, 1)
         guard try statement.step() else { return nil }
         let key = statement.isNull(1) ? FieldValue.blob(object.bytes[...]) : statement.value(1)

@@ -199,7 +199,7 @@ private struct OldValues {
         else { return false }
         let state = try access.objects(of: table.id).load(entry.object)
         guard state.shown.hasRow, let value = try Travelling(access).local(entry.value, table.columns[entry.column]),
-            try access.writer(of: table.id).update(key: state.key, [(entry.column, value)]) == nil
+            try access.writer(of: table.id).update(key: state.key, [(entry.column, value)], of: entry.object) == nil
         else { return false }
         let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
         let places = table.keyColumns.map { _ in "?" }.joined(separator: ", ")

@@ -56,7 +56,7 @@ struct OneSidedRows {
             let row = try access.reader(of: table.id).read(key) ?? [:]
             state.kept.fields = try Travelling(access).values(row, table).overlaid(with: state.kept.fields)
             if table.isMapped { state.kept.key = key.first }
-            if let refusal = try access.writer(of: table.id).delete(key: key) {
+            if let refusal = try access.writer(of: table.id).delete(key: key, of: object) {
                 throw FerryError(
                     .database,
                     "A row of \(table.name) cannot be removed: \(refusal.message). Join with `--rows merge` instead.")

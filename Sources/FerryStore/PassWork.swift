@@ -55,10 +55,13 @@ extension Store {
             let result = try body(&work)
             try work.access.save(work.clock)
             try work.access.keyValueChanges.save(work.access.connection)
+            // The app's hook finds what stays on the device in line with what was replayed.
+            let following = try StayingRows(work.access).settle()
             if let hook = work.hook, let changes = work.changes, !changes.tables.isEmpty {
                 try work.access.run(hook, changes)
             }
-            return (result, work.touched.map { work.access.registry[$0] }.filter(\.isLocal).map(\.name))
+            let tables = work.touched.map { work.access.registry[$0] }.filter(\.isLocal).map(\.name)
+            return (result, tables + following)
         }
     }
 }

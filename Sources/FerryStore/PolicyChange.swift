@@ -29,7 +29,7 @@ struct PolicyChange {
         let schema = try SchemaReader(connection: former.connection).read()
         let access = try StoreAccess(
             former.connection, registry: Registry(former.connection, schema), clock: former.clock,
-            random: former.random, hooks: former.hooks, digests: former.digests)
+            random: former.random, hooks: former.hooks, digests: former.digests, departures: former.departures)
         access.changedRows = former.changedRows
         var changed: Set<Int> = []
         for (number, table) in access.registry.tables.sorted(by: { $0.key < $1.key }) {

@@ -55,14 +55,19 @@ struct RegionWriter {
             let changes = try differences(object)
             if changes.isEmpty { continue }
             written += 1
-            guard let refusal = try access.writer(of: object.table.id).update(key: object.state.key, changes) else {
+            guard
+                let refusal = try access.writer(of: object.table.id).update(
+                    key: object.state.key, changes, of: object.token.id)
+            else {
                 if !object.table.isMapped { try assignKey(object) }
                 continue
             }
             // A value still held by a row that is about to let go of it: written anew after all have let go.
             if !refusal.isTakenValue {
                 refused.add(object, refusal)
-            } else if let failure = try access.writer(of: object.table.id).delete(key: object.state.key) {
+            } else if let failure = try access.writer(of: object.table.id).delete(
+                key: object.state.key, of: object.token.id)
+            {
                 refused.add(object, failure.message)
             } else {
                 insertions.append(object)
@@ -91,7 +96,7 @@ struct RegionWriter {
     }
 
     private func delete(_ object: RegionObject) throws {
-        if let refusal = try access.writer(of: object.table.id).delete(key: object.state.key) {
+        if let refusal = try access.writer(of: object.table.id).delete(key: object.state.key, of: object.token.id) {
             throw FerryError(
                 .database, "A row of \(object.table.name) cannot be removed: \(refusal.message). A trigger forbids it.")
         }

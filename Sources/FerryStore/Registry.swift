@@ -12,6 +12,10 @@ struct Registry: Sendable {
     var reshaped: [Int] = []
     /// Whether the app has triggers of its own.
     var appHasTriggers = false
+    /// Tables that stay on this device and refer to ones that travel, directly or through each other.
+    var stayingTables: [String] = []
+    /// The foreign keys among those that may refuse what becomes of a row.
+    var stayingChains: [StayingChain] = []
 
     func table(named name: String) -> TrackedTable? { numbers[foldedName(name)].flatMap { tables[$0] } }
 
@@ -71,6 +75,7 @@ struct Registry: Sendable {
         for table in tables.values { table.finish() }
         for table in tables.values { noteTelltaleColumns(of: table) }
         noteReferringColumns()
+        linkStayingTables(schema)
         appHasTriggers = schema.hasTriggers
     }
 

@@ -7,6 +7,7 @@ final class RowReader {
     private let connection: SQLConnection
     /// The columns that are read, in the order of their numbers.
     let columns: [TrackedColumn]
+    private let columnIDs: [Int]
     private lazy var select = LazyStatement(
         "SELECT \(names { quoted($0.name) }) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))",
         connection)
@@ -20,6 +21,7 @@ final class RowReader {
         self.table = table
         self.connection = connection
         columns = table.localColumns
+        columnIDs = columns.map(\.id)
     }
 
     private func names(_ name: (TrackedColumn) -> String) -> String {
@@ -30,7 +32,7 @@ final class RowReader {
     func read(_ key: [FieldValue]) throws -> FieldValues? {
         if key.isEmpty { return nil }
         let statement = try select.prepared()
-        defer { statement.reset() }
+        defer { statement.rewind() }
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
         guard try statement.step() else { return nil }
         return values(statement, from: 0)
@@ -41,12 +43,10 @@ final class RowReader {
     func read(_ key: [FieldValue], columns numbers: [Int]) throws -> FieldValues? {
         if key.isEmpty { return nil }
         let statement = try selection(of: numbers).prepared()
-        defer { statement.reset() }
+        defer { statement.rewind() }
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
         guard try statement.step() else { return nil }
-        var values = FieldValues(width: table.columns.count)
-        for (index, column) in numbers.enumerated() { values[column] = statement.value(Int32(index)) }
-        return values
+        return FieldValues(width: table.columns.count, columns: numbers) { statement.value(Int32($0)) }
     }
 
     private func selection(of numbers: [Int]) -> LazyStatement {
@@ -65,15 +65,13 @@ final class RowReader {
     /// The values of a deleted or displaced row that a trigger kept under a pending event's sequence.
     func readOld(_ sequence: Int64) throws -> FieldValues? {
         let statement = try selectOld.prepared()
-        defer { statement.reset() }
+        defer { statement.rewind() }
         statement.bind(sequence, 1)
         guard try statement.step() else { return nil }
         return values(statement, from: 0)
     }
 
     private func values(_ statement: SQLStatement, from first: Int32) -> FieldValues {
-        var values = FieldValues(width: table.columns.count)
-        for (index, column) in columns.enumerated() { values[column.id] = statement.value(first + Int32(index)) }
-        return values
+        FieldValues(width: table.columns.count, columns: columnIDs) { statement.value(first + Int32($0)) }
     }
 }

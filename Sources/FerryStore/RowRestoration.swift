@@ -137,7 +137,7 @@ struct RowRestoration {
         }
         let different = values.filter { present[$0.column] != $0.value }
         if different.isEmpty { return (state.key, .unchanged, []) }
-        try check(access.writer(of: table.id).update(key: state.key, different))
+        try check(access.writer(of: table.id).update(key: state.key, different, of: nil))
         return (state.key, .updated, different.map(\.column))
     }
 
@@ -180,7 +180,7 @@ struct RowRestoration {
         let key = try RowNames(access).ownKey(of: state, table)
         var row = RestoredRow(table: table.name, key: key, action: .unchanged, columns: [], withoutReference: [])
         if !state.shown.hasRow { return row }
-        try check(access.writer(of: table.id).delete(key: state.key))
+        try check(access.writer(of: table.id).delete(key: state.key, of: nil))
         row.action = .deleted
         return row
     }

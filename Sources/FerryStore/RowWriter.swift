@@ -9,15 +9,35 @@ final class RowWriter {
     private let connection: SQLConnection
     /// Which part of the key-value store the table is, if it is one.
     private let keyValueKind: KeyValueKind?
-    private var inserts: [[Int]: SQLStatement] = [:]
+    private var inserts: [Insertion: SQLStatement] = [:]
     private var updates: [[Int]: SQLStatement] = [:]
     /// The ones that were used last: mostly the next row has the same columns.
-    private var lastInsert: (columns: [Int], hasKey: Bool, statement: SQLStatement)?
+    private var lastInsert: (insertion: Insertion, statement: SQLStatement)?
     private var lastUpdate: (columns: [Int], statement: SQLStatement)?
     private lazy var deletion = LazyStatement(
         "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
+    /// What the row offers to rows that stay on this device; `nil` where none refer to the table.
+    private lazy var offer: LazyStatement? = {
+        if table.stayingKeys.isEmpty { return nil }
+        let columns = table.stayingColumns.map { quoted($0.name) }.joined(separator: ", ")
+        return LazyStatement(
+            "SELECT \(columns) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
+    }()
+    /// Columns of which a write may change that; `nil`: any, because some are generated.
+    private lazy var offeredColumns: Set<Int>? = {
+        let staying = table.stayingColumns
+        if staying.contains(where: \.isGenerated) { return nil }
+        return Set(staying.compactMap { table.columnID($0.name) })
+    }()
     private lazy var probe = LazyStatement(
         "SELECT 1 FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
+
+    /// What an insertion gives values to.
+    private struct Insertion: Hashable {
+        var columns: [Int]
+        /// Whether that is a mapped table's key too.
+        var hasKey: Bool
+    }
 
     init(_ table: TrackedTable, _ access: StoreAccess) {
         self.table = table
@@ -64,8 +84,15 @@ final class RowWriter {
     }
 
     /// Updates columns of the row with a local key.
-    func update(key: [FieldValue], _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
+    /// - Parameter object: whose row it is, so that rows that stay on this device can follow it; `nil` where SQLite sees to
+    ///   that, or the row becomes what it was.
+    func update(
+        key: [FieldValue], _ values: [(column: Int, value: FieldValue)], of object: ObjectID?
+    ) throws -> Refusal? {
         if key.isEmpty { return nil }
+        if offer != nil, offeredColumns.map({ columns in values.contains { columns.contains($0.column) } }) ?? true {
+            try noteDeparture(key, of: object)
+        }
         let statement = try self.statement(updating: values)
         for index in values.indices { statement.bind(lasting: values[index].value, Int32(index + 1)) }
         for (index, value) in key.enumerated() { statement.bind(lasting: value, Int32(values.count + index + 1)) }
@@ -86,8 +113,11 @@ final class RowWriter {
         access.changedRows?.note(table.id, present, isRemoved: false)
     }
 
-    func delete(key: [FieldValue]) throws -> Refusal? {
+    /// Deletes the row with a local key.
+    /// - Parameter object: as for `update`.
+    func delete(key: [FieldValue], of object: ObjectID?) throws -> Refusal? {
         if key.isEmpty { return nil }
+        try noteDeparture(key, of: object)
         let statement = try deletion.prepared()
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
         let result = refusal(try statement.runUnlessRefused())
@@ -97,24 +127,34 @@ final class RowWriter {
         return result
     }
 
+    private func noteDeparture(_ key: [FieldValue], of object: ObjectID?) throws {
+        guard let offer, let object, !access.departures.isKnown(object, of: table.id) else { return }
+        let statement = try offer.prepared()
+        defer { statement.rewind() }
+        for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
+        guard try statement.step() else { return }
+        let values = (0..<statement.columnCount).map { statement.value($0) }
+        access.departures.note(.init(object: object, key: key, values: values), of: table.id)
+    }
+
     private func insertion(of values: [(column: Int, value: FieldValue)], hasKey: Bool) throws -> SQLStatement {
-        if let last = lastInsert, last.hasKey == hasKey, Self.are(last.columns, thoseOf: values) {
+        if let last = lastInsert, last.insertion.hasKey == hasKey, Self.are(last.insertion.columns, thoseOf: values) {
             return last.statement
         }
-        let columns = values.map(\.column)
-        if let known = inserts[columns] {
-            lastInsert = (columns, hasKey, known)
+        let insertion = Insertion(columns: values.map(\.column), hasKey: hasKey)
+        if let known = inserts[insertion] {
+            lastInsert = (insertion, known)
             return known
         }
-        var names = columns.map { quoted(table.columns[$0].name) }
+        var names = insertion.columns.map { quoted(table.columns[$0].name) }
         if hasKey { names.append(table.keyList) }
         let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
         let statement = try connection.makeStatement(
             names.isEmpty
                 ? "INSERT INTO \(quoted(table.name)) DEFAULT VALUES"
                 : "INSERT INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES (\(places))")
-        inserts[columns] = statement
-        lastInsert = (columns, hasKey, statement)
+        inserts[insertion] = statement
+        lastInsert = (insertion, statement)
         return statement
     }
 
@@ -170,7 +210,7 @@ final class RowWriter {
             return false
         }
         let statement = try probe.prepared()
-        defer { statement.reset() }
+        defer { statement.rewind() }
         statement.bind(key, 1)
         return try !statement.step()
     }

@@ -21,11 +21,11 @@ public final class SQLConnection {
         self.database = database
     }
 
-    /// A prepared statement, reset and with nothing bound; the same text gives the same statement. Do not nest two uses of one text.
+    /// A prepared statement, reset and with nothing bound; the same text gives the same statement. Do not nest two uses of
+    /// one text.
     func prepare(_ sql: String) throws -> SQLStatement {
         if let statement = statements[sql] {
             statement.reset()
-            statement.clearBindings()
             return statement
         }
         let statement = try SQLStatement(sql, on: self)
@@ -104,10 +104,10 @@ public final class SQLConnection {
 
     /// Runs `body` inside a savepoint, which is rolled back where it throws.
     func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-        try executeScript("SAVEPOINT ferry")
+        try execute("SAVEPOINT ferry")
         do {
             let result = try body()
-            try executeScript("RELEASE ferry")
+            try execute("RELEASE ferry")
             return result
         } catch {
             // Where the disk fails, SQLite rolls the whole transaction back by itself, savepoints and all.
@@ -200,10 +200,10 @@ final class LazyStatement {
         self.connection = connection
     }
 
-    /// The statement, reset. Every parameter has to be bound: what was bound before is still.
+    /// The statement, ready to run. Every parameter has to be bound: what was bound before is still.
     func prepared() throws -> SQLStatement {
         if let statement {
-            statement.reset()
+            statement.rewind()
             return statement
         }
         let made = try connection.makeStatement(sql)

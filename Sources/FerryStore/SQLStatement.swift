@@ -10,7 +10,7 @@ import FerryCore
 final class SQLStatement {
     let handle: OpaquePointer
     private unowned let connection: SQLConnection
-    /// Whether it ran since it was last reset.
+    /// Whether it ran since it was last made ready.
     private var hasRun = false
     /// The IDs that are bound, by parameter.
     private let identifiers: UnsafeMutableRawBufferPointer
@@ -31,15 +31,19 @@ final class SQLStatement {
         identifiers.deallocate()
     }
 
-    /// Makes it ready for the next run. What is bound stays bound: who runs it again binds every parameter.
+    /// Starts again with no parameter bound.
     func reset() {
+        rewind()
+        sqlite3_clear_bindings(handle)
+    }
+
+    /// Makes it ready for the next run. What is bound stays bound: who runs it again binds every parameter. For hot paths,
+    /// where clearing what is bound anew would cost as much as binding it.
+    func rewind() {
         if !hasRun { return }
         sqlite3_reset(handle)
         hasRun = false
     }
-
-    /// Makes every parameter NULL.
-    func clearBindings() { sqlite3_clear_bindings(handle) }
 
     // MARK: Parameters, numbered from 1
 
@@ -114,7 +118,7 @@ final class SQLStatement {
 
     /// Runs a statement that returns no rows, and makes it ready for the next run. Bindings are kept.
     func run() throws {
-        defer { reset() }
+        defer { rewind() }
         while try step() {}
     }
 
@@ -122,7 +126,7 @@ final class SQLStatement {
     /// - Returns: `nil`, or the extended result code where a constraint refused it.
     func runUnlessRefused() throws -> Int32? {
         hasRun = true
-        defer { reset() }
+        defer { rewind() }
         while true {
             let code = sqlite3_step(handle)
             if code == SQLITE_DONE { return nil }

@@ -72,6 +72,7 @@ struct SchemaForeignKey: Sendable {
     var parentColumns: [String]
     /// `NO ACTION`, `RESTRICT`, `CASCADE`, `SET NULL` or `SET DEFAULT`.
     var onDelete: String
+    var onUpdate: String
 }
 
 struct SchemaUniqueIndex: Sendable {

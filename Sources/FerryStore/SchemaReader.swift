@@ -97,12 +97,14 @@ struct SchemaReader {
     private func readForeignKeys(_ table: String) throws -> [SchemaForeignKey] {
         var keys: [Int: SchemaForeignKey] = [:]
         try connection.forEachRow(
-            "SELECT id, \"table\", \"from\", \"to\", on_delete FROM pragma_foreign_key_list(?) ORDER BY id, seq",
+            "SELECT id, \"table\", \"from\", \"to\", on_delete, on_update FROM pragma_foreign_key_list(?) ORDER BY id, seq",
             [.text(table)]
         ) { row in
             var key =
                 keys[row.int(0)]
-                ?? SchemaForeignKey(columns: [], parentTable: row.string(1), parentColumns: [], onDelete: row.string(4))
+                ?? SchemaForeignKey(
+                    columns: [], parentTable: row.string(1), parentColumns: [], onDelete: row.string(4),
+                    onUpdate: row.string(5))
             key.columns.append(row.string(2))
             if let parent = row.optionalString(3) { key.parentColumns.append(parent) }
             keys[row.int(0)] = key

@@ -53,6 +53,8 @@ struct SeedFinder {
                     for orphan in try orphans(child, key, table, offered) { add(orphan) }
                 }
             }
+            // Nothing waits for anything.
+            if try exceptions.isEmpty && !access.exceptionTokens.areAny(of: table.id) { continue }
             guard concernsOthers(object, table) else { continue }
             // Where exceptional objects exist near by, what was let go may concern them.
             related.formUnion(near)
@@ -130,12 +132,13 @@ private struct TargetLookup {
     private let access: StoreAccess
     private var known: [Int: [Int: [[FieldValue]: Bool]]] = [:]
     private var statements: [Int: [Int: LazyStatement]] = [:]
+    private var rows: [Int: (columns: [Int], select: LazyStatement)] = [:]
 
     init(_ access: StoreAccess) { self.access = access }
 
     /// Whether every target of a row, through the foreign keys at `places`, is there.
     mutating func areThere(_ table: TrackedTable, key: [FieldValue], through places: [Int]) throws -> Bool {
-        let row = try access.reader(of: table.id).read(key) ?? [:]
+        let row = try references(table, key: key)
         for place in places {
             let values = table.foreignKeys[place].columns.map { row[$0] ?? .null }
             if values.contains(.null) { continue }
@@ -146,11 +149,34 @@ private struct TargetLookup {
             let statement = try statement(table, place)
             for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
             let answer = try statement.step()
-            statement.reset()
+            statement.rewind()
             known[table.id, default: [:]][place, default: [:]][values] = answer
             if !answer { return false }
         }
         return true
+    }
+
+    /// What a row has in the columns of foreign keys.
+    private mutating func references(_ table: TrackedTable, key: [FieldValue]) throws -> FieldValues {
+        if key.isEmpty { return [:] }
+        var row = rows[table.id]
+        if row == nil {
+            let columns = Set(table.foreignKeys.flatMap(\.columns)).sorted()
+            let names = columns.map { quoted(table.columns[$0].name) }.joined(separator: ", ")
+            row = (
+                columns,
+                LazyStatement(
+                    "SELECT \(names) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))",
+                    access.connection)
+            )
+            rows[table.id] = row
+        }
+        guard let (columns, select) = row else { return [:] }
+        let statement = try select.prepared()
+        defer { statement.rewind() }
+        for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
+        guard try statement.step() else { return [:] }
+        return FieldValues(width: table.columns.count, columns: columns) { statement.value(Int32($0)) }
     }
 
     private mutating func statement(_ table: TrackedTable, _ place: Int) throws -> SQLStatement {

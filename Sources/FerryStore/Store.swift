@@ -353,22 +353,23 @@ public final class Store: Sendable {
     private func access<Result>(
         _ connection: SQLConnection, _ body: (StoreAccess) throws -> (result: Result, changedTables: [String])
     ) throws -> (result: Result, changedTables: [String]) {
-        guard try Self.identity(connection) != nil else { throw Self.notTracked }
-        let registry = try currentRegistry(connection)
-        let access = try makeAccess(connection, registry)
+        let (registry, version) = try currentRegistry(connection)
+        let access = try makeAccess(connection, registry, version)
         for table in registry.reshaped { try CheckRenewal(access, access.registry[table]).renewAll() }
         let adopted = try showKeptValues(access, registry.adopted)
         let outcome = try body(access)
+        let following = try StayingRows(access).settle()
         try access.digests.save(connection)
-        return (outcome.result, outcome.changedTables + adopted)
+        return (outcome.result, outcome.changedTables + adopted + following)
     }
 
     /// What works on the registry; the one of the last access where statements are kept and nothing has changed.
-    private func makeAccess(_ connection: SQLConnection, _ registry: Registry) throws -> StoreAccess {
+    private func makeAccess(
+        _ connection: SQLConnection, _ registry: Registry, _ version: RegistryVersion
+    ) throws -> StoreAccess {
         guard let kept else {
             return try StoreAccess(connection, registry: registry, clock: clock, random: random, hooks: hooks)
         }
-        let version = try RegistryVersion(connection)
         if let known = kept.access, kept.version == version { return known }
         let access = try StoreAccess(connection, registry: registry, clock: clock, random: random, hooks: hooks)
         kept.access = access
@@ -376,10 +377,25 @@ public final class Store: Sendable {
         return access
     }
 
-    /// The registry for the present schema: the one made last where nothing has changed since.
-    private func currentRegistry(_ connection: SQLConnection) throws -> Registry {
-        let version = try RegistryVersion(connection)
-        if let cached = cache.withLock({ $0 }), cached.version == version { return cached.registry }
+    /// The registry made last, where nothing has changed since: the database is tracked then.
+    private func cachedRegistry(
+        _ connection: SQLConnection
+    ) throws -> (registry: Registry, version: RegistryVersion)? {
+        // With another schema Ferry's tables may not be there.
+        guard let cached = cache.withLock({ $0 }),
+            try RegistryVersion.schema(connection) == cached.version.schema,
+            try RegistryVersion(connection) == cached.version
+        else { return nil }
+        return (cached.registry, cached.version)
+    }
+
+    /// The registry for the present schema.
+    /// - Throws: `notTracked`.
+    private func currentRegistry(
+        _ connection: SQLConnection
+    ) throws -> (registry: Registry, version: RegistryVersion) {
+        if let cached = try cachedRegistry(connection) { return cached }
+        guard try Self.identity(connection) != nil else { throw Self.notTracked }
         let registry = try Tracking(connection, clock: clock, random: random).currentRegistry()
         // Tracking may have changed both.
         let present = try RegistryVersion(connection)
@@ -387,7 +403,7 @@ public final class Store: Sendable {
         plain.adopted = []
         plain.reshaped = []
         cache.withLock { $0 = (present, plain) }
-        return registry
+        return (registry, present)
     }
 
     /// Shows what peers wrote to tables and columns that this database has only got now.
@@ -408,19 +424,20 @@ public final class Store: Sendable {
     /// A reading transaction on a tracked store, as its registry was last.
     func readAccess<Result>(_ body: (StoreAccess) throws -> Result) throws -> Result {
         try read { connection in
+            if let cached = try cachedRegistry(connection) {
+                return try body(makeAccess(connection, cached.registry, cached.version))
+            }
             guard try Self.identity(connection) != nil else { throw Self.notTracked }
             try StoreTables.checkVersion(StoreMeta(connection: connection))
             let version = try RegistryVersion(connection)
             let registry: Registry
-            if let cached = cache.withLock({ $0 }), cached.version == version {
-                registry = cached.registry
-            } else if let read = readRegistry.withLock({ $0 }), read.version == version {
+            if let read = readRegistry.withLock({ $0 }), read.version == version {
                 registry = read.registry
             } else {
                 registry = try Registry(connection, SchemaReader(connection: connection).read())
                 readRegistry.withLock { $0 = (version, registry) }
             }
-            return try body(makeAccess(connection, registry))
+            return try body(makeAccess(connection, registry, version))
         }
     }
 
@@ -429,22 +446,28 @@ public final class Store: Sendable {
     }
 }
 
-/// Tells whether a registry is still right: SQLite's number of the schema, and what the registry holds.
+/// Tells whether a registry is still right: SQLite's number of the schema, the version of Ferry's tables, and what the
+/// registry holds.
 private struct RegistryVersion: Equatable {
-    var schema: Int
-    var tables: Int
-    var columns: Int
-    var policies: Int64
-    /// This device's number: another process may have made the store a new device.
-    var device: Int64
+    let schema: Int
+    /// The version of Ferry's tables, the numbers of tables and columns, the count of changes of policies, and this
+    /// device's number: another process may have made the store a new device.
+    private var counts: [FieldValue]
 
     init(_ connection: SQLConnection) throws {
-        schema = try connection.count("PRAGMA schema_version")
-        tables = try connection.count("SELECT count(*) FROM ferry_table")
-        columns = try connection.count("SELECT count(*) FROM ferry_column")
-        policies = try StoreMeta(connection: connection).integer(.policies) ?? 0
-        device = try StoreMeta(connection: connection).integer(.device) ?? 0
+        schema = try Self.schema(connection)
+        counts =
+            try connection.rows(
+                """
+                SELECT (SELECT value FROM ferry_meta WHERE name = 'version'),
+                    (SELECT count(*) FROM ferry_table), (SELECT count(*) FROM ferry_column),
+                    (SELECT value FROM ferry_meta WHERE name = 'policies'),
+                    (SELECT value FROM ferry_meta WHERE name = 'device')
+                """
+            ).first ?? []
     }
+
+    static func schema(_ connection: SQLConnection) throws -> Int { try connection.count("PRAGMA schema_version") }
 }
 
 /// What a store that owns its connection keeps from one access to the next. Unchecked, because it is touched only

@@ -22,6 +22,8 @@ final class StoreAccess {
     var changedRows: ChangedRows?
     /// What Ferry changes in the key-value store.
     let keyValueChanges = KeyValueChanges()
+    /// What Ferry took away in this transaction from rows that stay on this device.
+    let departures: Departures
     /// Tables of which a temporary one with the same columns was made, for computing indexes.
     private var shapes: Set<Int> = []
     private var objectTables: [Int: ObjectTable] = [:]
@@ -30,7 +32,7 @@ final class StoreAccess {
 
     init(
         _ connection: SQLConnection, registry: Registry, clock: any WallClock, random: any RandomSource,
-        hooks: MergeHooks, digests: StateDigests = StateDigests()
+        hooks: MergeHooks, digests: StateDigests = StateDigests(), departures: Departures = Departures()
     ) throws {
         self.connection = connection
         self.registry = registry
@@ -38,6 +40,7 @@ final class StoreAccess {
         self.random = random
         self.hooks = hooks
         self.digests = digests
+        self.departures = departures
         devices = try DeviceNumbers(connection)
         joined = JoinedObjects(connection)
         exceptionTokens = ExceptionTokens(connection)

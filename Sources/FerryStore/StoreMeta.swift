@@ -91,6 +91,8 @@ struct StoreMeta {
         case counting
         /// Of logs with several branches, the files that were taken in, as JSON: names by device (`takeInBranches`).
         case branches
+        /// The tables that stay on this device in which replays left rows that refer to nothing, as JSON (`StrandedRows`).
+        case stranded
     }
 
     func remove(_ name: Name) throws {

@@ -93,9 +93,9 @@ extension Store {
         var limit = ChangeCapture.maximumNotes
         while true {
             let before = (clock: clock, outcome: outcome)
-            let touched: [TouchedObject]?
+            let packed: (touched: [TouchedObject], isLast: Bool)?
             do {
-                touched = try access.savepoint {
+                packed = try access.savepoint {
                     try packOnce(access, upTo: limit, &clock, &outcome, seal, filter)
                 }
             } catch let error as FerryError where error.code == .limitExceeded && limit > 1 {
@@ -104,19 +104,21 @@ extension Store {
                 limit = max(limit / 4, 1)
                 continue
             }
-            guard let touched else { return }
+            guard let packed else { return }
             // A key that changed hands is no operation, and yet it may leave rows behind that refer to it.
-            try settle(touched, access)
-            tables.formUnion(touched.map(\.table))
+            try settle(packed.touched, access)
+            for object in packed.touched where !tables.contains(object.table) { tables.insert(object.table) }
+            if packed.isLast { return }
         }
     }
 
     /// Packs one changeset.
-    /// - Returns: what the rules may have to look at; `nil` where nothing was left to pack.
+    /// - Returns: what the rules may have to look at, and whether nothing more is noted; `nil` where nothing was left to
+    ///   pack.
     private func packOnce(
         _ access: StoreAccess, upTo limit: Int, _ clock: inout HybridClock, _ outcome: inout PassOutcome,
         _ seal: SegmentSealer, _ filter: CaptureFilter
-    ) throws -> [TouchedObject]? {
+    ) throws -> (touched: [TouchedObject], isLast: Bool)? {
         let captured = try ChangeCapture(access).takePendingChanges(
             upTo: limit, maximumBytes: limit > 1 ? maximumPackedBytes.withLock { $0 } : .max, &clock)
         outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
@@ -132,9 +134,9 @@ extension Store {
             // Rows of an unknown time do not move the clock, and yet the changeset is not earlier than they are.
             let time = captured == nil ? clock.tick() : max(clock.now, .unknown)
             try stage(changes, schema: schema, time: time, access, seal, &outcome)
-            try access.meta.set(.schemaUnsent, 0)
+            if isSchemaNews { try access.meta.set(.schemaUnsent, 0) }
         }
-        return captured.map { $0.touched + filtered }
+        return captured.map { ($0.touched + filtered, $0.isLast) }
     }
 
     func settle(_ touched: [TouchedObject], _ access: StoreAccess) throws {
@@ -195,6 +197,7 @@ extension Store {
 
     /// Enters tables and columns of peers that the registry has not heard of, in a transaction of their own.
     func enter(tablesOf changesets: [Changeset]) throws {
+        if changesets.isEmpty { return }
         // Many changesets name the same few tables with the same columns: each is looked up once.
         var layouts: [TableLayout: Changeset] = [:]
         for changeset in changesets {

@@ -60,6 +60,7 @@ extension Store {
                 var touched: Set<Int> = []
                 try pack(access, &clock, &outcome, seal, &touched)
                 try access.save(clock)
+                _ = try StayingRows(access).settle()
                 let row: RestoredRow
                 do {
                     row = try access.connection.writingAsApp(enforcingForeignKeys: true) { try body(access) }
@@ -69,7 +70,8 @@ extension Store {
                 try access.keyValueChanges.save(access.connection)
                 if isDryRun { throw DryRun(row: row) }
                 // ON DELETE and the app's triggers may write to any table.
-                return (row, access.registry.tables.values.filter(\.isLocal).map(\.name))
+                let tables = access.registry.tables.values.filter(\.isLocal).map(\.name)
+                return (row, tables + access.registry.stayingTables)
             }
         } catch let attempt as DryRun {
             return attempt.row

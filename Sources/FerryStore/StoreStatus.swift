@@ -25,6 +25,14 @@ public struct StoreStatus: Sendable {
         public var count: Int
     }
 
+    /// Rows of a table that stays on this device, which refer to rows that a replay took away.
+    public struct Stranded: Sendable {
+        public var table: String
+        /// The table that they refer to.
+        public var parent: String
+        public var rows: Int
+    }
+
     public var tables: [TableCount]
     public var leftOut: [LeftOutTable]
     public var devices: [Device]
@@ -34,6 +42,7 @@ public struct StoreStatus: Sendable {
     public var outboxChanges: Int
     public var hidden: Int
     public var exceptional: [Exceptional]
+    public var stranded: [Stranded]
     /// Conflicts that nobody has resolved.
     public var conflicts: Int
     /// The checksum of the last segment packed.
@@ -76,6 +85,9 @@ extension Store {
                 outboxSegments: try Outbox(connection).count(),
                 outboxChanges: try connection.count("SELECT coalesce(sum(changes), 0) FROM ferry_outbox"),
                 hidden: exceptional.filter(\.kind.isHidden).reduce(0) { $0 + $1.count }, exceptional: exceptional,
+                stranded: try StrandedRows(access).counts().map {
+                    .init(table: $0.table, parent: $0.parent, rows: $0.rows)
+                },
                 conflicts: try ConflictLog(access).unresolvedCount(), lastChecksum: try Self.lastChecksum(access))
         }
     }

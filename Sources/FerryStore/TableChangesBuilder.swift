@@ -9,8 +9,8 @@ struct TableChangesBuilder {
     private var shapes: [[Int]: Int] = [:]
     private var lastShape: Int?
     private var scratch: [Int] = []
-    /// The place in `changes.columns` of each column number in use.
-    private var places: [Int: Int] = [:]
+    /// The place in `changes.columns` of each column number in use; -1 where there is none.
+    private var places: [Int]
     /// The same for columns that carry payloads.
     private var payloadPlaces: [EncodedPart.Column: Int] = [:]
     /// How many of `changes.columns` are this database's.
@@ -21,6 +21,7 @@ struct TableChangesBuilder {
         self.table = table
         changes = TableChanges(name: table.name, identity: table.identity)
         let columns = columns ?? table.localColumns
+        places = Array(repeating: -1, count: max(table.columns.count, (columns.last?.id ?? -1) + 1))
         localCount = columns.count
         for column in columns {
             places[column.id] = changes.columns.count
@@ -38,10 +39,12 @@ struct TableChangesBuilder {
         let firstValue = changes.values.count
         scratch.removeAll(keepingCapacity: true)
         // Those of columns that this database does not have, and parts, stand behind all others.
-        var behind = parts.map { (place: place(of: $0.column), value: FieldValue.blob($0.bytes[...])) }
+        var behind: [(place: Int, value: FieldValue)] = []
+        for part in parts { behind.append((place(of: part.column), .blob(part.bytes[...]))) }
         values.forEachColumn { column, value in
             if parts.contains(where: { $0.column.number == column }) { return }
-            guard let place = places[column] else {
+            let place = places[column]
+            if place < 0 {
                 behind.append((placeOfForeign(column), value))
                 return
             }
@@ -53,7 +56,8 @@ struct TableChangesBuilder {
                 valueBytes += value.byteCount
             }
         }
-        for field in behind.sorted(by: { $0.place < $1.place }) {
+        if behind.count > 1 { behind.sort { $0.place < $1.place } }
+        for field in behind {
             scratch.append(field.place)
             changes.values.append(field.value)
             valueBytes += field.value.byteCount

@@ -24,8 +24,11 @@ final class TrackedTable: @unchecked Sendable {
     var incoming: [IncomingKey] = []
     /// All columns that hold keys of this mapped table, of any table: declared, undeclared or by way of another table.
     var referringColumns: [ColumnPlace] = []
-    /// Whether some of them are unchecked.
+    /// Whether some of them are unchecked, or rows that stay on this device may go on referring to a key whose row is gone:
+    /// such a key stays reserved.
     var hasUncheckedReferences = false
+    /// What foreign keys of tables that stay on this device refer to.
+    var stayingKeys: [StayingKey] = []
     /// Whether the key is an `INTEGER PRIMARY KEY`.
     var isIntegerKey = false
     var isAutoincrement = false

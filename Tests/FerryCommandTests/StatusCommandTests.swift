@@ -56,6 +56,22 @@ final class StatusCommandTests: XCTestCase {
         XCTAssertTrue(output.contains("phone "), output)
     }
 
+    func testStatusTellsOfRowsThatStayAndReferToNothing() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("b.sqlite", "CREATE TABLE pin(artist INTEGER REFERENCES artist(id))")
+        try workshop.sql("b.sqlite", "INSERT INTO pin SELECT max(id) FROM artist")
+        try workshop.sql("a.sqlite", "DELETE FROM artist WHERE id = (SELECT max(id) FROM artist)")
+        try workshop.succeed("sync", "a.sqlite")
+        try workshop.succeed("sync", "b.sqlite")
+        let output = try workshop.succeed("status", "b.sqlite").output
+        let line = output.split(separator: "\n").first { $0.hasPrefix("  pin") && $0.contains("kept") }
+        let reason = "refers to a row of artist that another device deleted, or that is hidden"
+        XCTAssertTrue(line?.hasSuffix(reason) ?? false, output)
+        try workshop.sql("b.sqlite", "DELETE FROM pin")
+        XCTAssertFalse(try workshop.succeed("status", "b.sqlite").output.contains(reason))
+    }
+
     func testStatusSaysWhoHasNotReadAllOfIt() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FerrySimulator
 import Foundation
+import Logging
 
 /// Plays simulations, and shrinks the first that fails.
 @main
@@ -38,6 +39,8 @@ struct Simulate: ParsableCommand {
     private func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
     func run() throws {
+        // What a watch would tell an app's log is part of the story.
+        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
         var tally = Tally()
         var number: UInt64 = 0
         var failures: [UInt64] = []

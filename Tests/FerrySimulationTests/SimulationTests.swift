@@ -49,10 +49,12 @@ final class SimulationTests: XCTestCase {
         "migrated", "network lostAnswer", "network staleHandle", "network staleListing", "own log mended",
         "quiet points",
         "renewed as cloned", "renewed as copied", "renewed as restored", "restored", "retired", "segments collected",
+        "segments rolled up",
         "snapshots written", "stick moved", "syncs while things happen", "tombstones collected",
+        "watches", "watches that left nothing", "watching failed", "watching synced",
     ]
     private static let rareKinds = [
-        "lost devices", "power lost", "crashed in the database", "joined", "segments collected",
+        "lost devices", "power lost", "crashed in the database", "joined", "segments collected", "segments rolled up",
     ]
 
     func testTheSameSeedTellsTheSameStory() throws {

@@ -98,6 +98,10 @@ final class DeviceFileSystem: FileSystem, @unchecked Sendable {
         return try disk.item(at: path)
     }
 
+    func version(ofFileAt path: String) throws -> FileVersion? {
+        isAway(path) ? nil : try disk.version(ofFileAt: path)
+    }
+
     @discardableResult
     func createDirectory(at path: String) throws -> Bool {
         try willWrite(path)

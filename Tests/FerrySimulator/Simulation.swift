@@ -84,6 +84,7 @@ public final class Simulation {
         retention.retryMilliseconds = 60_000
         retention.snapshotMinimumBytes = 1 << (8 + random.below(5))
         retention.segmentBytes = 4 << 10
+        retention.rollUpFanout = 2 << random.below(2)
         self.retention = retention
         policies = random.isOne(in: 2) ? [PolicySetting(table: "feed", column: "unread", .counter)] : []
         folder = try ScratchFolder.make("ferry-simulation")

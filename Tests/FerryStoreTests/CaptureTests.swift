@@ -194,6 +194,47 @@ final class CaptureTests: XCTestCase {
             ])
     }
 
+    func testAnIntegerKeyChangesByAnyOfItsNames() throws {
+        let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, a); CREATE TABLE n(id INTEGER PRIMARY KEY, oid, a);"
+        let author = try FileDevice(folder.appendingPathComponent("a.sqlite").path, 1, schema)
+        let reader = try FileDevice(folder.appendingPathComponent("b.sqlite").path, 2, schema)
+        try Self.shell(author.path, "INSERT INTO t VALUES (1, 'a'), (2, 'b'); INSERT INTO n VALUES (1, 1, 'c');")
+        try author.pass([])
+        try reader.pass(author.log)
+        for (name, script) in [
+            ("id", "UPDATE t SET ID = 7 WHERE a = 'a';"), ("rowid", "UPDATE t SET RowID = 8 WHERE a = 'a';"),
+            ("oid", "UPDATE t SET a = a, oid = 9 WHERE a = 'a';"),
+            ("_rowid_", "UPDATE t SET [_rowid_] = 1 WHERE a = 'a';"),
+            ("a column of that name", "UPDATE n SET oid = 2; UPDATE n SET rowid = 5;"),
+        ] {
+            try Self.shell(author.path, script)
+            let rekeys = "SELECT count(*) FROM ferry_pending WHERE event = \(PendingEvent.rekey.rawValue)"
+            XCTAssertEqual(try Self.shell(author.path, rekeys), "1\n", name)
+            try author.pass([])
+        }
+        try Self.shell(author.path, "UPDATE OR REPLACE t SET rowid = 2 WHERE a = 'a';")
+        try author.pass([])
+        try reader.pass(Array(author.log[1...]))
+        XCTAssertEqual(try Self.shell(reader.path, "SELECT a FROM t UNION ALL SELECT oid FROM n;"), "a\n2\n")
+    }
+
+    func testAnUpdateThatChangesNothingSendsNothing() throws {
+        let author = try FileDevice(
+            folder.appendingPathComponent("a.sqlite").path, 1, "CREATE TABLE t(id INTEGER PRIMARY KEY, a, b TEXT);")
+        try Self.shell(author.path, "INSERT INTO t VALUES (1, 1, 'x');")
+        try author.pass([])
+        XCTAssertEqual(author.log.count, 1)
+        try Self.shell(author.path, "UPDATE t SET a = 1, b = 'x'; UPDATE t SET a = 1.0; UPDATE t SET a = 1;")
+        let masks = "SELECT group_concat(mask) FROM ferry_pending"
+        XCTAssertEqual(try Self.shell(author.path, masks), "0,1,1\n")
+        try author.pass([])
+        XCTAssertEqual(author.log.last?.operationCount, 1, "there and back is a write, too")
+        try Self.shell(author.path, "UPDATE t SET a = a, b = b;")
+        try author.pass([])
+        XCTAssertEqual(author.log.count, 2)
+        XCTAssertFalse(try author.store.needsPass())
+    }
+
     func testDeletionsCascade() throws {
         try assertTravels(
             """

@@ -32,15 +32,25 @@ final class RandomHistoryTests: XCTestCase {
         try play({ [] }, defaultCount: 50, snapshots: true)
     }
 
+    /// Rows that stay on each device go, are cleared and follow with the rows that they refer to.
+    func testRandomHistoriesWithTablesThatStayKeepThemInLine() throws {
+        try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 16, staying: true)
+    }
+
+    func testRandomHistoriesWithTablesThatStayOverGeneratedSchemasKeepThemInLine() throws {
+        try play({ [] }, defaultCount: 24, staying: true)
+    }
+
     /// - Parameter makeOracles: for each thread its own; none: each history makes its schema.
     private func play(
         _ makeOracles: @escaping @Sendable () throws -> [Oracle], defaultCount: UInt64, restores: Bool = false,
-        snapshots: Bool = false
+        snapshots: Bool = false, staying: Bool = false
     ) throws {
         let seeds = Seeds(defaultCount: defaultCount)
         if let one = seeds.single {
             var history = try RandomHistory(
-                seed: one, oracles: makeOracles(), checkInterval: 1, restores: restores, snapshots: snapshots)
+                seed: one, oracles: makeOracles(), checkInterval: 1, restores: restores, snapshots: snapshots,
+                staying: staying)
             return try history.play()
         }
         let failures = Failures()
@@ -50,7 +60,9 @@ final class RandomHistoryTests: XCTestCase {
                 let oracles = try makeOracles()
                 for seed in seeds.all where seed % UInt64(Self.workers) == UInt64(worker) {
                     if failures.all.count >= Self.maximumFailures { return }
-                    if let failure = Self.failure(of: seed, oracles, restores, snapshots, met) { failures.add(failure) }
+                    if let failure = Self.failure(of: seed, oracles, restores, snapshots, staying, met) {
+                        failures.add(failure)
+                    }
                 }
             } catch {
                 failures.add("\(error)")
@@ -62,8 +74,12 @@ final class RandomHistoryTests: XCTestCase {
         // have hardly anything that is refused; `RandomRefusalTests` are for that.
         let isGenerated = try makeOracles().isEmpty
         let kinds = ["kind 1", "kind 4", "kind 5", "kind 6", "field", "deleted", "revived", "joined"]
-        for kind in kinds + (isGenerated ? ["kind 3"] : []) where seeds.count >= 200 && !restores && !snapshots {
+        for kind in kinds + (isGenerated ? ["kind 3"] : [])
+        where seeds.count >= 200 && !restores && !snapshots && !staying {
             XCTAssertGreaterThan(met.all[kind] ?? 0, 0, "no history met \(kind)")
+        }
+        for kind in ["stayed", "went", "cleared"] where staying {
+            XCTAssertGreaterThan(met.all[kind] ?? 0, 0, "no row that stays \(kind)")
         }
         for kind in ["snapshots read", "snapshots resumed"] where snapshots {
             XCTAssertGreaterThan(met.all[kind] ?? 0, 0, "no history met \(kind)")
@@ -76,10 +92,11 @@ final class RandomHistoryTests: XCTestCase {
     }
 
     private static func failure(
-        of seed: UInt64, _ oracles: [Oracle], _ restores: Bool, _ snapshots: Bool, _ met: Met
+        of seed: UInt64, _ oracles: [Oracle], _ restores: Bool, _ snapshots: Bool, _ staying: Bool, _ met: Met
     ) -> String? {
         do {
-            var history = try RandomHistory(seed: seed, oracles: oracles, restores: restores, snapshots: snapshots)
+            var history = try RandomHistory(
+                seed: seed, oracles: oracles, restores: restores, snapshots: snapshots, staying: staying)
             try history.play()
             met.add(history.met)
             return nil
@@ -87,7 +104,8 @@ final class RandomHistoryTests: XCTestCase {
             // The same history again, checked after every pass: what goes wrong first.
             do {
                 var history = try RandomHistory(
-                    seed: seed, oracles: oracles, checkInterval: 1, restores: restores, snapshots: snapshots)
+                    seed: seed, oracles: oracles, checkInterval: 1, restores: restores, snapshots: snapshots,
+                    staying: staying)
                 try history.play()
             } catch let earlier {
                 return "\(earlier)"

@@ -7,8 +7,10 @@ final class Database {
     /// Whether every transaction is recorded by SQLite's session extension, the baseline for capture.
     var recordsSessions = false
     private var session: OpaquePointer?
-    /// The bytes of all changesets that sessions recorded.
-    private(set) var sessionBytes = 0
+    /// The changesets that sessions recorded since they were last taken.
+    private var changesets: [RecordedChangeset] = []
+    /// While it is not `nil`, statements are not run: their text, with the values that are bound, is added to it.
+    var script: String?
 
     /// Opens a database in write-ahead mode, synchronous NORMAL, foreign keys on.
     init(path: String) throws {
@@ -79,11 +81,46 @@ final class Database {
         var size: Int32 = 0
         var buffer: UnsafeMutableRawPointer?
         try check(sqlite3session_changeset(session, &size, &buffer))
-        sessionBytes += Int(size)
-        sqlite3_free(buffer)
+        if let buffer { changesets.append(RecordedChangeset(bytes: buffer, count: size)) }
         sqlite3session_delete(session)
         session = nil
     }
+
+    /// The changesets recorded since the last call.
+    func takeChangesets() -> [RecordedChangeset] {
+        defer { changesets = [] }
+        return changesets
+    }
+
+    /// Makes the connection one that applies changesets. Foreign keys are off, because a changeset holds what cascades did
+    /// as well; the page cache is as large as that of Ferry's own connection.
+    func prepareToApply() throws { try execute("PRAGMA foreign_keys = OFF; PRAGMA cache_size = -65536") }
+
+    /// Applies changesets by the session extension, in one transaction, as Ferry replays in one. None of them may be in
+    /// conflict.
+    func apply(_ changesets: [RecordedChangeset]) throws {
+        try prepare("BEGIN IMMEDIATE").run()
+        for changeset in changesets {
+            try check(
+                sqlite3changeset_apply(
+                    handle, changeset.count, changeset.bytes, nil, { _, _, _ in SQLITE_CHANGESET_ABORT }, nil))
+        }
+        try prepare("COMMIT").run()
+    }
+}
+
+/// One changeset of the session extension.
+final class RecordedChangeset {
+    let bytes: UnsafeMutableRawPointer
+    let count: Int32
+
+    /// - Parameter bytes: allocated by SQLite; freed with this.
+    init(bytes: UnsafeMutableRawPointer, count: Int32) {
+        self.bytes = bytes
+        self.count = count
+    }
+
+    deinit { sqlite3_free(bytes) }
 }
 
 /// A prepared statement. Binding starts at the first parameter after each run.
@@ -130,10 +167,19 @@ final class Statement {
     }
 
     func run() throws {
+        if database.script != nil { return try write() }
         let code = sqlite3_step(pointer)
         sqlite3_reset(pointer)
         place = 1
         try database.check(code)
+    }
+
+    /// Adds the statement to the database's script.
+    private func write() throws {
+        guard let text = sqlite3_expanded_sql(pointer) else { throw BenchmarkError("a statement is too long") }
+        database.script?.append(String(cString: text) + ";\n")
+        sqlite3_free(text)
+        place = 1
     }
 
     /// The first column of the first row.

@@ -4,8 +4,8 @@ import FerryLog
 import FerryStore
 import Foundation
 
-/// A folder for one round: databases and, where one is tracked, the container.
-final class Place {
+/// A folder for one round: databases and, where one is tracked, the container. Whoever makes it removes it.
+struct Place {
     let folder: String
 
     init(below parent: String) throws {
@@ -13,23 +13,11 @@ final class Place {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: folder) }  // a temporary folder
+    /// Removes the folder, with all that is in it.
+    func remove() { try? FileManager.default.removeItem(atPath: folder) }  // a temporary folder
 
     var container: String { folder + "/container" }
     func database(_ name: String) -> String { folder + "/\(name).sqlite" }
-
-    /// The bytes of all segments.
-    func segmentBytes() -> Int {
-        let files = FileManager.default.enumerator(atPath: container)
-        var sum = 0
-        while let path = files?.nextObject() as? String {
-            if !path.hasSuffix(".segment") { continue }
-            // One that vanished meanwhile counts as empty.
-            let attributes = try? FileManager.default.attributesOfItem(atPath: container + "/" + path)
-            sum += (attributes?[.size] as? NSNumber)?.intValue ?? 0
-        }
-        return sum
-    }
 }
 
 /// A tracked database as its app sees it, and its replica.
@@ -55,21 +43,40 @@ struct Device {
         return Device(app: try Database(path: path), replica: replica)
     }
 
+    /// Opens a database that has joined.
+    static func existing(_ path: String) throws -> Device {
+        Device(app: try Database(path: path), replica: try Replica(path: path))
+    }
+
     /// Packs and encodes what is pending, without publishing it.
-    func pack() throws {
+    /// - Returns: the bytes of the segments. What compaction makes of them later is another matter.
+    @discardableResult
+    func pack() throws -> Int {
         let container = replica.identity.container
+        var bytes = 0
         _ = try replica.store.pass(replaying: []) { changeset, previous in
             let segment = try SegmentEncoder.encode([changeset], container: container, previous: previous)
+            bytes += segment.bytes.count
             return OutboxEntry(
                 first: segment.firstSequence, last: segment.lastSequence, changes: changeset.operationCount,
                 checksum: segment.checksum, bytes: segment.bytes)
         }
+        return bytes
     }
 
-    func sync() throws { _ = try replica.sync() }
+    @discardableResult
+    func sync(isThorough: Bool = true) throws -> SyncReport { try replica.sync(isThorough: isThorough) }
 
+    /// Makes sure that two databases have the same rows.
     static func compare(_ left: Device, _ right: Device, _ workload: some Workload) throws {
-        let (a, b) = try (left.app.integer(workload.fingerprint), right.app.integer(workload.fingerprint))
-        if a != b { throw BenchmarkError("the devices differ after \(workload.name): \(a) and \(b)") }
+        try left.app.compare(right.app, workload)
+    }
+}
+
+extension Database {
+    /// Makes sure that another database has the same rows.
+    func compare(_ other: Database, _ workload: some Workload) throws {
+        let (own, others) = try (integer(workload.fingerprint), other.integer(workload.fingerprint))
+        if own != others { throw BenchmarkError("the databases differ after \(workload.name): \(own) and \(others)") }
     }
 }

@@ -1,22 +1,61 @@
-import Foundation
-
 /// What was measured, in the order in which it came first, with one value for each round.
-struct Measurements {
-    struct Key: Hashable {
+final class Measurements {
+    /// Whose value it is. Sections can give them other names (`name`).
+    enum Variant: String, CaseIterable {
+        case plain, ferry, session
+    }
+
+    private struct Key: Hashable {
         var section: String
         var name: String
         var unit: String
-        /// `plain`, `ferry` or `session`.
-        var variant: String
+        var variant: Variant
     }
 
     private var order: [Key] = []
     private var values: [Key: [Double]] = [:]
+    private var names: [String: [Variant: String]] = [:]
+    private(set) var points: [Chart: [Series]] = [:]
 
-    mutating func add(_ section: String, _ name: String, _ unit: String, _ variant: String = "ferry", _ value: Double) {
+    func add(
+        _ section: String, _ name: String, _ unit: String, _ variant: Variant = .ferry, _ value: Double
+    ) {
         let key = Key(section: section, name: name, unit: unit, variant: variant)
         if values[key] == nil { order.append(key) }
         values[key, default: []].append(value)
+    }
+
+    /// Names what a section compares, where that is not plain SQLite, Ferry and the session extension.
+    func name(_ variant: Variant, _ name: String, in section: String) {
+        names[section, default: [:]][variant] = name
+    }
+
+    /// What a section's variant is called.
+    func name(of variant: Variant, in section: String) -> String {
+        if let name = names[section]?[variant] { return name }
+        switch variant {
+        case .plain: return "plain SQLite"
+        case .ferry: return "Ferry"
+        case .session: return "session extension"
+        }
+    }
+
+    /// Adds a point to a plot; of several with one `x` the median is drawn.
+    func plot(_ chart: Chart, _ name: String, x: Double, y: Double) {
+        var all = points[chart] ?? []
+        let index = all.firstIndex { $0.name == name } ?? all.count
+        if index == all.count { all.append(Series(name: name)) }
+        all[index].values[x, default: []].append(y)
+        points[chart] = all
+    }
+
+    // MARK: What comes of it
+
+    /// The median of the rounds' ratios, and between which they lie: what disturbs one round disturbs both sides of it.
+    struct Spread: Codable {
+        var median: Double
+        var least: Double
+        var most: Double
     }
 
     /// One line of the report.
@@ -27,10 +66,9 @@ struct Measurements {
         var plain: Double?
         var ferry: Double?
         var session: Double?
-        /// The cost of Ferry and of the session extension as multiples of plain SQLite's: medians of the rounds' own
-        /// ratios, since what disturbs one round disturbs both sides of it.
-        var ferryRatio: Double?
-        var sessionRatio: Double?
+        /// What Ferry costs, as a multiple of plain SQLite's cost and of the session extension's.
+        var toPlain: Spread?
+        var toSession: Spread?
         var rounds: Int
     }
 
@@ -38,54 +76,37 @@ struct Measurements {
         var seen: Set<String> = []
         return order.compactMap { key in
             guard seen.insert("\(key.section)|\(key.name)").inserted else { return nil }
-            func all(_ variant: String) -> [Double] {
+            func all(_ variant: Variant) -> [Double] {
                 values[Key(section: key.section, name: key.name, unit: key.unit, variant: variant)] ?? []
             }
-            let (plain, ferry, session) = (all("plain"), all("ferry"), all("session"))
+            let (plain, ferry, session) = (all(.plain), all(.ferry), all(.session))
             return Line(
                 section: key.section, name: key.name, unit: key.unit, plain: median(plain), ferry: median(ferry),
-                session: median(session), ferryRatio: ratio(ferry, plain, key.unit),
-                sessionRatio: ratio(session, plain, key.unit), rounds: max(plain.count, ferry.count))
+                session: median(session), toPlain: Self.ratio(ferry, plain, key.unit),
+                toSession: Self.ratio(ferry, session, key.unit), rounds: max(plain.count, ferry.count))
         }
+    }
+
+    func line(_ section: String, _ name: String) -> Line? {
+        lines.first { $0.section == section && $0.name == name }
     }
 
     /// For rates the cost is the inverse.
-    private func ratio(_ values: [Double], _ plain: [Double], _ unit: String) -> Double? {
-        median(zip(values, plain).map { unit.hasSuffix("/s") ? $1 / $0 : $0 / $1 })
+    private static func ratio(_ values: [Double], _ base: [Double], _ unit: String) -> Spread? {
+        let ratios = zip(values, base).map { unit.hasSuffix("/s") ? $1 / $0 : $0 / $1 }.filter(\.isFinite)
+        guard let middle = median(ratios), let least = ratios.min(), let most = ratios.max() else { return nil }
+        return Spread(median: middle, least: least, most: most)
     }
+}
 
-    func table() -> String {
-        var text = ""
-        var section = ""
-        for line in lines {
-            if line.section != section {
-                section = line.section
-                text += "\n\(section)\n"
-                text += row(["", "plain SQLite", "Ferry", "× plain", "session ext.", "× plain", ""])
-            }
-            text += row([
-                line.name, number(line.plain), number(line.ferry), ratioText(line.ferryRatio), number(line.session),
-                ratioText(line.sessionRatio), line.unit,
-            ])
-        }
-        return text
-    }
+/// The points of one line in a plot.
+struct Series {
+    var name: String
+    var values: [Double: [Double]] = [:]
 
-    private func row(_ cells: [String]) -> String {
-        let widths = [44, 13, 11, 8, 13, 8, 0]
-        return "  "
-            + zip(cells, widths).enumerated().map { index, cell in
-                let padding = String(repeating: " ", count: max(cell.1 - cell.0.count, 0))
-                return index == 0 ? cell.0 + padding : index == 6 ? "  " + cell.0 : padding + cell.0
-            }.joined() + "\n"
-    }
-
-    private func ratioText(_ value: Double?) -> String { value.map { String(format: "%.2f", $0) } ?? "" }
-
-    private func number(_ value: Double?) -> String {
-        guard let value else { return "" }
-        if value >= 1000 { return String(format: "%.0f", value) }
-        return String(format: value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value)
+    /// From left to right.
+    var points: [(x: Double, y: Double)] {
+        values.sorted { $0.key < $1.key }.compactMap { x, all in median(all).map { (x, $0) } }
     }
 }
 

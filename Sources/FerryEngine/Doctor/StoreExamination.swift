@@ -34,7 +34,10 @@ struct StoreExamination {
                 .fault, "database",
                 "\(verification.foreignKeys.count) rows refer to rows that are not there, the first of them in "
                     + "\(first.table).",
-                advice: "A program wrote with foreign keys off. Mend the rows by SQL; `ferry verify` lists them.")
+                advice:
+                    "A program wrote with foreign keys off, or rows of a table that stays on this device refer, by RESTRICT "
+                    + "or NO ACTION, to some that another device deleted. Mend the rows by SQL; `ferry verify` lists them."
+            )
         }
         if let first = verification.differences.first {
             report.add(

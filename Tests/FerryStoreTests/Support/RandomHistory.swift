@@ -19,6 +19,8 @@ struct RandomHistory {
     private let restores: Bool
     /// Whether devices read each other's snapshots now and then, besides their logs.
     private let snapshots: Bool
+    /// Whether devices have tables that stay, whose rows refer to ones that travel.
+    private var staying: StayingRowsModel?
     /// Whether devices forget what all have seen deleted, now and then.
     private let collects: Bool
     /// Tables under `deleteWins`, in lower case.
@@ -38,9 +40,11 @@ struct RandomHistory {
     /// - Parameters:
     ///   - oracles: one of them is chosen; empty: the schema is made of the seed too.
     ///   - restores: whether conflicts are restored now and then, and hooks write in replays.
-    init(seed: UInt64, oracles: [Oracle], checkInterval: Int = 4, restores: Bool = false, snapshots: Bool = false)
-        throws
-    {
+    ///   - staying: whether devices have tables that stay, whose rows refer to ones that travel.
+    init(
+        seed: UInt64, oracles: [Oracle], checkInterval: Int = 4, restores: Bool = false, snapshots: Bool = false,
+        staying: Bool = false
+    ) throws {
         self.seed = seed
         self.snapshots = snapshots
         self.checkInterval = checkInterval
@@ -56,6 +60,7 @@ struct RandomHistory {
             oracle = try Oracle(schema, policies: PlainPolicies(deleteWins: [deleteWins.lowercased()]))
         }
         self.oracle = oracle
+        if staying { self.staying = StayingRowsModel(schema: oracle.schema, seed: seed) }
         statements = RandomStatements(schema: oracle.schema, chance: Chance(seed: seed &+ 1), level: chance.below(3))
         let count = 2 + chance.below(oracles.isEmpty ? 4 : 3)
         let isClockOff = chance.oneIn(2)
@@ -63,6 +68,7 @@ struct RandomHistory {
             let device = try TestDevice(number, schema, hoursAhead: isClockOff ? Int64(chance.below(3)) : 0)
             device.clock.captureStep = Int64(chance.below(2))
             device.encodes = chance.oneIn(3)
+            try self.staying?.makeTables(on: device)
             if let deleteWins {
                 try device.store.setPolicies([PolicySetting(.table(deleteWins), PolicyWord.deleteWins)])
                 try device.flush()
@@ -94,6 +100,7 @@ struct RandomHistory {
         }
         for (index, batch) in [Int.max, 1 + chance.below(3)].enumerated() {
             let fresh = try TestDevice(90 + index, schema)
+            try staying?.makeTables(on: fresh)
             devices.append(fresh)
             while true {
                 let news = allNews(for: fresh)
@@ -140,6 +147,7 @@ struct RandomHistory {
             }
         }
         let fresh = try TestDevice(99, schema)
+        try staying?.makeTables(on: fresh)
         devices.append(fresh)
         try fresh.read(first.takeSnapshot(pieces: 2), chunksAtATime: 1 + chance.below(4))
         try pass(fresh, allNews(for: fresh))
@@ -209,7 +217,7 @@ struct RandomHistory {
         for _ in 0...chance.below(3) {
             let transaction = try statements.transaction(for: device)
             // A row that refers to nothing may hold back what another device has not forgotten yet.
-            let foreignKeys = statements.level < 2 || !chance.oneIn(12) || collects
+            let foreignKeys = statements.level < 2 || !chance.oneIn(12) || collects || staying != nil
             story.append(
                 "\(device.id.low): \(transaction.joined(separator: "; "))\(foreignKeys ? "" : "  -- foreign keys off")")
             device.runTolerating(transaction, foreignKeys: foreignKeys)
@@ -291,6 +299,9 @@ struct RandomHistory {
             let isChecked = passes % checkInterval == 0
             let before = isChecked && incoming.isEmpty ? try quietRows(device) : nil
             let written = isChecked && incoming.isEmpty ? try writtenRows(device) : []
+            // With nothing to pack, keys mean what the state says they mean.
+            if staying != nil, !incoming.isEmpty { try device.flush() }
+            let stayed = incoming.isEmpty ? nil : try staying?.meanings(on: device)
             do {
                 try device.pass(incoming)
             } catch let error as FerryError where error.code == .replayHookFailed {
@@ -298,6 +309,10 @@ struct RandomHistory {
                 device.store.willCommitReplay = nil
                 try device.pass(incoming)
             }
+            if let complaint = try stayed.flatMap({ try staying?.complaint(about: $0, on: device) }) {
+                throw failure(device, complaint)
+            }
+            if staying != nil, let counts = try staying?.write(on: device) { met.merge(counts, uniquingKeysWith: +) }
             // What a hook wrote is packed by the next pass.
             if restores { try device.flush() }
             // A joined row whose UNIQUE value was cleared is several rows again.

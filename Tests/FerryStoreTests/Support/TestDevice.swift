@@ -13,6 +13,8 @@ struct TestSchema: Sendable {
     var sql: String
     var declared: [String: [String]] = [:]
     var references: [UndeclaredReference] = []
+    /// Tables that stay on each device.
+    var staying: [String] = []
 }
 
 /// A device in memory: a tracked store and the log that it publishes, without files or a container.
@@ -50,7 +52,8 @@ final class TestDevice {
             StoreIdentity(
                 device: id, deviceName: "device\(number)", container: Self.container, containerName: "",
                 containerPath: "/container"),
-            TableSelection(declaredIdentities: schema.declared, references: schema.references))
+            TableSelection(
+                except: schema.staying, declaredIdentities: schema.declared, references: schema.references))
     }
 
     /// Runs SQL as an app does.

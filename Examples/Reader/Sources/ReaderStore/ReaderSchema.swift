@@ -35,8 +35,11 @@ enum ReaderSchema {
             category INTEGER NOT NULL REFERENCES category(id) ON DELETE CASCADE, PRIMARY KEY(article, category));
         CREATE INDEX article_category_category ON article_category(category);
 
+        -- What other devices know nothing of. Where one of them removes a feed, its rows go here as ON DELETE says; so do
+        -- articles, where they stay on the device.
         CREATE TABLE fetch(
-            url TEXT PRIMARY KEY, etag TEXT, last_modified TEXT, not_before INTEGER, failed_at INTEGER, problem TEXT);
+            url TEXT PRIMARY KEY REFERENCES feed(url) ON DELETE CASCADE ON UPDATE CASCADE, etag TEXT, last_modified TEXT,
+            not_before INTEGER, failed_at INTEGER, problem TEXT);
         -- Plain text, which triggers cannot make from HTML: they take articles out, and SearchIndex puts them in again.
         CREATE VIRTUAL TABLE article_search USING fts5(title, text, tokenize = 'unicode61 remove_diacritics 2');
         CREATE TRIGGER article_leaves_search AFTER DELETE ON article BEGIN
@@ -44,20 +47,6 @@ enum ReaderSchema {
         END;
         CREATE TRIGGER article_changes_search AFTER UPDATE OF id, title, summary, content ON article BEGIN
             DELETE FROM article_search WHERE rowid = OLD.id;
-        END;
-
-        -- Where articles stay on the device no other one knows of them: what follows from a feed that another device
-        -- removed is done here, by whichever process replays it. Ferry runs an app's triggers for that, with foreign keys
-        -- off: what would follow from one between tables that stay is written out.
-        CREATE TRIGGER feed_removed AFTER DELETE ON feed BEGIN
-            DELETE FROM article WHERE feed = OLD.id;
-            DELETE FROM fetch WHERE url NOT IN (SELECT url FROM feed);
-        END;
-        CREATE TRIGGER article_removed AFTER DELETE ON article BEGIN
-            DELETE FROM article_category WHERE article = OLD.id;
-        END;
-        CREATE TRIGGER feed_renumbered AFTER UPDATE OF id ON feed WHEN OLD.id <> NEW.id BEGIN
-            UPDATE article SET feed = NEW.id WHERE feed = OLD.id;
         END;
         """
 

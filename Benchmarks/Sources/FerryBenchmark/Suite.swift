@@ -1,0 +1,111 @@
+import Foundation
+
+/// All parts, in the order of the report.
+struct Suite {
+    let options: Options
+    let results = Measurements()
+    private let start = ContinuousClock.now
+
+    init(_ options: Options) { self.options = options }
+
+    func run() throws {
+        try workloads()
+        try shell()
+        try rules()
+        try smallChangesets()
+        try history()
+        try sizes()
+        try keyValue()
+        try latency()
+        try idle()
+    }
+
+    private func progress(_ text: String) {
+        let seconds = start.duration(to: .now).components.seconds
+        let time = String(format: "%3d:%02d ", Int(seconds / 60), Int(seconds % 60))
+        FileHandle.standardError.write(Data((time + text + "\n").utf8))
+    }
+
+    private func workloads() throws {
+        for (medium, folder) in [("memory", options.memory), ("disk", options.disk)] {
+            for workload in [Songs(rows: options.rows), RecordShop(rows: options.rows)] as [any Workload] {
+                guard options.isWanted(workload.name) else { continue }
+                let updates = min(options.rows, workload.updatableRows)
+                let benchmark = WorkloadBenchmark(
+                    workload: workload, medium: medium, folder: folder, updates: updates, singles: updates / 5)
+                for round in 1...options.rounds {
+                    progress("\(workload.name), \(medium), round \(round)")
+                    try benchmark.round(results)
+                }
+            }
+        }
+    }
+
+    private func shell() throws {
+        guard options.isWanted("shell") else { return }
+        if !ShellBenchmark.isThere { return progress("shell: left out, because \(ShellBenchmark.shell) is missing") }
+        let benchmark = ShellBenchmark(
+            workload: Songs(rows: options.rows), folder: options.memory, updates: options.rows)
+        try benchmark.run(rounds: options.rounds, progress: { progress("shell, round \($0)") }, results)
+    }
+
+    private func rules() throws {
+        guard options.isWanted("rules") else { return }
+        for round in 1...options.rounds {
+            progress("rules, round \(round)")
+            try RulesBenchmark(rows: options.rows / 2, folder: options.memory).round(results)
+        }
+    }
+
+    private func smallChangesets() throws {
+        guard options.isWanted("small changesets") else { return }
+        let (rows, count) = (options.rows / 10, options.rows / 5)
+        for workload in [Songs(rows: rows), RecordShop(rows: rows)] as [any Workload] {
+            for round in 1...options.rounds {
+                progress("small changesets, \(workload.name), round \(round)")
+                try SmallChangesetsBenchmark(workload: workload, folder: options.memory, count: count).round(results)
+            }
+        }
+    }
+
+    private func history() throws {
+        guard options.isWanted("history") else { return }
+        try HistoryBenchmark(folder: options.memory, sizes: options.sizes)
+            .run(progress: { progress("history, \(grouped($0)) changes") }, results)
+    }
+
+    private func sizes() throws {
+        guard options.isWanted("size") else { return }
+        for rows in options.sizes {
+            progress("size, \(grouped(rows)) rows")
+            try SizeBenchmark(rows: rows, folder: options.folder(rows: rows), rounds: options.rounds).run(results)
+        }
+    }
+
+    private func keyValue() throws {
+        guard options.isWanted("key-value") else { return }
+        // Ten million members are more than `KeyValueLimits` lets an app have.
+        try KeyValueBenchmark(folder: options.memory, sizes: options.sizes.filter { $0 <= 1_000_000 })
+            .run(progress: { progress("key-value, \(grouped($0)) members") }, results)
+    }
+
+    private func latency() throws {
+        guard options.isWanted("latency") else { return }
+        let benchmark = LatencyBenchmark(folder: options.memory, count: options.isQuick ? 50 : 400)
+        progress("latency, by syncs")
+        try benchmark.bySyncs(results)
+        for devices in [2] + options.crowds {
+            progress("latency, \(grouped(devices)) devices")
+            try benchmark.byWatching(devices: devices, results)
+        }
+    }
+
+    private func idle() throws {
+        guard options.isWanted("idle") else { return }
+        progress("idle, \(options.crowds.map(grouped).joined(separator: ", ")) devices")
+        try IdleBenchmark(
+            folder: options.memory, crowds: options.crowds,
+            intervalSeconds: options.isQuick ? 2 : IdleBenchmark.restingInterval
+        ).run(results)
+    }
+}

@@ -1,0 +1,151 @@
+/// What Ferry is to reach: a figure and the most that it may be.
+struct Target {
+    var name: String
+    var limit: Double
+    var unit: String
+    var figure: (Measurements) -> Double?
+
+    /// In the order of the report. Of what was not measured the figure is `nil`.
+    static var all: [Target] {
+        capture + movement + smallChangesets + space + latency + rest + growth + rules
+    }
+
+    private static let songs = Songs(rows: 1)
+    private static let shop = RecordShop(rows: 1)
+    private static let workloads: [any Workload] = [songs, shop]
+
+    /// A ratio of a workload's line, in each workload and on the media.
+    private static func ratios(
+        _ line: String, _ limit: Double, to base: KeyPath<Measurements.Line, Measurements.Spread?> = \.toPlain,
+        on media: [String] = ["memory", "disk"], called name: String? = nil
+    ) -> [Target] {
+        media.flatMap { medium in
+            workloads.map { workload in
+                let section = WorkloadBenchmark.section(workload, medium)
+                return Target(name: "\(name ?? line), \(section)", limit: limit, unit: "×") {
+                    $0.line(section, line)?[keyPath: base]?.median
+                }
+            }
+        }
+    }
+
+    private static var capture: [Target] {
+        [("memory", 1.35, 1.20), ("disk", 1.15, 1.15)].flatMap { medium, inserting, updating in
+            ratios(WorkloadBenchmark.inserting, inserting, on: [medium])
+                + ratios(WorkloadBenchmark.updating, updating, on: [medium])
+                + ratios(WorkloadBenchmark.updatingSingly, 1.30, on: [medium])
+                + ratios(WorkloadBenchmark.deleting, 1.10, on: [medium])
+        }
+    }
+
+    private static var movement: [Target] {
+        ratios(WorkloadBenchmark.packingInserts, 1.3, called: "pack and encode, beside plain inserts")
+            + ratios(WorkloadBenchmark.joining, 1.0, called: "the first join, beside plain inserts")
+            + ratios(
+                WorkloadBenchmark.replayingUpdates, 1.0, to: \.toSession,
+                called: "replay updates, beside sqlite3changeset_apply")
+            + ["memory", "disk"].flatMap { medium in
+                workloads.map { workload in
+                    let section = WorkloadBenchmark.conflictSection(workload, medium)
+                    return Target(name: section, limit: 1.5, unit: "×") {
+                        $0.line(section, WorkloadBenchmark.replayingUpdates)?.toPlain?.median
+                    }
+                }
+            }
+    }
+
+    private static var smallChangesets: [Target] {
+        workloads.map { workload in
+            let section = SmallChangesetsBenchmark.section(workload)
+            return Target(name: "replay \(section), beside sqlite3changeset_apply", limit: 1.0, unit: "×") {
+                $0.line(section, SmallChangesetsBenchmark.replaying)?.toSession?.median
+            }
+        }
+    }
+
+    private static var space: [Target] {
+        [(WorkloadBenchmark.insertBytes, 60.0), (WorkloadBenchmark.updateBytes, 20.0)].flatMap { line, limit in
+            workloads.map { workload in
+                let section = WorkloadBenchmark.section(workload, "memory")
+                return Target(name: "\(line), \(section)", limit: limit, unit: "bytes") {
+                    $0.line(section, line)?.ferry
+                }
+            }
+        } + ratios(WorkloadBenchmark.databaseSize, 1.4, on: ["memory"])
+    }
+
+    private static let crowds = [10, 100, 1000]
+
+    private static var latency: [Target] {
+        crowds.flatMap { devices in
+            [("median", 50.0), ("p99", 250.0)].map { what, limit in
+                let line = LatencyBenchmark.name(devices, what)
+                return Target(name: "from a commit to the other device, \(line)", limit: limit, unit: "ms") {
+                    $0.line(LatencyBenchmark.section, line)?.ferry
+                }
+            }
+        }
+    }
+
+    private static var rest: [Target] {
+        crowds.map { devices in
+            let line = IdleBenchmark.name(devices)
+            return Target(name: "a pair that rests, \(line)", limit: 0.1, unit: "% of a core") {
+                $0.line(IdleBenchmark.section, line)?.ferry
+            }
+        }
+    }
+
+    /// What must not grow may be half as much again at the far end: that is noise, and deeper trees of SQLite's.
+    private static let sameness = 1.5
+
+    /// How a line at a larger size stands to that at a smaller one.
+    private static func growth(
+        _ name: String, _ section: String, _ large: String, _ small: String, limit: Double = sameness
+    ) -> Target {
+        Target(name: name, limit: limit, unit: "×") {
+            guard let most = $0.line(section, large)?.ferry, let least = $0.line(section, small)?.ferry else {
+                return nil
+            }
+            return most / least
+        }
+    }
+
+    private static var growth: [Target] {
+        let (small, large) = (1000, 1_000_000)
+        var targets = [
+            growth(
+                "nothing new after a million changes, beside a thousand", HistoryBenchmark.section,
+                HistoryBenchmark.name(large), HistoryBenchmark.name(small)),
+            growth(
+                "nothing new with a million rows, beside a thousand", SizeBenchmark.idleSection,
+                SizeBenchmark.name(large), SizeBenchmark.name(small)),
+        ]
+        for touched in [10, 1000] {
+            targets.append(
+                growth(
+                    "merge of \(grouped(touched)) rows in a million, beside 100,000", SizeBenchmark.mergeSection,
+                    SizeBenchmark.merge(touched, of: large), SizeBenchmark.merge(touched, of: 100_000)))
+        }
+        targets += KeyValueBenchmark.What.allCases.map { what in
+            growth(
+                "\(what.rawValue) in a set of a million, beside a thousand", KeyValueBenchmark.section,
+                KeyValueBenchmark.name(what, large), KeyValueBenchmark.name(what, small))
+        }
+        return targets
+            + [100_000, 1_000_000, 10_000_000].map { rows in
+                // Of which SQLite's page cache has 64.
+                Target(name: "the first join of \(grouped(rows)) rows, peak memory", limit: 128, unit: "MB") {
+                    $0.line(SizeBenchmark.joinSection, SizeBenchmark.peak(rows))?.ferry
+                }
+            }
+    }
+
+    private static var rules: [Target] {
+        RulesBenchmark.names.map { name in
+            Target(name: "\(name), with UNIQUE and foreign keys", limit: 1.5, unit: "×") {
+                $0.line(RulesBenchmark.section, name)?.toPlain?.median
+            }
+        }
+    }
+}

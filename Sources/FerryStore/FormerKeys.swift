@@ -1,0 +1,153 @@
+import FerryCore
+
+/// What a key of a table was before Ferry's transaction, where it is another now or gone: a temporary table for the
+/// statements that bring rows which stay on this device in line (`StayingDeed`).
+///
+/// | column | what |
+/// | --- | --- |
+/// | `n` | the order in which the rows were first changed |
+/// | `fate` | 0 the row is gone, 1 another row shows its object, 2 the row has other values |
+/// | `isThere` | whether a row has the former values now |
+/// | `place` | the order in which to follow: what moves to values that another one leaves comes after that one |
+/// | `isCircular` | whether it moves in a circle with others, which can only be done at once |
+/// | `b0`, `b1`, … | the values before; unique |
+/// | `a0`, `a1`, … | the values now |
+///
+/// Columns have the types and collations of those that are referred to, because SQLite compares references by them.
+struct FormerKeys {
+    static let gone = 0
+    static let joined = 1
+    static let changed = 2
+
+    let access: StoreAccess
+    let table: TrackedTable
+    let key: StayingKey
+    /// The temporary table, with its schema.
+    let name: String
+    private var connection: SQLConnection { access.connection }
+
+    /// Makes and fills the table.
+    /// - Parameter number: tells the tables of one transaction apart.
+    init(_ access: StoreAccess, _ table: TrackedTable, _ key: StayingKey, number: Int) throws {
+        self.access = access
+        self.table = table
+        self.key = key
+        name = "temp.ferry_former_\(number)"
+        let before = try columns("b")
+        let now = try columns("a")
+        try connection.executeScript(
+            """
+            CREATE TABLE \(name)(
+                n INTEGER PRIMARY KEY, fate INTEGER NOT NULL, isThere INTEGER NOT NULL DEFAULT 0, place INTEGER,
+                isCircular INTEGER NOT NULL DEFAULT 0, \(before.joined(separator: ", ")),
+                \(now.joined(separator: ", ")), UNIQUE(\(list("b"))))
+            """)
+        try fill()
+        try prune()
+        try order()
+    }
+
+    func drop() throws { try connection.executeScript("DROP TABLE \(name)") }
+
+    private func columns(_ letter: String) throws -> [String] {
+        key.columns.enumerated().map { index, column in
+            "\(letter)\(index) \(column.affinity.type) COLLATE \(quoted(column.collation))"
+        }
+    }
+
+    /// `b0, b1` or `a0, a1`.
+    func list(_ letter: String, of row: String = "") -> String {
+        key.columns.indices.map { "\(row)\(letter)\($0)" }.joined(separator: ", ")
+    }
+
+    // MARK: Making
+
+    private func fill() throws {
+        let width = key.columns.count
+        let places = Array(repeating: "?", count: 2 * width + 1).joined(separator: ", ")
+        // Of two that had the same values one after the other, the first had them before the transaction.
+        let insertion = try connection.makeStatement(
+            "INSERT OR IGNORE INTO \(name)(fate, \(list("b")), \(list("a"))) VALUES (\(places))")
+        let names = table.stayingColumns.map(\.name)
+        let positions = key.columns.compactMap { column in names.firstIndex { $0 == column.name } }
+        let shown = try connection.makeStatement(
+            "SELECT \(key.columns.map { quoted($0.name) }.joined(separator: ", ")) FROM main.\(quoted(table.name)) "
+                + "WHERE \(table.keyCondition(first: 1))")
+        for row in access.departures.rows[table.id] ?? [] {
+            let before = positions.map { row.values[$0] }
+            if before.contains(.null) { continue }
+            let present = try presentKey(of: row.object)
+            let now = try present.flatMap { try values(shown, $0) }
+            insertion.reset()
+            insertion.bind(now == nil ? Self.gone : present == row.key ? Self.changed : Self.joined, 1)
+            for (index, value) in before.enumerated() { insertion.bind(value, Int32(index + 2)) }
+            for (index, value) in (now ?? []).enumerated() { insertion.bind(value, Int32(width + index + 2)) }
+            try insertion.run()
+        }
+    }
+
+    private func values(_ statement: SQLStatement, _ rowKey: [FieldValue]) throws -> [FieldValue]? {
+        statement.reset()
+        defer { statement.reset() }
+        for (index, value) in rowKey.enumerated() { statement.bind(value, Int32(index + 1)) }
+        guard try statement.step() else { return nil }
+        return (0..<statement.columnCount).map { statement.value($0) }
+    }
+
+    /// The local key of the row that shows an object now.
+    private func presentKey(of object: ObjectID) throws -> [FieldValue]? {
+        let objects = access.objects(of: table.id)
+        var state = try objects.load(object)
+        if state.shown == .joined, let shown = try access.joined.representative(of: object, table.id) {
+            state = try objects.load(shown)
+        }
+        return state.shown.hasRow ? state.key : nil
+    }
+
+    /// Leaves only what is not as it was.
+    private func prune() throws {
+        let pairs = key.columns.indices.map { "b\($0) IS a\($0)" }.joined(separator: " AND ")
+        try connection.executeScript("DELETE FROM \(name) WHERE fate <> \(Self.gone) AND \(pairs)")
+        let matches = key.columns.enumerated().map { "t.\(quoted($1.name)) = former.b\($0)" }
+        try connection.executeScript(
+            """
+            UPDATE \(name) AS former SET place = n, isThere = EXISTS(
+                SELECT 1 FROM main.\(quoted(table.name)) AS t WHERE \(matches.joined(separator: " AND ")))
+            """)
+        // Who refers by values means whichever row has them. An integer that was used again is another row's.
+        if !key.isMappedKey {
+            try connection.executeScript("DELETE FROM \(name) WHERE fate = \(Self.gone) AND isThere")
+        }
+    }
+
+    private func order() throws {
+        let matches = key.columns.indices.map { "next.b\($0) = former.a\($0)" }.joined(separator: " AND ")
+        var next: [Int: Int] = [:]
+        for row in try connection.rows(
+            "SELECT former.n, next.n FROM \(name) AS former JOIN \(name) AS next ON \(matches)")
+        {
+            if case .integer(let from) = row[0], case .integer(let to) = row[1] { next[Int(from)] = Int(to) }
+        }
+        if next.isEmpty { return }
+        for start in next.keys {
+            var end = start
+            var length = 0
+            while let following = next[end], length <= next.count, following != start || length == 0 {
+                end = following
+                length += 1
+            }
+            let isCircular = next[end] == start
+            // The longer the way to the end, the later.
+            try connection.execute(
+                "UPDATE \(name) SET place = (SELECT max(n) FROM \(name)) + ?, isCircular = ? WHERE n = ?",
+                .integer(Int64(length)), .integer(isCircular ? 1 : 0), .integer(Int64(start)))
+        }
+    }
+
+    /// The places that something is to be done for, in order.
+    func places() throws -> [Int64] {
+        try connection.rows("SELECT DISTINCT place FROM \(name) ORDER BY place").compactMap { row in
+            if case .integer(let place) = row[0] { place } else { nil }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import FerryCore
+
+/// Does to the rows that stay on this device what their foreign keys say, after rows that travel have changed: what SQLite
+/// would have done, had the app deleted or changed those rows here (Docs/Merge.md, "Tables that stay").
+///
+/// Called at the end of a transaction of Ferry's, whose writes have foreign keys off. What is done depends on what was there
+/// before the transaction and what is there after it, and on nothing in between. Whatever the app's schema refuses leaves a
+/// row that refers to nothing, and is told (`StrandedRows`): a replay is never refused.
+struct StayingRows {
+    let access: StoreAccess
+    private var connection: SQLConnection { access.connection }
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// - Returns: the tables whose rows may have changed.
+    func settle() throws -> [String] {
+        defer { access.departures.clear() }
+        if access.departures.isEmpty { return [] }
+        var all: [FormerKeys] = []
+        for number in access.departures.rows.keys.sorted() {
+            let table = access.registry[number]
+            for key in table.stayingKeys {
+                let keys = try FormerKeys(access, table, key, number: all.count)
+                if try keys.places().isEmpty { try keys.drop() } else { all.append(keys) }
+            }
+        }
+        let work = try all.compactMap { keys -> Work? in
+            let deeds = try keys.key.references.flatMap { StayingDeed.all(keys, $0) }.filter { try $0.concernsAny() }
+            return try deeds.isEmpty ? nil : Work(deeds: deeds, places: keys.places())
+        }
+        if !work.isEmpty {
+            try AppTriggers(access).run {
+                // SQLite sees to what refers to the rows that go.
+                try connection.setForeignKeysEnforced(true)
+                try carryOut(work)
+                try connection.setForeignKeysEnforced(false)
+            }
+        }
+        try StrandedRows(access).note(all)
+        for keys in all { try keys.drop() }
+        return work.isEmpty ? [] : access.registry.stayingTables
+    }
+
+    private struct Work {
+        var deeds: [StayingDeed]
+        var places: [Int64]
+    }
+
+    /// What the schema has refused so far.
+    private struct Remainder {
+        var deed: StayingDeed
+        var place: Int64
+    }
+
+    private func carryOut(_ work: [Work]) throws {
+        let broken = try countBroken()
+        var left: [Remainder] = []
+        for one in work { try carryOut(one, one.places[...], &left, broken) }
+        try carryOut(&left, broken)
+        // Row by row, what nothing else makes room for.
+        for one in left {
+            let tolerant = one.deed.tolerant
+            _ = try attempt(broken) { try tolerant.carryOut(one.place, one.place, isAll: false) }
+        }
+        left = left.compactMap { one in one.deed.alternative.map { Remainder(deed: $0, place: one.place) } }
+        try carryOut(&left, broken)
+    }
+
+    /// The rows of tables that stay which refer to nothing in another such table.
+    private func countBroken() throws -> Int {
+        try access.registry.stayingChains.reduce(0) { try $0 + connection.count($1.countSQL) }
+    }
+
+    /// Does all for many former keys at once, and for halves of them where the schema refuses.
+    private func carryOut(_ work: Work, _ places: ArraySlice<Int64>, _ left: inout [Remainder], _ broken: Int) throws {
+        guard let first = places.first, let last = places.last else { return }
+        let isAll = places.count == work.places.count
+        if try attempt(broken, { for deed in work.deeds { try deed.carryOut(first, last, isAll: isAll) } }) { return }
+        if places.count > 1 {
+            let middle = places.startIndex + places.count / 2
+            try carryOut(work, places[..<middle], &left, broken)
+            try carryOut(work, places[middle...], &left, broken)
+            return
+        }
+        for deed in work.deeds where try !attempt(broken, { try deed.carryOut(first, last, isAll: isAll) }) {
+            left.append(Remainder(deed: deed, place: first))
+        }
+    }
+
+    /// Tries again what was refused for as long as it helps: another row may be gone by now.
+    private func carryOut(_ left: inout [Remainder], _ broken: Int) throws {
+        var count = left.count + 1
+        while left.count < count {
+            count = left.count
+            left = try left.filter { one in
+                try !attempt(broken) { try one.deed.carryOut(one.place, one.place, isAll: false) }
+            }
+        }
+    }
+
+    private struct Broken: Error {}
+
+    /// - Parameter broken: how many rows may refer to nothing in other tables that stay.
+    /// - Returns: whether the schema and the app's triggers allowed it; nothing is changed otherwise.
+    private func attempt(_ broken: Int, _ body: () throws -> Void) throws -> Bool {
+        do {
+            try connection.savepoint {
+                // As within one statement: what is left broken counts in the end.
+                try connection.executeScript("PRAGMA defer_foreign_keys = ON")
+                try body()
+                if try connection.hasBrokenForeignKeys() || countBroken() > broken { throw Broken() }
+            }
+        } catch is Broken {
+            return try allow(false)
+        } catch let error as FerryError where error.code == .database && connection.isInTransaction {
+            return try allow(false)
+        }
+        return try allow(true)
+    }
+
+    private func allow(_ result: Bool) throws -> Bool {
+        try connection.executeScript("PRAGMA defer_foreign_keys = OFF")
+        return result
+    }
+}

@@ -1,0 +1,54 @@
+import FerryCore
+
+/// Rows that stay on this device and refer to nothing, because what they referred to was deleted or hidden by a replay and
+/// their foreign keys, or other constraints, let them neither go nor change. They are kept as they are, and counted.
+struct StrandedRows {
+    let access: StoreAccess
+    private var connection: SQLConnection { access.connection }
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// How many rows of a table refer to rows of another one that are not there.
+    struct Count {
+        var table: String
+        var parent: String
+        var rows: Int
+    }
+
+    /// Remembers the tables that have such rows after a transaction.
+    func note(_ all: [FormerKeys]) throws {
+        let known: [String] = try access.meta.json(.stranded) ?? []
+        var tables = Set(try known.filter { try !count($0).isEmpty })
+        for keys in all {
+            for reference in keys.key.references where !tables.contains(reference.child.name) {
+                let left = StayingDeed(
+                    keys: keys, reference: reference, change: .clear, condition: "NOT former.isThere")
+                if try left.concernsAny() { tables.insert(reference.child.name) }
+            }
+        }
+        if tables == Set(known) { return }
+        if tables.isEmpty {
+            try access.meta.remove(.stranded)
+        } else {
+            try access.meta.set(.stranded, json: tables.sorted())
+        }
+    }
+
+    /// Counts them, in the tables that are known to have had some.
+    func counts() throws -> [Count] {
+        let known: [String] = try access.meta.json(.stranded) ?? []
+        return try known.flatMap { try count($0) }
+    }
+
+    private func count(_ table: String) throws -> [Count] {
+        try connection.rows(
+            "SELECT parent, count(*) FROM pragma_foreign_key_check(?) GROUP BY parent ORDER BY parent", .text(table)
+        ).compactMap { row in
+            let parent = row[0].text
+            guard access.registry.table(named: parent)?.isLocal ?? false, case .integer(let rows) = row[1] else {
+                return nil
+            }
+            return Count(table: table, parent: parent, rows: Int(rows))
+        }
+    }
+}

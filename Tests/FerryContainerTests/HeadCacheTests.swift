@@ -1,0 +1,105 @@
+import FerryCore
+import FerryTestSupport
+import XCTest
+
+@testable import FerryContainer
+
+final class HeadCacheTests: XCTestCase {
+    private let files = MemoryFileSystem()
+    private let clock = SetClock()
+    private lazy var heads = HeadCache(clock: clock)
+    private let device = DeviceID(high: 1, low: 2)
+
+    private func container() throws -> Container {
+        if try files.item(at: "/container") == .missing {
+            try Container.create(at: "/container", name: "c", fileSystem: files).publishFirst(head(1))
+        }
+        return try Container.open(at: "/container", fileSystem: files, heads: heads)
+    }
+
+    private func head(_ written: Int64, _ container: ContainerID = ContainerID(high: 0, low: 0)) -> Head {
+        Head(container: container, device: device, deviceName: "d", writtenMilliseconds: written, softwareVersion: "")
+    }
+
+    /// How often the file is read while a head is asked for, and what it says.
+    private func look(_ container: Container) throws -> (reads: Int, written: Int64?) {
+        let before = files.readCount
+        let head = try container.readHead(of: device)
+        return (files.readCount - before, head?.writtenMilliseconds)
+    }
+
+    func testAHeadIsReadUntilItsFileHasLookedTheSameForAWhile() throws {
+        let container = try container()
+        for _ in 0..<3 { XCTAssertTrue(try look(container) == (1, 1)) }
+        clock.present.withLock { $0 += 1999 }
+        XCTAssertTrue(try look(container) == (1, 1))
+        clock.present.withLock { $0 += 1 }
+        XCTAssertTrue(try look(container) == (1, 1))
+        for _ in 0..<3 { XCTAssertTrue(try look(container) == (0, 1)) }
+        // Another value for the same folder finds it too.
+        XCTAssertTrue(try look(self.container()) == (0, 1))
+    }
+
+    func testAnotherHeadIsRead() throws {
+        let container = try container()
+        _ = try look(container)
+        clock.present.withLock { $0 += 5000 }
+        _ = try look(container)
+        XCTAssertTrue(try look(container) == (0, 1))
+        try container.writeHead(head(2, container.id))
+        XCTAssertTrue(try look(container) == (1, 2))
+        clock.present.withLock { $0 -= 60_000 }
+        XCTAssertTrue(try look(container) == (1, 2))
+    }
+
+    func testAHeadThatIsGoneOrDamagedIsNotTheOneBefore() throws {
+        let container = try container()
+        _ = try look(container)
+        clock.present.withLock { $0 += 5000 }
+        _ = try look(container)
+        let path = "/container/" + Container.headName(of: device)
+        try files.removeFile(at: path)
+        XCTAssertNil(try container.readHead(of: device))
+        try files.write([1, 2, 3], toNewFileAt: path)
+        for _ in 0..<2 {
+            XCTAssertThrowsError(try container.readHead(of: device)) {
+                XCTAssertEqual(($0 as? FerryError)?.code, .damagedFile)
+            }
+        }
+    }
+
+    func testAFileOnADiskHasAnotherVersionAfterItWasReplacedOrWrittenTo() throws {
+        let folder = try ScratchFolder()
+        let (posix, path) = (PosixFileSystem(), folder.path + "/file")
+        XCTAssertNil(try posix.version(ofFileAt: path))
+        XCTAssertNil(try posix.version(ofFileAt: folder.path))
+        try posix.write([1, 2, 3], toNewFileAt: path)
+        let first = try XCTUnwrap(posix.version(ofFileAt: path))
+        XCTAssertEqual(try posix.version(ofFileAt: path), first)
+        try posix.write([1, 2, 3], toNewFileAt: path + "-new")
+        try posix.rename(path + "-new", to: path)
+        let second = try XCTUnwrap(posix.version(ofFileAt: path))
+        XCTAssertNotEqual(second, first)
+        let handle = try XCTUnwrap(FileHandle(forWritingAtPath: path))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data([4]))
+        try handle.close()
+        XCTAssertNotEqual(try posix.version(ofFileAt: path), second)
+    }
+}
+
+/// A clock that a test sets.
+private final class SetClock: WallClock {
+    let present = Locked<Int64>(1_700_000_000_000)
+    func milliseconds() -> Int64 { present.withLock { $0 } }
+    func milliseconds(captured: Int64) -> Int64 { captured }
+}
+
+extension Container {
+    /// Publishes a head under this container's ID.
+    fileprivate func publishFirst(_ head: Head) throws {
+        var head = head
+        head.container = id
+        try writeHead(head)
+    }
+}

@@ -1,0 +1,136 @@
+import FerryContainer
+import FerryCore
+import FerryEngine
+import FerryStore
+
+/// Devices that come and go, and what people do for them.
+extension Step {
+    func copy(_ machine: Machine) throws {
+        guard simulation.machines.count < Simulation.maximumDevices else { return }
+        // A virtual machine that is cloned cannot be told from its original by where it lies.
+        let isClone = random.isOne(in: 2)
+        let host = isClone ? SimulatedHost(machine: machine.host.machine, file: machine.host.file) : nil
+        let copy = try simulation.makeMachine(host: host)
+        try machine.copyDatabase(to: copy.path)
+        // Whoever copies a database waits until it is on the disk.
+        copy.faults.takeAsSynchronized()
+        copy.version = machine.version
+        copy.lastTime = try machine.hybridTime()
+        // What was noted and is not packed yet has the times of the other's clock.
+        copy.clock.latest = machine.clock.latest
+        try copy.reopen()
+        if isClone { try copy.opened().store.note(StoreFingerprint(path: copy.path, on: copy.host)) }
+        if simulation.kind.isReplicated, random.isOne(in: 2), machine.files.mount == .there {
+            for (path, content) in try Provider.files(on: machine.files.disk).sorted(by: { $0.key < $1.key }) {
+                try Provider.put(content, at: path, on: copy.files.disk)
+            }
+            simulation.provider.copyHoldings(of: machine.index, to: copy.index)
+        }
+        tell(machine, "is \(isClone ? "cloned" : "copied") as d\(copy.index)")
+        simulation.tally.note(isClone ? "cloned" : "copied")
+    }
+
+    func backUp(_ machine: Machine) throws {
+        let path = simulation.path("backup\(number).sqlite")
+        try machine.copyDatabase(to: path)
+        machine.backup = (path, machine.version)
+        tell(machine, "is backed up")
+    }
+
+    func restore(_ machine: Machine) throws {
+        guard machine.backup != nil else { return }
+        let before = try machine.values()
+        let isAllSent = try machine.opened().status().unpublished == 0
+        try machine.restore()
+        // What was not sent since the backup was made is gone with the database.
+        if !isAllSent {
+            let known = before.union(simulation.ledger.values(by: machine.index))
+            simulation.ledger.doubt(known.subtracting(try machine.values()))
+        }
+        tell(machine, "is restored from its backup\(isAllSent ? ", all sent" : "")")
+        simulation.tally.note("restored")
+    }
+
+    /// The device is stolen, with what it had not sent.
+    func lose(_ machine: Machine) throws {
+        guard simulation.living.count > 2 else { return }
+        simulation.ledger.doubt(simulation.ledger.values(by: machine.index))
+        for other in simulation.living where other !== machine {
+            // Unless somebody has it already.
+            simulation.ledger.trust(try other.values())
+        }
+        try machine.close()
+        machine.isLost = true
+        tell(machine, "is lost")
+        simulation.tally.note("lost devices")
+    }
+
+    func join() throws {
+        guard simulation.machines.count < Simulation.maximumDevices else { return }
+        let machine = try simulation.makeMachine()
+        if !simulation.kind.isReplicated || random.below(3) > 0 {
+            try exchange(machine)
+        } else {
+            try deliver(machine)
+        }
+        do {
+            try machine.join()
+            tell(machine, "joins")
+            simulation.tally.note("joined")
+        } catch let error as FerryError
+            where Simulation.isExpected(error.code) || [.databaseMissing, .nothingFound].contains(error.code)
+        {
+            tell(machine, "cannot join: \(error.code.rawValue)")
+            simulation.tally.note("could not join yet")
+            try machine.removeDatabase()
+        }
+    }
+
+    func migrate(_ machine: Machine) throws {
+        guard machine.version < SimulatedApp.migrations.count else { return }
+        try machine.migrate()
+        tell(machine, "has version \(machine.version) of the app")
+        simulation.tally.note("migrated")
+    }
+
+    func retire(_ machine: Machine) throws {
+        guard machine.files.mount == .there, !machine.files.isFull else { return }
+        let replica = try machine.opened()
+        let candidates = try replica.devices().devices.filter { !$0.isThisDevice && $0.activity != "retired" }
+        guard let device = random.element(of: candidates) else { return }
+        do {
+            try replica.retire(device.id)
+            tell(machine, "retires \(device.id)")
+            simulation.tally.note("retired")
+        } catch let error as FerryError where Simulation.isExpected(error.code) {
+            tell(machine, "cannot retire: \(error.code.rawValue)")
+        }
+    }
+
+    func compact(_ machine: Machine) throws {
+        do {
+            let report = try machine.opened().compact()
+            simulation.note(report)
+            tell(machine, "compacts")
+        } catch let error as FerryError where Simulation.isExpected(error.code) {
+            tell(machine, "cannot compact: \(error.code.rawValue)")
+        }
+    }
+
+    /// A snapshot goes from one device to another as a file.
+    func exchangeArchive(_ machine: Machine) throws {
+        guard let other = random.element(of: simulation.living) else { return }
+        let file = simulation.path("archive\(number).ferry")
+        do {
+            _ = try machine.opened().exportSnapshot(to: file)
+            _ = try other.opened().importSnapshot(from: file)
+            tell(machine, "gives a file to d\(other.index)")
+            simulation.tally.note("archives")
+        } catch let error as FerryError
+            where Simulation.isExpected(error.code) || [.deviceForked, .busy].contains(error.code)
+        {
+            // From the device's own future, or changes wait while the folder is away.
+            tell(machine, "cannot give a file to d\(other.index): \(error.code.rawValue)")
+        }
+    }
+}
