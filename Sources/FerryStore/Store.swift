@@ -19,7 +19,7 @@ public final class Store: Sendable {
     private let writer: any DatabaseWriter
     /// Statements kept between accesses, where the store owns its connection. On an app's connection they would keep the
     /// app from closing it.
-    private let kept: KeptStatements?
+    let kept: KeptStatements?
     /// Whether nobody else uses the connection.
     private let isAlone: Bool
     /// The most bytes of values in a changeset that can be divided; tests set a smaller number.
@@ -28,9 +28,7 @@ public final class Store: Sendable {
     /// are touched at random.
     static let pageCacheKiB = 64 << 10
     private let replayHook = Mutex<ReplayHook?>(nil)
-    private let cache = Mutex<(version: RegistryVersion, registry: Registry)?>(nil)
-    /// The same for reading, which takes the schema as it is: a writer has to look first what tracking must do for it.
-    private let readRegistry = Mutex<(version: RegistryVersion, registry: Registry)?>(nil)
+    let registries = RegistryCache()
 
     /// Uses an app's own connection. The store writes through it and never closes it.
     public convenience init(
@@ -330,156 +328,7 @@ public final class Store: Sendable {
             containerName: try meta.string(.containerName) ?? "", containerPath: try meta.string(.containerPath) ?? "")
     }
 
-    /// A transaction of Ferry's on a tracked store, with the registry brought up to the present schema.
-    func access<Result>(
-        _ body: (StoreAccess) throws -> (result: Result, changedTables: [String])
-    ) throws -> Result {
-        try forgettingRegistryOnFailure {
-            try writeAsFerry { connection in try access(connection, body) }
-        }
-    }
-
-    /// What was made of the schema in a transaction that fails is undone with it.
-    private func forgettingRegistryOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
-        do {
-            return try body()
-        } catch {
-            cache.withLock { $0 = nil }
-            kept?.access = nil
-            throw error
-        }
-    }
-
-    private func access<Result>(
-        _ connection: SQLConnection, _ body: (StoreAccess) throws -> (result: Result, changedTables: [String])
-    ) throws -> (result: Result, changedTables: [String]) {
-        let (registry, version) = try currentRegistry(connection)
-        let access = try makeAccess(connection, registry, version)
-        for table in registry.reshaped { try CheckRenewal(access, access.registry[table]).renewAll() }
-        let adopted = try showKeptValues(access, registry.adopted)
-        let outcome = try body(access)
-        let following = try StayingRows(access).settle()
-        try access.digests.save(connection)
-        return (outcome.result, outcome.changedTables + adopted + following)
-    }
-
-    /// What works on the registry; the one of the last access where statements are kept and nothing has changed.
-    private func makeAccess(
-        _ connection: SQLConnection, _ registry: Registry, _ version: RegistryVersion
-    ) throws -> StoreAccess {
-        guard let kept else {
-            return try StoreAccess(connection, registry: registry, clock: clock, random: random, hooks: hooks)
-        }
-        if let known = kept.access, kept.version == version { return known }
-        let access = try StoreAccess(connection, registry: registry, clock: clock, random: random, hooks: hooks)
-        kept.access = access
-        kept.version = version
-        return access
-    }
-
-    /// The registry made last, where nothing has changed since: the database is tracked then.
-    private func cachedRegistry(
-        _ connection: SQLConnection
-    ) throws -> (registry: Registry, version: RegistryVersion)? {
-        // With another schema Ferry's tables may not be there.
-        guard let cached = cache.withLock({ $0 }),
-            try RegistryVersion.schema(connection) == cached.version.schema,
-            try RegistryVersion(connection) == cached.version
-        else { return nil }
-        return (cached.registry, cached.version)
-    }
-
-    /// The registry for the present schema.
-    /// - Throws: `notTracked`.
-    private func currentRegistry(
-        _ connection: SQLConnection
-    ) throws -> (registry: Registry, version: RegistryVersion) {
-        if let cached = try cachedRegistry(connection) { return cached }
-        guard try Self.identity(connection) != nil else { throw Self.notTracked }
-        let registry = try Tracking(connection, clock: clock, random: random).currentRegistry()
-        // Tracking may have changed both.
-        let present = try RegistryVersion(connection)
-        var plain = registry
-        plain.adopted = []
-        plain.reshaped = []
-        cache.withLock { $0 = (present, plain) }
-        return (registry, present)
-    }
-
-    /// Shows what peers wrote to tables and columns that this database has only got now.
-    private func showKeptValues(_ access: StoreAccess, _ adopted: [Int]) throws -> [String] {
-        var seeds: [RowToken] = []
-        for table in adopted {
-            try access.connection.forEachRow(
-                "SELECT object FROM \(access.registry[table].objectTable) WHERE kept IS NOT NULL"
-            ) { row in
-                if let id: ObjectID = row.id(0) { seeds.append(RowToken(table: table, id: id)) }
-            }
-        }
-        if seeds.isEmpty { return [] }
-        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
-        return adopted.map { access.registry[$0].name }
-    }
-
-    /// A reading transaction on a tracked store, as its registry was last.
-    func readAccess<Result>(_ body: (StoreAccess) throws -> Result) throws -> Result {
-        try read { connection in
-            if let cached = try cachedRegistry(connection) {
-                return try body(makeAccess(connection, cached.registry, cached.version))
-            }
-            guard try Self.identity(connection) != nil else { throw Self.notTracked }
-            try StoreTables.checkVersion(StoreMeta(connection: connection))
-            let version = try RegistryVersion(connection)
-            let registry: Registry
-            if let read = readRegistry.withLock({ $0 }), read.version == version {
-                registry = read.registry
-            } else {
-                registry = try Registry(connection, SchemaReader(connection: connection).read())
-                readRegistry.withLock { $0 = (version, registry) }
-            }
-            return try body(makeAccess(connection, registry, version))
-        }
-    }
-
     static var notTracked: FerryError {
         FerryError(.notTracked, "The database belongs to no container yet. Run `ferry init` or `ferry join` first.")
-    }
-}
-
-/// Tells whether a registry is still right: SQLite's number of the schema, the version of Ferry's tables, and what the
-/// registry holds.
-private struct RegistryVersion: Equatable {
-    let schema: Int
-    /// The version of Ferry's tables, the numbers of tables and columns, the count of changes of policies, and this
-    /// device's number: another process may have made the store a new device.
-    private var counts: [FieldValue]
-
-    init(_ connection: SQLConnection) throws {
-        schema = try Self.schema(connection)
-        counts =
-            try connection.rows(
-                """
-                SELECT (SELECT value FROM ferry_meta WHERE name = 'version'),
-                    (SELECT count(*) FROM ferry_table), (SELECT count(*) FROM ferry_column),
-                    (SELECT value FROM ferry_meta WHERE name = 'policies'),
-                    (SELECT value FROM ferry_meta WHERE name = 'device')
-                """
-            ).first ?? []
-    }
-
-    static func schema(_ connection: SQLConnection) throws -> Int { try connection.count("PRAGMA schema_version") }
-}
-
-/// What a store that owns its connection keeps from one access to the next. Unchecked, because it is touched only
-/// inside the writer's closures, which run one after another.
-private final class KeptStatements: @unchecked Sendable {
-    var connection: SQLConnection?
-    var access: StoreAccess?
-    var version: RegistryVersion?
-
-    func clear() {
-        access = nil
-        connection?.finalizeStatements()
-        connection = nil
     }
 }
