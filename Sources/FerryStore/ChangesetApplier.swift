@@ -67,50 +67,6 @@ struct ChangesetApplier {
     }
 }
 
-/// How far a batch takes each device's log: gathered changeset by changeset, and written once a device.
-private struct ReplayedPositions {
-    /// Where a device's log stands, and what its last changeset had seen; `nil` before the first of the batch.
-    private struct Standing {
-        var sequence: UInt64
-        var time: HybridTime
-        var context: VersionVector?
-    }
-
-    private let access: StoreAccess
-    private var standings: [DeviceID: Standing] = [:]
-    private var connection: SQLConnection { access.connection }
-
-    init(_ access: StoreAccess) { self.access = access }
-
-    mutating func note(_ changeset: Changeset) throws {
-        let former = try standings[changeset.device] ?? stored(changeset.device)
-        if let schema = changeset.schema {
-            try NewestSchema(connection).note(schema, at: Stamp(time: changeset.time, device: changeset.device))
-        }
-        // What it had seen before is recorded.
-        if former.context != changeset.context {
-            try ContextLog(access).record(changeset.context, of: changeset.device, after: former.time)
-        }
-        standings[changeset.device] = Standing(
-            sequence: changeset.sequence, time: max(former.time, changeset.time), context: changeset.context)
-    }
-
-    private func stored(_ device: DeviceID) throws -> Standing {
-        let number = try access.devices.number(of: device)
-        let time = try connection.count("SELECT time FROM ferry_device WHERE number = ?", .integer(Int64(number)))
-        return Standing(sequence: 0, time: HybridTime(rawValue: UInt64(time)))
-    }
-
-    func save() throws {
-        for (device, standing) in standings {
-            try connection.execute(
-                "UPDATE ferry_device SET sequence = ?, time = ? WHERE number = ?",
-                .integer(Int64(standing.sequence)), .integer(Int64(bitPattern: standing.time.rawValue)),
-                .integer(Int64(try access.devices.number(of: device))))
-        }
-    }
-}
-
 /// One changeset's changes to one table, its columns translated into the registry's numbers.
 struct ChangesetPart {
     let device: DeviceID
