@@ -78,13 +78,8 @@ struct ChildLookup {
 
     private mutating func hasIndex(_ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey) throws -> Bool {
         if let known = isIndexed[child.id]?[place] { return known }
-        let first = child.columns[key.columns[0]].name
-        let found =
-            try access.connection.count(
-                """
-                SELECT EXISTS(SELECT 1 FROM pragma_index_list(?1) AS list, pragma_index_xinfo(list.name) AS term
-                WHERE term.seqno = 0 AND term.name = ?2 COLLATE NOCASE AND NOT list.partial)
-                """, .text(child.name), .text(first)) != 0
+        let found = try access.connection.hasIndex(
+            on: child.name, beginningWith: child.columns[key.columns[0]].name)
         isIndexed[child.id, default: [:]][place] = found
         return found
     }

@@ -77,13 +77,9 @@ struct ChildIndex {
         for (name, parent) in zip(reference.columns, key.columns) {
             guard let column = reference.child.column(name), column.affinity == parent.affinity else { continue }
             if reference.child.isIntegerKey, equalNames(name, reference.child.primaryKey[0]) { return true }
-            let count = try connection.count(
-                """
-                SELECT EXISTS(SELECT 1 FROM pragma_index_list(?1) AS list, pragma_index_xinfo(list.name) AS term
-                WHERE term.seqno = 0 AND term.name = ?2 COLLATE NOCASE AND term.coll = ?3 COLLATE NOCASE
-                    AND NOT list.partial)
-                """, .text(reference.child.name), .text(name), .text(parent.collation))
-            if count != 0 { return true }
+            if try connection.hasIndex(on: reference.child.name, beginningWith: name, collation: parent.collation) {
+                return true
+            }
         }
         return false
     }

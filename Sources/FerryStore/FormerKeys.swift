@@ -70,28 +70,19 @@ struct FormerKeys {
             "INSERT OR IGNORE INTO \(name)(fate, \(list("b")), \(list("a"))) VALUES (\(places))")
         let names = table.stayingColumns.map(\.name)
         let positions = key.columns.compactMap { column in names.firstIndex { $0 == column.name } }
-        let shown = try connection.makeStatement(
-            "SELECT \(key.columns.map { quoted($0.name) }.joined(separator: ", ")) FROM main.\(quoted(table.name)) "
-                + "WHERE \(table.keyCondition(first: 1))")
+        let writer = access.writer(of: table.id)
         for row in access.departures.rows[table.id] ?? [] {
             let before = positions.map { row.values[$0] }
             if before.contains(.null) { continue }
             let present = try presentKey(of: row.object)
-            let now = try present.flatMap { try values(shown, $0) }
+            let offered = try present.flatMap { try writer.offered(by: $0) }
+            let now = offered.map { values in positions.map { values[$0] } }
             insertion.reset()
             insertion.bind(now == nil ? Self.gone : present == row.key ? Self.changed : Self.joined, 1)
             for (index, value) in before.enumerated() { insertion.bind(value, Int32(index + 2)) }
             for (index, value) in (now ?? []).enumerated() { insertion.bind(value, Int32(width + index + 2)) }
             try insertion.run()
         }
-    }
-
-    private func values(_ statement: SQLStatement, _ rowKey: [FieldValue]) throws -> [FieldValue]? {
-        statement.reset()
-        defer { statement.reset() }
-        for (index, value) in rowKey.enumerated() { statement.bind(value, Int32(index + 1)) }
-        guard try statement.step() else { return nil }
-        return (0..<statement.columnCount).map { statement.value($0) }
     }
 
     /// The local key of the row that shows an object now.

@@ -128,13 +128,20 @@ final class RowWriter {
     }
 
     private func noteDeparture(_ key: [FieldValue], of object: ObjectID?) throws {
-        guard let offer, let object, !access.departures.isKnown(object, of: table.id) else { return }
+        guard let object, !access.departures.isKnown(object, of: table.id), let values = try offered(by: key)
+        else { return }
+        access.departures.note(.init(object: object, key: key, values: values), of: table.id)
+    }
+
+    /// What the row with a local key offers to rows that stay on this device, in the order of the table's `stayingColumns`;
+    /// `nil` where there is no such row, or none refer to the table.
+    func offered(by key: [FieldValue]) throws -> [FieldValue]? {
+        guard let offer else { return nil }
         let statement = try offer.prepared()
         defer { statement.rewind() }
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
-        guard try statement.step() else { return }
-        let values = (0..<statement.columnCount).map { statement.value($0) }
-        access.departures.note(.init(object: object, key: key, values: values), of: table.id)
+        guard try statement.step() else { return nil }
+        return (0..<statement.columnCount).map { statement.value($0) }
     }
 
     private func insertion(of values: [(column: Int, value: FieldValue)], hasKey: Bool) throws -> SQLStatement {

@@ -93,6 +93,17 @@ public final class SQLConnection {
         while try statement.step() { try body(statement) }
     }
 
+    /// Whether a table has an index of all its rows that begins with a column.
+    /// - Parameter collation: by which the index compares that column; `nil`: by any.
+    func hasIndex(on table: String, beginningWith column: String, collation: String? = nil) throws -> Bool {
+        try count(
+            """
+            SELECT EXISTS(SELECT 1 FROM pragma_index_list(?1) AS list, pragma_index_xinfo(list.name) AS term
+            WHERE term.seqno = 0 AND term.name = ?2 COLLATE NOCASE AND NOT list.partial
+                AND (?3 IS NULL OR term.coll = ?3 COLLATE NOCASE))
+            """, .text(table), .text(column), collation.map { .text($0) } ?? .null) != 0
+    }
+
     /// The number of rows that the last statement changed.
     public var changedRowCount: Int { Int(sqlite3_changes(handle)) }
 

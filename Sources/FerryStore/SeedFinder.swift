@@ -132,7 +132,8 @@ private struct TargetLookup {
     private let access: StoreAccess
     private var known: [Int: [Int: [[FieldValue]: Bool]]] = [:]
     private var statements: [Int: [Int: LazyStatement]] = [:]
-    private var rows: [Int: (columns: [Int], select: LazyStatement)] = [:]
+    /// The columns of each table's foreign keys.
+    private var columns: [Int: [Int]] = [:]
 
     init(_ access: StoreAccess) { self.access = access }
 
@@ -158,25 +159,9 @@ private struct TargetLookup {
 
     /// What a row has in the columns of foreign keys.
     private mutating func references(_ table: TrackedTable, key: [FieldValue]) throws -> FieldValues {
-        if key.isEmpty { return [:] }
-        var row = rows[table.id]
-        if row == nil {
-            let columns = Set(table.foreignKeys.flatMap(\.columns)).sorted()
-            let names = columns.map { quoted(table.columns[$0].name) }.joined(separator: ", ")
-            row = (
-                columns,
-                LazyStatement(
-                    "SELECT \(names) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))",
-                    access.connection)
-            )
-            rows[table.id] = row
-        }
-        guard let (columns, select) = row else { return [:] }
-        let statement = try select.prepared()
-        defer { statement.rewind() }
-        for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
-        guard try statement.step() else { return [:] }
-        return FieldValues(width: table.columns.count, columns: columns) { statement.value(Int32($0)) }
+        let columns = columns[table.id] ?? Set(table.foreignKeys.flatMap(\.columns)).sorted()
+        self.columns[table.id] = columns
+        return try access.reader(of: table.id).read(key, columns: columns) ?? [:]
     }
 
     private mutating func statement(_ table: TrackedTable, _ place: Int) throws -> SQLStatement {
