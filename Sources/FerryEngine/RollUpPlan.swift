@@ -38,7 +38,7 @@ struct RollUpPlan {
     /// Bytes of a segment at most; operations and changesets are bounded by what a reader holds in memory.
     let maximumBytes: Int
     /// So many segments of one level become one: a power of two.
-    var fanout = 16
+    var fanout = RetentionSettings().rollUpFanout
 
     /// The runs of more than one segment that are to become one each.
     /// - Parameter segments: those that are not replaced, by their numbers.

@@ -18,7 +18,7 @@ final class SimulatedWatch {
     private var quietMilliseconds = 0
     /// By then every interval of the loop's is over: its longest poll, its longest wait after a failure, and then the time from
     /// one thorough look to the next, which it takes when it polls.
-    private static let enough = 3 * 30_000 + 8000
+    private let enough: Int
     private var isFaultArmed = false
     private var isOver = false
 
@@ -29,8 +29,12 @@ final class SimulatedWatch {
         self.step = step
         self.machine = machine
         turnsLeft = 3 + step.random.below(10)
+        let configuration = WatchConfiguration()
+        enough =
+            2 * configuration.poll.maximumMilliseconds + configuration.thoroughMilliseconds
+            + configuration.retryMaximumMilliseconds
         watcher = SimulatedWatcher(deliversEvents: step.random.isOne(in: 2))
-        loop = WatchLoop(try machine.opened(), configuration: WatchConfiguration(), watcher: watcher) {
+        loop = WatchLoop(try machine.opened(), configuration: configuration, watcher: watcher) {
             [events] event in
             events.withLock { $0.append(event) }
         }
@@ -44,7 +48,7 @@ final class SimulatedWatch {
         noteEvents()
         disarm()
         try SimulatedProperties.checkAlways(machine, simulation)
-        if quietMilliseconds >= Self.enough { try checkNothingIsLeft() }
+        if quietMilliseconds >= enough { try checkNothingIsLeft() }
         step.tell(machine, "watches no more, folder \(try simulation.fingerprint(machine))")
     }
 
@@ -66,7 +70,7 @@ final class SimulatedWatch {
             }
         } else {
             quietMilliseconds += timeout
-            isOver = isOver || quietMilliseconds >= Self.enough
+            isOver = isOver || quietMilliseconds >= enough
         }
         if isOver { loop.stop() }
         simulation.time.milliseconds += Int64(milliseconds)
