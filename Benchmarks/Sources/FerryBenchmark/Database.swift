@@ -92,9 +92,20 @@ final class Database {
         return changesets
     }
 
-    /// Makes the connection one that applies changesets. Foreign keys are off, because a changeset holds what cascades did
-    /// as well; the page cache is as large as that of Ferry's own connection.
-    func prepareToApply() throws { try execute("PRAGMA foreign_keys = OFF; PRAGMA cache_size = -65536") }
+    /// A database of which the session extension records every transaction, and another one to which its changesets are
+    /// applied. There foreign keys are off, because a changeset holds what cascades did as well, and the page cache is as large
+    /// as that of Ferry's own connection.
+    static func recording(
+        _ workload: any Workload, in place: Place
+    ) throws -> (recorded: Database, applied: Database) {
+        let recorded = try Database(path: place.database("session"))
+        try recorded.execute(workload.schema)
+        recorded.recordsSessions = true
+        let applied = try Database(path: place.database("applied"))
+        try applied.execute(workload.schema)
+        try applied.execute("PRAGMA foreign_keys = OFF; PRAGMA cache_size = -65536")
+        return (recorded, applied)
+    }
 
     /// Applies changesets by the session extension, in one transaction, as Ferry replays in one. None of them may be in
     /// conflict.

@@ -35,12 +35,7 @@ struct SmallChangesetsBenchmark {
     private func session(_ results: Measurements) throws {
         let place = try Place(below: folder)
         defer { place.remove() }
-        let database = try Database(path: place.database("session"))
-        try database.execute(workload.schema)
-        database.recordsSessions = true
-        let applied = try Database(path: place.database("applied"))
-        try applied.execute(workload.schema)
-        try applied.prepareToApply()
+        let (database, applied) = try Database.recording(workload, in: place)
         _ = try workload.insert(database)
         try applied.apply(database.takeChangesets())
         try workload.update(database, first: 0, count: count, transactionSize: 1)

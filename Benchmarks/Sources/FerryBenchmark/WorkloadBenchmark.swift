@@ -85,12 +85,7 @@ struct WorkloadBenchmark {
     private func session(_ results: Measurements) throws {
         let place = try Place(below: folder)
         defer { place.remove() }
-        let database = try Database(path: place.database("session"))
-        try database.execute(workload.schema)
-        database.recordsSessions = true
-        let applied = try Database(path: place.database("applied"))
-        try applied.execute(workload.schema)
-        try applied.prepareToApply()
+        let (database, applied) = try Database.recording(workload, in: place)
         var replayed: [(name: String, rate: Double)] = []
         var bytes: [(name: String, bytes: Double)] = []
         _ = try write(database, .session, results) { step, rows in
