@@ -12,6 +12,8 @@ struct OwnLog {
     var found: [UInt64: Set<Mark>] = [:]
     /// Numbers under which files were found that are no roll-ups and are not those which the database remembers.
     var replaced: Set<UInt64> = []
+    /// What files that begin with a number name as the segment before it.
+    var predecessors: [UInt64: Set<Checksum>] = [:]
     /// What the database remembers of its own segments, published or waiting, in the order of their numbers.
     var remembered: [Remembered] = []
     /// The last changeset that the database has packed, and the last one that it has published.
@@ -47,7 +49,22 @@ struct OwnLog {
     private var fork: UInt64? {
         let double = found.filter { $0.key <= packed && $0.value.count > 1 }.map(\.key).min()
         let other = remembered.first { $0.isContradicted(by: found) }?.first
-        return [double, other, replaced.min()].compactMap { $0 }.min()
+        return [double, other, replaced.min(), firstUnlinked].compactMap { $0 }.min()
+    }
+
+    /// The first number of the files that this database wrote, where the container holds more behind its end that nothing
+    /// joins to it: the next segment names another one before it, or is not there. Perhaps it was removed, because a snapshot
+    /// stands for it; but then what this database published should have been removed as well, and it is not known whether
+    /// that snapshot holds it.
+    private var firstUnlinked: UInt64? {
+        guard let next = found.keys.filter({ $0 > packed }).min(), let first = found.keys.min(), first <= packed else {
+            return nil
+        }
+        if next > packed + 1 { return first }
+        guard let end = remembered.last(where: { $0.last == packed })?.chainEnd, let named = predecessors[next] else {
+            return nil
+        }
+        return named.contains(end) ? nil : first
     }
 
     /// Whether somebody else has published under this device's ID.
@@ -81,7 +98,7 @@ extension OwnLog {
         packed = try store.versionVector()[device].sequence
         let log = try store.publishedLog()
         published = log.sequence
-        remembered = try store.notedSegments().map {
+        remembered = try (store.removedSegments() + store.ownSegments()).map {
             Remembered(first: $0.first, last: $0.last, time: $0.time, checksum: $0.checksum)
         }
         if let last = log.last, last.sequence > 0, remembered.last?.last != last.sequence {
@@ -177,6 +194,7 @@ extension OwnLog {
         for changeset in changesets {
             found[changeset.sequence, default: []].insert(try Self.mark(changeset, container))
         }
+        if let previous = header.previous { predecessors[header.firstSequence, default: []].insert(previous) }
         // With the same numbers a roll-up replaces nothing: it holds several segments.
         let same = remembered.filter { $0.first == header.firstSequence && $0.last == header.lastSequence }
         if !same.isEmpty, same.allSatisfy({ $0.checksum != nil && $0.checksum != header.checksum }) {

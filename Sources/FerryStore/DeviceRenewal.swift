@@ -62,24 +62,6 @@ extension Store {
         }
     }
 
-    /// The segments that this device has published, as far as they are noted: what they hold, and the time of the last
-    /// changeset of each.
-    public func notedSegments() throws -> [(first: UInt64, last: UInt64, time: HybridTime, checksum: Checksum)] {
-        try read { connection in
-            var segments: [(first: UInt64, last: UInt64, time: HybridTime, checksum: Checksum)] = []
-            try connection.forEachRow("SELECT first, last, time, checksum FROM ferry_segment ORDER BY first, last") {
-                row in
-                guard let checksum: Checksum = row.id(3) else { return }
-                segments.append(
-                    (
-                        UInt64(row.integer(0)), UInt64(row.integer(1)),
-                        HybridTime(rawValue: UInt64(bitPattern: row.integer(2))), checksum
-                    ))
-            }
-            return segments
-        }
-    }
-
     /// Gives the database another device ID, in one transaction: from then on the former device is a peer, whose log was
     /// replayed as far as `published` says, and which is read like any other.
     ///
@@ -117,6 +99,7 @@ extension Store {
             try connection.execute("DELETE FROM ferry_segment")
             try access.meta.set(.logStart, 0)
             try access.meta.set(.compaction, "")
+            try access.meta.remove(.removedSegments)
             let list =
                 [FormerDevice(device: former, sequence: published.position.sequence)]
                 + (try FormerDevice.all(access.meta))

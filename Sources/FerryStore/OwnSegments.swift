@@ -121,15 +121,62 @@ extension Store {
         }
     }
 
-    /// Takes segments out of the list whose files are gone.
+    /// Takes segments out of the list whose files are gone. Those that no larger one stands for are remembered: their numbers
+    /// are given away for good, whoever else publishes under them (`OwnLog`).
     public func forgetSegments(_ segments: [(first: UInt64, last: UInt64)]) throws {
         if segments.isEmpty { return }
         try note { connection in
+            let list = OwnSegmentList(connection)
+            let removed = try list.all().filter { own in segments.contains { $0 == (own.first, own.last) } }
             for segment in segments {
                 try connection.execute(
                     "DELETE FROM ferry_segment WHERE first = ? AND last = ?", .integer(Int64(segment.first)),
                     .integer(Int64(segment.last)))
             }
+            let rest = try list.all()
+            let ends = removed.filter { gone in !rest.contains { $0.first <= gone.first && gone.last <= $0.last } }
+            try RemovedSegments(StoreMeta(connection: connection)).add(ends)
         }
+    }
+
+    /// The last of this device's segments whose files it has removed and for which no larger one stands, by their numbers.
+    public func removedSegments() throws -> [OwnSegment] {
+        try read { try RemovedSegments(StoreMeta(connection: $0)).all() }
+    }
+}
+
+/// The segments that this device removed from the container last (`ferry_meta`).
+private struct RemovedSegments {
+    /// Roll-ups leave few to remove; older ones tell nothing that these do not.
+    private static let maximumCount = 256
+
+    private let meta: StoreMeta
+
+    init(_ meta: StoreMeta) { self.meta = meta }
+
+    private struct Form: Codable {
+        var first: UInt64
+        var last: UInt64
+        var time: UInt64
+        var checksum: String
+    }
+
+    func all() throws -> [OwnSegment] {
+        try (meta.json(.removedSegments, as: [Form].self) ?? []).compactMap { form in
+            guard let checksum = Checksum(form.checksum) else { return nil }
+            return OwnSegment(
+                first: form.first, last: form.last, changes: 0, bytes: 0, checksum: checksum,
+                time: HybridTime(rawValue: form.time), publishedMilliseconds: 0)
+        }
+    }
+
+    func add(_ segments: [OwnSegment]) throws {
+        if segments.isEmpty { return }
+        let known = try all() + segments
+        try meta.set(
+            .removedSegments,
+            json: known.suffix(Self.maximumCount).map {
+                Form(first: $0.first, last: $0.last, time: $0.time.rawValue, checksum: $0.checksum.hex)
+            })
     }
 }

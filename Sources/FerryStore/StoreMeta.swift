@@ -72,6 +72,8 @@ struct StoreMeta {
         case failure
         /// The first changeset that this device's log in the container still has.
         case logStart
+        /// The last of this device's segments whose files it has removed, as JSON (`RemovedSegments`).
+        case removedSegments
         /// What compaction is about to do and what it remembers, as JSON (`CompactionNotes`).
         case compaction
         /// Set when the schema is to go out with the next changeset.

@@ -119,4 +119,56 @@ final class ForkedLogTests: XCTestCase {
         try assertAgreement(fleet, [1, 3])
         XCTAssertTrue(try fleet.replicas[3].status().devices.allSatisfy { $0.problem == nil })
     }
+
+    /// A clone whose folder has nothing of its log yet begins it anew with a snapshot, so no number is in the container twice.
+    /// - Parameter gone: the devices that are never heard of again.
+    private func checkACloneThatBeganItsLogAnew(gone: Set<Int>, line: UInt = #line) throws {
+        let fleet = try Fleet()
+        try fleet.start(schema)
+        try fleet.join()
+        try fleet.settle()
+        let other = try SecondFolder(fleet, "other")
+        try FileManager.default.removeItem(atPath: other.path + "/devices")
+        try fleet.shell(0, "VACUUM INTO '\(fleet.databasePath(2))';")
+        try fleet.shell(2, "UPDATE ferry_meta SET value = '\(other.path)' WHERE name = 'containerPath';")
+        let clone = try Replica(path: fleet.databasePath(2))
+        try clone.store.note(clone.fingerprint)
+        fleet.replicas.append(clone)
+        try fleet.shell(0, "INSERT INTO item(name) VALUES ('original 1'); DELETE FROM item WHERE id = 3;")
+        XCTAssertNil(try fleet.replicas[0].sync().renewed, line: line)
+        _ = try fleet.replicas[1].sync()
+        for number in 1...3 {
+            try fleet.shell(2, "INSERT INTO item(name) VALUES ('copy \(number)');")
+            // The folder was made anew meanwhile.
+            if number == 3 { try FileManager.default.removeItem(atPath: other.path + "/devices") }
+            XCTAssertNil(try clone.sync(isThorough: number == 3).renewed, line: line)
+        }
+        XCTAssertGreaterThan(try clone.store.reading().logStart, 2, "it began its log anew", line: line)
+
+        try meet(fleet, other, without: gone)
+        let living = [0, 1, 2].filter { !gone.contains($0) }
+        let names = "copy 1\ncopy 2\ncopy 3\none\noriginal 1\ntwo\n"
+        for index in living {
+            XCTAssertEqual(
+                try fleet.shell(index, "SELECT name FROM item ORDER BY 1;"), names, "device \(index)", line: line)
+            XCTAssertTrue(try fleet.replicas[index].verify(deep: true).isSound, "device \(index)", line: line)
+            XCTAssertEqual(try fleet.replicas[index].sync().waiting, [], "device \(index)", line: line)
+        }
+        let digests = try living.map { try fleet.replicas[$0].store.statePosition().digests }
+        XCTAssertEqual(Set(digests).count, 1, line: line)
+        XCTAssertNotEqual(
+            fleet.replicas[0].identity.device, fleet.replicas[2].identity.device, "they are told apart", line: line)
+    }
+
+    func testACloneThatBeganItsLogAnewIsToldFromItsOriginal() throws {
+        try checkACloneThatBeganItsLogAnew(gone: [])
+    }
+
+    func testWhatTheOriginalSentIsTakenInByACloneThatBeganItsLogAnew() throws {
+        try checkACloneThatBeganItsLogAnew(gone: [0])
+    }
+
+    func testWhatACloneSentThatBeganItsLogAnewIsTakenInByTheOriginal() throws {
+        try checkACloneThatBeganItsLogAnew(gone: [2])
+    }
 }

@@ -60,6 +60,37 @@ final class OwnLogTests: XCTestCase {
         XCTAssertTrue(replaced.common.isForked)
     }
 
+    func testALogThatGoesOnBehindAGapIsNotKnownToBeThisOne() {
+        // Somebody went on from a snapshot, which may not hold what this database published as 2.
+        let log = OwnLog(
+            found: [2: [mark(20)], 5: [mark(50)]], remembered: [segment(1, 10), segment(2, 20)], packed: 2, published: 2)
+        XCTAssertTrue(log.isForeign)
+        XCTAssertEqual(log.common.sequence, 1)
+        XCTAssertTrue(log.common.isForked)
+    }
+
+    func testALogWhoseOldSegmentsWereRemovedIsThisOne() {
+        let log = OwnLog(
+            found: [5: [mark(50)]], remembered: [segment(1, 10), segment(2, 20)], packed: 2, published: 2)
+        XCTAssertTrue(log.isForeign)
+        XCTAssertEqual(log.common.sequence, 2)
+        XCTAssertFalse(log.common.isForked)
+    }
+
+    func testTheNextSegmentNamesTheOneBeforeIt() {
+        func log(naming previous: UInt64) -> OwnLog {
+            var own = segment(2, 20)
+            own.checksum = Checksum(high: 2, low: 0)
+            return OwnLog(
+                found: [2: [mark(20)], 3: [mark(30)]], predecessors: [3: [Checksum(high: previous, low: 0)]],
+                remembered: [own], packed: 2, published: 2)
+        }
+        XCTAssertFalse(log(naming: 2).common.isForked)
+        XCTAssertEqual(log(naming: 2).common.sequence, 2)
+        XCTAssertTrue(log(naming: 7).common.isForked)
+        XCTAssertEqual(log(naming: 7).common.sequence, 1)
+    }
+
     func testWhereNothingTellsTheTimeItIsNotKnown() {
         XCTAssertNil(OwnLog(remembered: [segment(3, 30)], packed: 3, published: 2).common.time)
     }
