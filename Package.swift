@@ -124,7 +124,10 @@ let package = Package(
             ],
             path: "Tests/FerrySimulate", swiftSettings: strict),
         .testTarget(
-            name: "FerrySimulationTests", dependencies: ["FerrySimulator", "ferry-simulate", "FerryTestSupport"],
+            name: "FerrySimulationTests",
+            dependencies: [
+                "FerrySimulator", "ferry-simulate", "FerryTestSupport", .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], exclude: ["Golden"],

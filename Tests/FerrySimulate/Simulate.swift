@@ -23,8 +23,6 @@ struct Simulate: ParsableCommand {
     var only: String?
     @Option(help: "The kind of folder: \(ProviderKind.allCases.map(\.rawValue).joined(separator: ", ")).")
     var provider: String?
-    @Flag(help: "Let a device watch while another one has its ID (Docs/Faults.md, \"Open\").")
-    var clonesWatch = false
     @Flag(help: "Print the story.")
     var trace = false
     @Flag(help: "Go on after a failure, and shrink none.")
@@ -47,11 +45,10 @@ struct Simulate: ParsableCommand {
         var number: UInt64 = 0
         var failures: [UInt64] = []
         while seeds == 0 || number < seeds {
-            var plan = Simulation.Plan(
+            let plan = Simulation.Plan(
                 seed: seed + number, devices: devices, steps: steps,
                 only: only.map { Set($0.split(separator: ",").compactMap { Int($0) }) },
                 provider: provider.flatMap(ProviderKind.init(rawValue:)))
-            plan.clonesWatch = clonesWatch
             number += 1
             let outcome = try Simulation.run(plan)
             tally.add(outcome.tally)

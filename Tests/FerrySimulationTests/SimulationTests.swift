@@ -1,12 +1,19 @@
 import FerrySimulator
 import FerryTestSupport
 import Foundation
+import Logging
 import XCTest
 
 /// Simulated lives of a container (Docs/Testing.md, "The simulator").
 ///
 /// `FERRY_SEEDS` says how many, `FERRY_FIRST_SEED` from which on. `make simulate` repeats one and shrinks it.
 final class SimulationTests: XCTestCase {
+    override class func setUp() {
+        super.setUp()
+        // What a watch would tell an app's log of the faults that it meets is part of the story.
+        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
+    }
+
     /// Runs simulations, and says how each that fails is repeated.
     private func run(_ seeds: Seeds, steps: Int, devices: Int?) throws -> Tally {
         var tally = Tally()

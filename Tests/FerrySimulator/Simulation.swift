@@ -27,9 +27,6 @@ public final class Simulation {
         public var only: Set<Int>?
         /// The kind of folder; `nil`: as the seed has it.
         public var provider: ProviderKind?
-        /// Whether a device watches while another one has its ID: what such clones send at once can come to what Docs/Faults.md
-        /// names as open, a deletion on one branch of a forked log.
-        public var clonesWatch = false
         /// What somebody does to a database at the end, behind Ferry's back: the properties must notice it.
         public var sabotage: String?
 

@@ -73,7 +73,7 @@ struct Step {
         case .write: try write(machine)
         case .sync: try sync(machine)
         case .busySync: try syncWhileThingsHappen(machine)
-        case .watch: try watch(machine)
+        case .watch: try SimulatedWatch(self, machine).run()
         case .exchange: try exchange(machine)
         case .deliver: try deliver(machine)
         case .spoil: try spoil(machine)
@@ -180,12 +180,6 @@ struct Step {
     }
 
     // MARK: Syncing
-
-    private func watch(_ machine: Machine) throws {
-        let device = try machine.opened().identity.device
-        let isAlone = try simulation.living.allSatisfy { try $0 === machine || $0.opened().identity.device != device }
-        if isAlone || simulation.plan.clonesWatch { try SimulatedWatch(self, machine).run() }
-    }
 
     private func sync(_ machine: Machine) throws {
         if random.isOne(in: 2) { try exchange(machine) }
