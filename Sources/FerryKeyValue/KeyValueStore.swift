@@ -93,9 +93,13 @@ public final class KeyValueStore: Sendable {
         return outcome.result
     }
 
-    /// The number of rows that `sql` counts, without counting where nothing changed since this store counted last.
-    func size(of name: KeyValueName, _ connection: SQLConnection, _ sql: String, _ values: FieldValue...) throws -> Int
-    {
+    /// The number of rows that `sql` counts, without counting where nothing changed since this store counted last; `nil`
+    /// where it need not be known, because with `additions` more there cannot be more than `limit`.
+    func size(
+        of name: KeyValueName, adding additions: Int, atMost limit: Int, _ connection: SQLConnection, _ sql: String,
+        _ values: FieldValue...
+    ) throws -> Int? {
+        if try connection.largestKeyValueCount(name.kind) + additions <= limit { return nil }
         if let known = sizes.load(name, try SizeCache.Version(connection)) { return known }
         let rows = try connection.rows(sql, values: values)
         guard case .integer(let count)? = rows.first?.first else { return 0 }

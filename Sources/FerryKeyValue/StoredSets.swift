@@ -28,7 +28,8 @@ extension KeyValueStore {
         let name = KeyValueName(.set, set)
         return try write(name, counting: name) { connection in
             let before = try size(
-                of: name, connection, "SELECT count(*) FROM ferry_kv_member WHERE \"set\" = ?", .text(set))
+                of: name, adding: additions.count, atMost: limits.members, connection,
+                "SELECT count(*) FROM ferry_kv_member WHERE \"set\" = ?", .text(set))
             var added = 0
             for member in additions {
                 try connection.execute(
@@ -36,8 +37,9 @@ extension KeyValueStore {
                     .text(member))
                 if connection.changedRowCount > 0 { added += 1 }
             }
-            try limits.check(memberCount: before + added)
-            return (added, added > 0, before + added)
+            let size = before.map { $0 + added }
+            if let size { try limits.check(memberCount: size) }
+            return (added, added > 0, size)
         }
     }
 

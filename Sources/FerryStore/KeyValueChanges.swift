@@ -1,19 +1,25 @@
 import FerryCore
 
 /// The parts of the key-value store.
-public enum KeyValueKind: Int64, Hashable, Sendable {
+public enum KeyValueKind: Int64, CaseIterable, Hashable, Sendable {
     case value = 1
     case set = 2
     case counter = 3
 
     /// The part that a tracked table holds; `nil` for the app's own tables.
     init?(table: String) {
-        guard table.hasPrefix("ferry_kv_") else { return nil }
-        switch table {
-        case "ferry_kv_value": self = .value
-        case "ferry_kv_member": self = .set
-        case "ferry_kv_counter": self = .counter
-        default: return nil
+        guard table.hasPrefix("ferry_kv_"), let kind = Self.allCases.first(where: { $0.table == table }) else {
+            return nil
+        }
+        self = kind
+    }
+
+    /// The tracked table that holds it.
+    var table: String {
+        switch self {
+        case .value: "ferry_kv_value"
+        case .set: "ferry_kv_member"
+        case .counter: "ferry_kv_counter"
         }
     }
 }
@@ -87,6 +93,17 @@ extension SQLConnection {
             "SELECT id FROM ferry_device WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')")
         guard let value else { throw Store.notTracked }
         return value
+    }
+
+    /// The most rows that a part of the key-value store can have, told without counting them: the living objects that the
+    /// state knows of, and as many as there are notes that are not packed yet.
+    public func largestKeyValueCount(_ kind: KeyValueKind) throws -> Int {
+        try count(
+            """
+            SELECT count FROM ferry_digest
+            WHERE "table" = (SELECT number FROM ferry_table WHERE name = ?)
+            """, .text(kind.table))
+            + count("SELECT max(sequence) FROM ferry_pending") - count("SELECT min(sequence) FROM ferry_pending") + 1
     }
 
     /// Writes down that keys, sets or counters change in this transaction.
