@@ -78,6 +78,8 @@ protocol ChangeEventSource: Sendable {
     /// Watches exactly these directories, for what is of interest in them.
     /// - Returns: whether one that was missing has appeared, so that what is in it is news.
     func update(_ interests: [String: WatchInterest]) -> Bool
+    /// Whether a directory could not be watched when that was last tried, or is watched no more: `update` tries it again.
+    var isIncomplete: Bool { get }
     /// Takes all events that are there; never blocks.
     /// - Returns: whether any of them is of interest.
     func drain() -> Bool
@@ -127,7 +129,7 @@ public final class ChangeWatcher: ChangeWatching {
     public func wait(timeoutMilliseconds: Int) -> WakeReason {
         let start = Self.monotonicMilliseconds()
         // Directories that were missing, or were deleted and made again, may be there now.
-        if let events, events.update(interests.withLock { $0 }) { return .changed }
+        if let events, events.isIncomplete, events.update(interests.withLock { $0 }) { return .changed }
         while true {
             var remaining: Int32 = -1
             if timeoutMilliseconds >= 0 {

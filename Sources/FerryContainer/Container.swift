@@ -158,6 +158,13 @@ public struct Container: Sendable {
         }
     }
 
+    /// Tells which version the directory of a device's segments has: the same as before where no file came or went. `nil` where
+    /// that cannot be told: list it.
+    public func segmentsVersion(of device: DeviceID) throws -> FileVersion? {
+        let directory = Self.segmentsDirectory(of: device)
+        return try locating(device, directory) { try backend.version(of: directory) }
+    }
+
     /// Reads the bytes of a segment, unverified; `nil` where it is not there (any more): look again.
     /// - Throws: `limitExceeded` above `maximumSegmentBytes`, `damagedFile`, `inputOutput`.
     public func readSegment(_ name: SegmentName, of device: DeviceID) throws -> [UInt8]? {

@@ -19,7 +19,8 @@ public protocol ContainerBackend: Sendable {
     /// - Throws: `limitExceeded` above `maximumBytes`, `damagedFile` for what can be no file of Ferry's, `inputOutput`.
     func read(_ name: String, maximumBytes: Int) throws -> [UInt8]?
 
-    /// Tells which version of a file is under a name, as `FileSystem.version(ofFileAt:)` does; `nil` where that cannot be told.
+    /// Tells which version of a file or a directory is under a name, as `FileSystem.version(at:)` does; `nil` where that cannot
+    /// be told. What is on the way to it is not looked at: a version that is the same as before says that it is the same file.
     func version(of name: String) throws -> FileVersion?
 
     /// Writes bytes under a name for good; durable when it returns. Writing the same bytes again has no effect.

@@ -25,10 +25,11 @@ public protocol FileSystem: Sendable {
     /// Tells what lies at a path.
     func item(at path: String) throws -> FileItem
 
-    /// Tells which version of a regular file lies at a path, without reading it: another one after the file was replaced or
-    /// written to, but for writes within one tick of the file system's clock, which may look alike.
-    /// - Returns: `nil` where there is no such file, or where that cannot be told: read it.
-    func version(ofFileAt path: String) throws -> FileVersion?
+    /// Tells which version of a regular file or a directory lies at a path, without reading it: another one after a file was
+    /// replaced or written to, or an entry of the directory came or went, but for what happens within one tick of the file
+    /// system's clock, which may look alike.
+    /// - Returns: `nil` where there is no such thing, or where that cannot be told: read it.
+    func version(at path: String) throws -> FileVersion?
 
     /// Creates a directory whose parent exists. The new entry is durable once the parent is synchronized.
     /// - Returns: whether it was created; `false` where a directory was there already.
@@ -59,7 +60,7 @@ public protocol FileSystem: Sendable {
 }
 
 extension FileSystem {
-    public func version(ofFileAt path: String) throws -> FileVersion? { nil }
+    public func version(at path: String) throws -> FileVersion? { nil }
 
     public func availableBytes(at path: String) -> Int? { nil }
 }
@@ -74,7 +75,7 @@ public enum FileItem: Hashable, Sendable {
     case other
 }
 
-/// What tells one version of a file from another: lstat(2)'s device, inode, size and times of change.
+/// What tells one version of a file or directory from another: lstat(2)'s device, inode, size and times of change.
 public struct FileVersion: Hashable, Sendable {
     var device: UInt64 = 0
     var number: UInt64

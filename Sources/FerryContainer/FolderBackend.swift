@@ -73,8 +73,7 @@ public final class FolderBackend: ContainerBackend {
 
     public func version(of name: String) throws -> FileVersion? {
         try check(name)
-        guard try isThere(Self.directory(of: name)) else { return nil }
-        return try fileSystem.version(ofFileAt: path(name))
+        return try fileSystem.version(at: path(name))
     }
 
     public func localPath(_ name: String) -> String? { path(name) }
@@ -240,9 +239,26 @@ public final class FolderBackend: ContainerBackend {
 
     /// Refuses names that lead out of the folder.
     private func check(_ name: String) throws {
-        let components = name.split(separator: "/", omittingEmptySubsequences: false)
-        guard name.isEmpty || components.allSatisfy({ !["", ".", ".."].contains($0) }), !name.utf8.contains(0) else {
+        guard name.isEmpty || Self.staysWithin(name.utf8) else {
             throw FerryError(.invalidArgument, "\"\(name)\" is not a name within a container.", path: root)
         }
+    }
+
+    /// Whether no component is empty, `.` or `..`, and none has a NUL. It is asked several times for each device and look.
+    private static func staysWithin(_ name: String.UTF8View) -> Bool {
+        var (length, dots) = (0, 0)
+        for byte in name {
+            switch byte {
+            case UInt8(ascii: "/"):
+                if length == dots, length <= 2 { return false }
+                (length, dots) = (0, 0)
+                continue
+            case UInt8(ascii: "."): dots += 1
+            case 0: return false
+            default: break
+            }
+            length += 1
+        }
+        return length != dots || length > 2
     }
 }

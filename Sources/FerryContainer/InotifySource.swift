@@ -67,6 +67,8 @@ final class InotifySource: ChangeEventSource {
         }
     }
 
+    var isIncomplete: Bool { state.withLock { !$0.missing.isEmpty } }
+
     func drain() -> Bool {
         var isOfInterest = false
         withUnsafeTemporaryAllocation(byteCount: Self.bufferBytes, alignment: MemoryLayout<inotify_event>.alignment) {

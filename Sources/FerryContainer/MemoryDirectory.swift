@@ -12,12 +12,19 @@ final class MemoryDirectory {
     /// The changes of one operation, which reach the disk together: a node for a new name, none for one that is gone.
     typealias Change = [String: Node?]
 
+    /// As an inode's, but never used again.
+    let number: UInt64
+    /// How often its entries changed.
+    private(set) var changeCount = 0
     private(set) var entries: [String: Node] = [:]
     private var durable: [String: Node] = [:]
     private var pending: [Change] = []
 
+    init(number: UInt64) { self.number = number }
+
     /// Changes entries, not yet durably.
     func change(_ change: Change) {
+        changeCount += 1
         Self.apply(change, to: &entries)
         pending.append(change)
     }
@@ -39,6 +46,7 @@ final class MemoryDirectory {
             }
         for change in pending.prefix(kept) { Self.apply(change, to: &durable) }
         entries = durable
+        changeCount += 1
         pending = []
         // In the order of their names, so that one seed always decides alike.
         for (_, node) in entries.sorted(by: { $0.key < $1.key }) {

@@ -42,7 +42,7 @@ public final class MemoryFileSystem: FileSystem {
     private let state = Locked(State())
 
     private struct State {
-        var root = MemoryDirectory()
+        var root = MemoryDirectory(number: 0)
         var steps: [Mutation: Int] = [:]
         var readCount = 0
         var listingCount = 0
@@ -50,7 +50,7 @@ public final class MemoryFileSystem: FileSystem {
         var isKilled = false
         var refusesWrites = false
         var availableBytes: Int?
-        var fileCount: UInt64 = 0
+        var nodeCount: UInt64 = 0
     }
 
     /// Makes a file system that holds an empty root directory.
@@ -141,10 +141,13 @@ public final class MemoryFileSystem: FileSystem {
         }
     }
 
-    public func version(ofFileAt path: String) throws -> FileVersion? {
+    public func version(at path: String) throws -> FileVersion? {
         try look { state in
-            guard case .file(let file) = state.root.node(at: path) else { return nil }
-            return FileVersion(number: file.number, size: file.content.count)
+            switch state.root.node(at: path) {
+            case .file(let file): FileVersion(number: file.number, size: file.content.count)
+            case .directory(let directory): FileVersion(number: directory.number, size: directory.changeCount)
+            case nil: nil
+            }
         }
     }
 
@@ -166,7 +169,8 @@ public final class MemoryFileSystem: FileSystem {
             case .file: throw FerryError.wrongKind(path, shouldBe: "folder")
             case nil:
                 let (parent, name) = try state.root.parent(of: path)
-                parent.change([name: .directory(MemoryDirectory())])
+                state.nodeCount += 1
+                parent.change([name: .directory(MemoryDirectory(number: state.nodeCount))])
                 return true
             }
         }
@@ -177,8 +181,8 @@ public final class MemoryFileSystem: FileSystem {
             try Self.begin(.createFile, path, &state)
             let (parent, name) = try state.root.parent(of: path)
             guard parent.entries[name] == nil else { throw memoryError(path, "it exists") }
-            state.fileCount += 1
-            let file = MemoryFile(number: state.fileCount)
+            state.nodeCount += 1
+            let file = MemoryFile(number: state.nodeCount)
             parent.change([name: .file(file)])
             do {
                 do {

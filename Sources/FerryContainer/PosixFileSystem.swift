@@ -118,7 +118,7 @@ public struct PosixFileSystem: FileSystem {
         }
     }
 
-    public func version(ofFileAt path: String) throws -> FileVersion? {
+    public func version(at path: String) throws -> FileVersion? {
         var status = stat()
         do throws(SystemCallError) {
             _ = try systemCall("lstat") { lstat(path, &status) }
@@ -126,7 +126,7 @@ public struct PosixFileSystem: FileSystem {
             if error.number == ENOENT || error.number == ENOTDIR { return nil }
             throw error.ferryError(path: path)
         }
-        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+        guard [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) else { return nil }
         #if canImport(Darwin)
         let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
         #else

@@ -20,22 +20,27 @@ public struct UniqueID<Kind>: Hashable, Comparable, Sendable {
         guard bytes.count == 16 else { return nil }
         var high: UInt64 = 0
         var low: UInt64 = 0
-        for (offset, byte) in bytes.enumerated() {
-            if offset < 8 { high = high << 8 | UInt64(byte) } else { low = low << 8 | UInt64(byte) }
+        for byte in bytes {
+            high = high << 8 | low >> 56
+            low = low << 8 | UInt64(byte)
         }
         self.init(high: high, low: low)
     }
 
     /// Reads the usual text form of a UUID, in either letter case, with or without its four hyphens.
+    @inlinable
     public init?(_ text: some StringProtocol) {
-        var digits: [UInt8] = []
-        digits.reserveCapacity(32)
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        var count = 0
         for character in text.utf8 where character != UInt8(ascii: "-") {
-            guard let digit = hexDigitValue(character), digits.count < 32 else { return nil }
-            digits.append(digit)
+            guard let digit = hexDigitValue(character), count < 32 else { return nil }
+            high = high << 4 | low >> 60
+            low = low << 4 | UInt64(digit)
+            count += 1
         }
-        guard digits.count == 32 else { return nil }
-        self.init(bytes: stride(from: 0, to: 32, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
+        guard count == 32 else { return nil }
+        self.init(high: high, low: low)
     }
 
     /// The 16 bytes, most significant first.
@@ -51,7 +56,16 @@ public struct UniqueID<Kind>: Hashable, Comparable, Sendable {
     }
 
     /// 32 lower-case hexadecimal digits without hyphens: the form used in file names.
-    public var hex: String { hexString(bytes) }
+    public var hex: String {
+        String(unsafeUninitializedCapacity: 32) { buffer in
+            for index in 0..<16 {
+                let shift = UInt64(60 - 4 * index)
+                buffer[index] = hexDigit(high >> shift & 15)
+                buffer[index + 16] = hexDigit(low >> shift & 15)
+            }
+            return 32
+        }
+    }
 
     @inlinable
     public static func < (left: Self, right: Self) -> Bool {
@@ -80,13 +94,17 @@ public typealias ContainerID = UniqueID<ContainerKind>
 
 /// Formats bytes as lower-case hexadecimal digits.
 public func hexString(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
     var characters: [UInt8] = []
     for byte in bytes {
-        characters.append(digits[Int(byte >> 4)])
-        characters.append(digits[Int(byte & 15)])
+        characters.append(hexDigit(UInt64(byte >> 4)))
+        characters.append(hexDigit(UInt64(byte & 15)))
     }
     return String(decoding: characters, as: UTF8.self)
+}
+
+/// The lower-case hexadecimal digit of a number below 16.
+private func hexDigit(_ value: UInt64) -> UInt8 {
+    UInt8(truncatingIfNeeded: value < 10 ? UInt64(UInt8(ascii: "0")) + value : UInt64(UInt8(ascii: "a")) + value - 10)
 }
 
 /// The value of one ASCII hexadecimal digit, or `nil`.

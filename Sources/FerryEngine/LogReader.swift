@@ -17,6 +17,8 @@ struct LogReader {
     let device: DeviceID
     /// Devices that write no more under their IDs (`Replica.endedDevices`).
     var ended: Set<DeviceID> = []
+    /// What is remembered of the looks before this one.
+    var quiet: QuietLogs?
     /// How many bytes the disk of the database has left; `nil` where that is not known, or does not matter.
     var room: () -> Int? = { nil }
 
@@ -75,9 +77,17 @@ struct LogReader {
                 let (head, problem) = try readHead(of: peer)
                 if let head { batch.heads[peer] = head }
                 let position = positions[peer].sequence
-                if let head, head.position.sequence <= position, !isThorough { continue }
+                var version: FileVersion?
+                if let head, head.position.sequence <= position {
+                    if !isThorough { continue }
+                    version = try quiet == nil ? nil : container.segmentsVersion(of: peer)
+                    if let version, quiet?.isQuiet(peer, after: position, version) == true { continue }
+                }
                 try read(
                     peer, after: position, head, known[peer], isThorough: isThorough, &batch, &load)
+                if let version, batch.segments[peer] == nil, batch.problems[peer] == nil {
+                    quiet?.note(peer, after: position, version)
+                }
                 if let problem, batch.problems[peer] == nil { batch.problems[peer] = problem }
             } catch let error as FerryError where error.concernsOneFile {
                 batch.problems[peer] = error

@@ -16,6 +16,7 @@ public final class Replica: Sendable {
     let retention: RetentionSettings
     private let known: Locked<Known>
     private let heads: HeadCache
+    private let quiet: QuietLogs
 
     private struct Known {
         var identity: StoreIdentity
@@ -45,6 +46,7 @@ public final class Replica: Sendable {
         self.environment = environment
         self.retention = retention
         heads = HeadCache(clock: environment.clock)
+        quiet = QuietLogs(clock: environment.clock)
         lock = DeviceLock(databasePath: store.path)
     }
 
@@ -160,7 +162,8 @@ public final class Replica: Sendable {
     ) throws -> Bool {
         let reading = try store.reading()
         let reader = LogReader(
-            container: container, device: identity.device, ended: endedDevices(reading), room: availableBytes)
+            container: container, device: identity.device, ended: endedDevices(reading), quiet: quiet,
+            room: availableBytes)
         let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
         problems = batch.problems
         look = ContainerLook(

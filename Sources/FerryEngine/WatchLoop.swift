@@ -88,8 +88,7 @@ public final class WatchLoop: Sendable {
                     return
                 }
                 if !isFollowing {
-                    let database = WatchedPlaces(databaseOf: replica)
-                    watcher.setDirectories(database.directories, files: database.files)
+                    watcher.setDirectories([], files: WatchedPlaces(databaseOf: replica).files)
                     turns.dataVersion = try replica.store.dataVersion()
                     onEvent(.following)
                     isFollowing = true
@@ -165,11 +164,10 @@ public final class WatchLoop: Sendable {
     }
 
     private func watchDirectories(_ turns: inout WatchTurns) {
-        // Where the container cannot be read its own folder is watched all the same.
-        let places = try? WatchedPlaces(replica)  // the pass that follows says why
-        let watched = places ?? WatchedPlaces(unreachableContainerOf: replica)
-        if watched == turns.places { return }
-        turns.places = watched
-        watcher.setDirectories(watched.directories, files: watched.files)
+        let container = try? replica.openContainer()  // the pass that follows says why
+        let places = WatchedPlaces(replica, container)
+        if places == turns.places { return }
+        turns.places = places
+        watcher.setDirectories(places.directories(in: container), files: places.files)
     }
 }

@@ -1,34 +1,38 @@
 import FerryContainer
 import FerryCore
 
-/// The folders and files of which a `WatchLoop` is told changes.
+/// What a `WatchLoop` is told changes of.
 struct WatchedPlaces: Equatable {
-    /// The container's folders, but for this device's own: what it writes itself is no news.
-    var directories: [String]
-    /// The database with its journals, by which every commit shows, and the container's folder, which can go and come.
-    /// The lock file beside the database, which every pass opens, is not among them.
-    var files: [String]
+    /// The container's folder; `nil` for one that makes no passes.
+    private var containerPath: String?
+    /// The devices in whose folders something can be news: what this one writes itself is none. `nil` where the container
+    /// cannot be read: then its own folder is watched all the same.
+    private var devices: [DeviceID]?
+    private var databasePath: String
 
-    /// - Throws: what keeps the container from being read.
-    init(_ replica: Replica) throws {
-        self.init(unreachableContainerOf: replica)
-        let container = try replica.openContainer()
-        directories = container.watchedDirectories(of: try container.devices().filter { $0 != replica.identity.device })
-    }
-
-    init(unreachableContainerOf replica: Replica) {
+    /// The container and the database.
+    /// - Parameter container: `nil` where it cannot be read.
+    init(_ replica: Replica, _ container: Container?) {
         self.init(databaseOf: replica)
-        directories = [replica.identity.containerPath]
-        files.insert(replica.identity.containerPath, at: 0)
+        containerPath = replica.identity.containerPath
+        devices = try? container?.devices().filter { $0 != replica.identity.device }  // the pass that follows says why
     }
 
     /// The database alone, for one that makes no passes.
     init(databaseOf replica: Replica) {
-        directories = []
-        files = []
-        if !replica.store.path.isEmpty {
-            let path = Replica.absolutePath(replica.store.path)
-            files += [path, path + "-wal", path + "-journal"]
-        }
+        databasePath = replica.store.path.isEmpty ? "" : Replica.absolutePath(replica.store.path)
+    }
+
+    /// The folders, of many devices many.
+    func directories(in container: Container?) -> [String] {
+        if let container, let devices { return container.watchedDirectories(of: devices) }
+        return containerPath.map { [$0] } ?? []
+    }
+
+    /// The container's folder, which can go and come, and the database with its journals, by which every commit shows. The
+    /// lock file beside the database, which every pass opens, is not among them.
+    var files: [String] {
+        let database = databasePath.isEmpty ? [] : [databasePath, databasePath + "-wal", databasePath + "-journal"]
+        return (containerPath.map { [$0] } ?? []) + database
     }
 }

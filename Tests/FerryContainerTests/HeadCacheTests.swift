@@ -71,20 +71,49 @@ final class HeadCacheTests: XCTestCase {
     func testAFileOnADiskHasAnotherVersionAfterItWasReplacedOrWrittenTo() throws {
         let folder = try ScratchFolder()
         let (posix, path) = (PosixFileSystem(), folder.path + "/file")
-        XCTAssertNil(try posix.version(ofFileAt: path))
-        XCTAssertNil(try posix.version(ofFileAt: folder.path))
+        XCTAssertNil(try posix.version(at: path))
         try posix.write([1, 2, 3], toNewFileAt: path)
-        let first = try XCTUnwrap(posix.version(ofFileAt: path))
-        XCTAssertEqual(try posix.version(ofFileAt: path), first)
+        let first = try XCTUnwrap(posix.version(at: path))
+        XCTAssertEqual(try posix.version(at: path), first)
         try posix.write([1, 2, 3], toNewFileAt: path + "-new")
         try posix.rename(path + "-new", to: path)
-        let second = try XCTUnwrap(posix.version(ofFileAt: path))
+        let second = try XCTUnwrap(posix.version(at: path))
         XCTAssertNotEqual(second, first)
         let handle = try XCTUnwrap(FileHandle(forWritingAtPath: path))
         try handle.seekToEnd()
         try handle.write(contentsOf: Data([4]))
         try handle.close()
-        XCTAssertNotEqual(try posix.version(ofFileAt: path), second)
+        XCTAssertNotEqual(try posix.version(at: path), second)
+    }
+
+    func testADirectoryHasAnotherVersionAfterAnEntryCameOrWent() throws {
+        let folder = try ScratchFolder()
+        let (posix, path) = (PosixFileSystem(), folder.path + "/directory")
+        try posix.createDirectory(at: path)
+        try files.createDirectory(at: "/directory")
+        let disks: [(any FileSystem, String)] = [(posix, path), (files, "/directory")]
+        for (disk, path) in disks {
+            var version = try XCTUnwrap(disk.version(at: path))
+            XCTAssertEqual(try disk.version(at: path), version)
+            // The times by which it is told go on in ticks.
+            let deadline = Date(timeIntervalSinceNow: 10)
+            try disk.write([1], toNewFileAt: path + "/b")
+            let changes: [() throws -> Void] = [
+                { try disk.rename(path + "/b", to: path + "/c") }, { try disk.rename(path + "/c", to: path + "/b") },
+            ]
+            var count = 0
+            while try disk.version(at: path) == version, Date() < deadline {
+                try changes[count % 2]()
+                count += 1
+            }
+            XCTAssertNotEqual(try disk.version(at: path), version)
+            version = try XCTUnwrap(disk.version(at: path))
+            while try disk.version(at: path) == version, Date() < deadline {
+                try disk.write([1], toNewFileAt: path + "/a")
+                try disk.removeFile(at: path + "/a")
+            }
+            XCTAssertNotEqual(try disk.version(at: path), version)
+        }
     }
 }
 

@@ -98,8 +98,8 @@ final class DeviceFileSystem: FileSystem, @unchecked Sendable {
         return try disk.item(at: path)
     }
 
-    func version(ofFileAt path: String) throws -> FileVersion? {
-        isAway(path) ? nil : try disk.version(ofFileAt: path)
+    func version(at path: String) throws -> FileVersion? {
+        isAway(path) ? nil : try disk.version(at: path)
     }
 
     @discardableResult

@@ -1,0 +1,60 @@
+import FerryCore
+import FerryTestSupport
+import XCTest
+
+@testable import FerryEngine
+
+/// A thorough look lists only directories that changed, and every one now and then.
+final class QuietLogsTests: XCTestCase {
+    /// How many directories a thorough sync lists.
+    private func listings(_ home: MemoryHome) throws -> Int {
+        let before = home.files.listingCount
+        let report = try home.replicas[0].sync(isThorough: true)
+        XCTAssertEqual(report.replayed.changes, 0)
+        return home.files.listingCount - before
+    }
+
+    private func advance(_ home: MemoryHome, seconds: Int64) {
+        home.clock.set(home.clock.milliseconds() + seconds * 1000)
+    }
+
+    func testADirectoryIsListedAgainOnceItChangesAndEveryTenMinutes() throws {
+        let home = try MemoryHome()
+        for _ in 0..<3 { try home.addDevice() }
+        for _ in 0..<2 { for replica in home.replicas { _ = try replica.sync() } }
+        _ = try listings(home)
+        advance(home, seconds: 2)
+        let all = try listings(home)
+        let few = try listings(home)
+        XCTAssertEqual(few, all - 2, "those of both other devices")
+        advance(home, seconds: 599)
+        XCTAssertEqual(try listings(home), few)
+        advance(home, seconds: 1)
+        XCTAssertEqual(try listings(home), all)
+        XCTAssertEqual(try listings(home), few)
+        advance(home, seconds: -60)
+        XCTAssertEqual(try listings(home), all, "a clock that was set back says nothing")
+    }
+
+    func testAFileThatNoHeadAnnouncesIsFound() throws {
+        let home = try MemoryHome()
+        for _ in 0..<2 { try home.addDevice() }
+        for _ in 0..<2 { for replica in home.replicas { _ = try replica.sync() } }
+        for _ in 0..<2 {
+            _ = try listings(home)
+            advance(home, seconds: 2)
+        }
+        let quiet = try listings(home)
+        // Its segment arrives, and its head does not.
+        let device = home.replicas[1].identity.device
+        let path = "/shared/c/devices/\(device.hex)/head"
+        let head = try XCTUnwrap(try home.files.readFile(at: path, maximumBytes: .max))
+        try home.replicas[1].store.write { try $0.execute("INSERT INTO item(name) VALUES ('new')") }
+        _ = try home.replicas[1].sync()
+        try home.files.removeFile(at: path)
+        try home.files.write(head, toNewFileAt: path)
+        let before = home.files.listingCount
+        XCTAssertEqual(try home.replicas[0].sync(isThorough: true).replayed.changes, 1)
+        XCTAssertGreaterThan(home.files.listingCount - before, quiet)
+    }
+}
