@@ -63,7 +63,8 @@ final class OwnLogTests: XCTestCase {
     func testALogThatGoesOnBehindAGapIsNotKnownToBeThisOne() {
         // Somebody went on from a snapshot, which may not hold what this database published as 2.
         let log = OwnLog(
-            found: [2: [mark(20)], 5: [mark(50)]], remembered: [segment(1, 10), segment(2, 20)], packed: 2, published: 2)
+            found: [2: [mark(20)], 5: [mark(50)]], remembered: [segment(1, 10), segment(2, 20)], packed: 2, published: 2
+        )
         XCTAssertTrue(log.isForeign)
         XCTAssertEqual(log.common.sequence, 1)
         XCTAssertTrue(log.common.isForked)
