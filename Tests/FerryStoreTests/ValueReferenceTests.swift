@@ -1,0 +1,75 @@
+import FerryCore
+import XCTest
+
+@testable import FerryStore
+
+/// References by value to rows that are one with another row: they mean an object by a value that no row shows.
+final class ValueReferenceTests: XCTestCase {
+    private static let schema = TestSchema(
+        name: "makers",
+        sql: """
+            CREATE TABLE maker(id INTEGER PRIMARY KEY, name TEXT UNIQUE, code TEXT UNIQUE);
+            CREATE TABLE item(id INTEGER PRIMARY KEY, title TEXT, maker TEXT REFERENCES maker(code));
+            """)
+
+    private func check(_ devices: [TestDevice], _ query: String, shows expected: [String]) throws {
+        let oracle = try Oracle(Self.schema)
+        for device in devices {
+            let name = "device \(device.id.low)"
+            XCTAssertEqual(try device.query(query), expected, name)
+            XCTAssertEqual(try oracle.complaints(about: device), [], name)
+            let problems = try device.store.verify(deep: true).differences.map { "\($0.key): \($0.problem)" }
+            XCTAssertEqual(problems, [], name)
+        }
+    }
+
+    /// The value that the item refers to is changed by somebody who does not know of the item, while the row goes on
+    /// showing another maker's.
+    func testAValueThatNoRowShowsIsTakenFromUnderAReference() throws {
+        let (first, second) = (try TestDevice(1, Self.schema), try TestDevice(2, Self.schema, hoursAhead: 1))
+        let (third, fourth) = (try TestDevice(3, Self.schema), try TestDevice(4, Self.schema))
+        try first.run("INSERT INTO maker(name, code) VALUES ('x', 'a')")
+        try first.flush()
+        try third.receive(first)
+        try third.run("INSERT INTO item(title, maker) VALUES ('one', 'a')")
+        try third.flush()
+        try second.run("INSERT INTO maker(name, code) VALUES ('x', 'b')")
+        try second.flush()
+        try fourth.receive(first, second, third)
+        try check([fourth], "SELECT title, maker FROM item", shows: ["one|b"])
+        try first.run("UPDATE maker SET code = 'c'")
+        try first.flush()
+        try fourth.receive(first)
+        try first.receive(second, third)
+        try second.receive(first, third)
+        try check([first, second, fourth], "SELECT title FROM item", shows: [])
+        // It waits for somebody with that value.
+        try fourth.run("INSERT INTO maker(name, code) VALUES ('y', 'a')")
+        try fourth.flush()
+        try first.receive(fourth)
+        try second.receive(fourth)
+        try check([first, second, fourth], "SELECT title, maker FROM item", shows: ["one|a"])
+    }
+
+    /// With foreign keys off the value of a joined row is changed, or the row deleted, and what refers to it stays.
+    func testWhatAStatementLeavesBehindIsLookedAt() throws {
+        for statement in ["UPDATE maker SET code = 'c'", "DELETE FROM maker"] {
+            let (first, second) = (try TestDevice(1, Self.schema), try TestDevice(2, Self.schema, hoursAhead: 1))
+            try first.run(
+                "INSERT INTO maker(name, code) VALUES ('x', 'a'); INSERT INTO item(title, maker) VALUES ('one', 'a')")
+            try first.flush()
+            try second.run(
+                "INSERT INTO maker(name, code) VALUES ('x', 'b'); INSERT INTO item(title, maker) VALUES ('two', 'b')")
+            try second.flush()
+            try first.receive(second)
+            try second.receive(first)
+            try check([first, second], "SELECT title, maker FROM item ORDER BY title", shows: ["one|b", "two|b"])
+            try first.run(statement, foreignKeys: false)
+            try first.flush()
+            try second.receive(first)
+            let isDeletion = statement.hasPrefix("DELETE")
+            try check(
+                [first, second], "SELECT title FROM item ORDER BY title", shows: isDeletion ? ["one", "two"] : [])
+        }
+    }
+}
