@@ -51,6 +51,30 @@ final class ValueReferenceTests: XCTestCase {
         try check([first, second, fourth], "SELECT title, maker FROM item", shows: ["one|a"])
     }
 
+    /// A row takes a name that one of the joined makers has and their row does not show. That maker lets go of it, and
+    /// stays one with the others by the code that they show; the item that means it stays with it.
+    func testWhatRefersToALetGoValueFollows() throws {
+        let (first, second) = (try TestDevice(1, Self.schema), try TestDevice(2, Self.schema))
+        let (third, fourth) = (try TestDevice(3, Self.schema, hoursAhead: 1), try TestDevice(4, Self.schema))
+        try first.run(
+            "INSERT INTO maker(name, code) VALUES ('x', 'a'); INSERT INTO item(title, maker) VALUES ('one', 'a')")
+        try first.flush()
+        second.clock.now += 1000
+        try second.run("INSERT INTO maker(name, code) VALUES ('x', 'b')")
+        try second.flush()
+        try third.run("INSERT INTO maker(name, code) VALUES (NULL, 'b')")
+        try third.flush()
+        try fourth.receive(first, second, third)
+        try check([fourth], "SELECT name, code FROM maker", shows: ["NULL|b"])
+        try fourth.run("INSERT INTO maker(name, code) VALUES ('x', 'c')")
+        try fourth.flush()
+        for device in [first, second, third] { try device.receive(first, second, third, fourth) }
+        try check(
+            [first, second, third, fourth],
+            "SELECT title, maker FROM item UNION ALL SELECT name, code FROM maker ORDER BY 2, 1",
+            shows: ["NULL|b", "one|b", "x|c"])
+    }
+
     /// With foreign keys off the value of a joined row is changed, or the row deleted, and what refers to it stays.
     func testWhatAStatementLeavesBehindIsLookedAt() throws {
         for statement in ["UPDATE maker SET code = 'c'", "DELETE FROM maker"] {
