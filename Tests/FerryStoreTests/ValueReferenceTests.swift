@@ -12,9 +12,18 @@ final class ValueReferenceTests: XCTestCase {
             CREATE TABLE item(id INTEGER PRIMARY KEY, title TEXT, maker TEXT REFERENCES maker(code));
             """)
 
+    /// A value that is referred to by value refers to another one by value.
+    private static let chain = TestSchema(
+        name: "chain",
+        sql: """
+            CREATE TABLE maker(id INTEGER PRIMARY KEY, name TEXT UNIQUE, code TEXT UNIQUE);
+            CREATE TABLE shop(id INTEGER PRIMARY KEY, maker TEXT UNIQUE REFERENCES maker(code));
+            CREATE TABLE offer(id INTEGER PRIMARY KEY, price INTEGER, shop TEXT REFERENCES shop(maker));
+            """)
+
     private func check(_ devices: [TestDevice], _ query: String, shows expected: [String]) throws {
-        let oracle = try Oracle(Self.schema)
         for device in devices {
+            let oracle = try Oracle(device.schema)
             let name = "device \(device.id.low)"
             XCTAssertEqual(try device.query(query), expected, name)
             XCTAssertEqual(try oracle.complaints(about: device), [], name)
@@ -73,6 +82,26 @@ final class ValueReferenceTests: XCTestCase {
             [first, second, third, fourth],
             "SELECT title, maker FROM item UNION ALL SELECT name, code FROM maker ORDER BY 2, 1",
             shows: ["NULL|b", "one|b", "x|c"])
+    }
+
+    /// The shop shows another maker's code than its own, and what comes later refers to it by its own.
+    func testAReferenceThatComesLaterLeadsToARowThatShowsAnotherValue() throws {
+        let (first, second) = (try TestDevice(1, Self.chain), try TestDevice(2, Self.chain, hoursAhead: 1))
+        let (third, fourth) = (try TestDevice(3, Self.chain), try TestDevice(4, Self.chain))
+        try first.run("INSERT INTO maker(name, code) VALUES ('x', 'a'); INSERT INTO shop(maker) VALUES ('a')")
+        try first.flush()
+        try third.receive(first)
+        try third.run("INSERT INTO offer(price, shop) VALUES (1, 'a')")
+        try third.flush()
+        try second.run("INSERT INTO maker(name, code) VALUES ('x', 'b')")
+        try second.flush()
+        try fourth.receive(first, second)
+        try check([fourth], "SELECT maker FROM shop", shows: ["b"])
+        try fourth.receive(third)
+        try third.receive(second)
+        try check(
+            [third, fourth], "SELECT maker FROM shop UNION ALL SELECT price || shop FROM offer",
+            shows: ["b", "1b"])
     }
 
     /// With foreign keys off the value of a joined row is changed, or the row deleted, and what refers to it stays.
