@@ -84,6 +84,9 @@ struct CapturedWriter {
             &state, shown, key, formerKey, reserved, changed, row: row, isCleared: !cleared.isEmpty || corrected)
         {
             touched.append(own)
+            if own.isDeleted, !table.incoming.isEmpty {
+                touched[touched.count - 1].formerRow = operations.last { $0.kind == .delete }?.oldRow ?? [:]
+            }
         }
         if shown == .exceptionalRow { touched += try writeMembers(of: object, operations, row, &clock) }
     }

@@ -12,13 +12,12 @@ struct OrphanSearch {
     /// The rows that refer to nothing by a foreign key through which an object may have left some behind; none where that
     /// one was searched before.
     mutating func search(_ object: TouchedObject, _ table: TrackedTable) throws -> [RowToken] {
-        // What one object offered, its state tells. The row of several showed a value of one of them.
-        if object.isDeleted, try !object.needsRules || !access.joined.areAny(in: table.id) { return [] }
+        // What its row showed is known.
+        if object.isDeleted { return [] }
         var found: [RowToken] = []
         for (incoming, offered) in ValueReferences(access).incomingKeys(of: table, by: object.columns) {
             // An insertion leaves nobody behind.
-            let mayLeave = object.columns.count < table.columns.count || table.columns.count == offered.count
-            guard object.isDeleted || mayLeave,
+            guard object.columns.count < table.columns.count || table.columns.count == offered.count,
                 searched.insert([incoming.table, incoming.foreignKey]).inserted
             else { continue }
             let child = access.registry[incoming.table]

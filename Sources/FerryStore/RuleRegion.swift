@@ -20,8 +20,8 @@ final class RuleRegion {
     private var places: [RowToken: Int] = [:]
     /// By-value tokens, and how to look for a row that offers them.
     private var searches: [RowToken: (parent: TrackedTable, columns: [Int], values: [FieldValue])] = [:]
-    /// The keys that rows still refer to though their objects have no rows any more.
-    private let formerKeys: [RowToken: [FieldValue]]
+    /// What rows still refer to though it is there no more.
+    private let formerRows: [RowToken: FormerRow]
     /// Objects that the expansion has looked at under their present outcome.
     private var expanded: [Int: RowOutcome] = [:]
     /// What visible objects and joined rows claimed in the solving at hand, and which of it rivals were looked for.
@@ -32,9 +32,9 @@ final class RuleRegion {
     private var providers: [RowToken: RowToken?] = [:]
     private var displayed: DisplayedRows?
 
-    init(_ access: StoreAccess, formerKeys: [RowToken: [FieldValue]] = [:]) {
+    init(_ access: StoreAccess, formerRows: [RowToken: FormerRow] = [:]) {
         self.access = access
-        self.formerKeys = formerKeys
+        self.formerRows = formerRows
         meaning = References(registry: access.registry)
         travelling = Travelling(access)
         uniqueClaims = UniqueClaims(access)
@@ -295,7 +295,7 @@ final class RuleRegion {
     /// object which another row is about to show.
     private func referredKey(of object: RegionObject) -> [FieldValue] {
         if object.row != nil { return object.state.key }
-        return formerKeys[object.token] ?? (object.isJoined ? object.state.key : [])
+        return formerRows[object.token]?.key ?? (object.isJoined ? object.state.key : [])
     }
 
     /// The objects of the rows that refer to an object's present row through one foreign key.
@@ -313,9 +313,10 @@ final class RuleRegion {
         case .unique(let columns):
             // As the row has them, where there is one: it may refer to what has no row.
             let row = object.row == nil ? nil : try access.reader(of: object.table.id).read(object.state.key)
+            let former = object.values.overlaid(with: formerRows[object.token]?.values ?? [:])
             parts = try columns.map { column in
                 if let row { return row[column] ?? .null }
-                return try travelling.local(object.values[column] ?? .null, object.table.columns[column]) ?? .null
+                return try travelling.local(former[column] ?? .null, object.table.columns[column]) ?? .null
             }
         }
         if parts.isEmpty { return [] }

@@ -21,6 +21,15 @@ final class ValueReferenceTests: XCTestCase {
             CREATE TABLE offer(id INTEGER PRIMARY KEY, price INTEGER, shop TEXT REFERENCES shop(maker));
             """)
 
+    /// The same with integer keys.
+    private static let mappedChain = TestSchema(
+        name: "mapped chain",
+        sql: """
+            CREATE TABLE maker(id INTEGER PRIMARY KEY, name TEXT UNIQUE, code TEXT);
+            CREATE TABLE shop(id INTEGER PRIMARY KEY, maker INTEGER UNIQUE REFERENCES maker(id));
+            CREATE TABLE offer(id INTEGER PRIMARY KEY, price INTEGER, shop INTEGER REFERENCES shop(maker));
+            """)
+
     private func check(_ devices: [TestDevice], _ query: String, shows expected: [String]) throws {
         for device in devices {
             let oracle = try Oracle(device.schema)
@@ -84,24 +93,31 @@ final class ValueReferenceTests: XCTestCase {
             shows: ["NULL|b", "one|b", "x|c"])
     }
 
-    /// The shop shows another maker's code than its own, and what comes later refers to it by its own.
+    /// The shop shows another maker than its own, and what comes later refers to it by its own.
     func testAReferenceThatComesLaterLeadsToARowThatShowsAnotherValue() throws {
-        let (first, second) = (try TestDevice(1, Self.chain), try TestDevice(2, Self.chain, hoursAhead: 1))
-        let (third, fourth) = (try TestDevice(3, Self.chain), try TestDevice(4, Self.chain))
-        try first.run("INSERT INTO maker(name, code) VALUES ('x', 'a'); INSERT INTO shop(maker) VALUES ('a')")
-        try first.flush()
-        try third.receive(first)
-        try third.run("INSERT INTO offer(price, shop) VALUES (1, 'a')")
-        try third.flush()
-        try second.run("INSERT INTO maker(name, code) VALUES ('x', 'b')")
-        try second.flush()
-        try fourth.receive(first, second)
-        try check([fourth], "SELECT maker FROM shop", shows: ["b"])
-        try fourth.receive(third)
-        try third.receive(second)
-        try check(
-            [third, fourth], "SELECT maker FROM shop UNION ALL SELECT price || shop FROM offer",
-            shows: ["b", "1b"])
+        for schema in [Self.chain, Self.mappedChain] {
+            let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema))
+            let (third, fourth) = (try TestDevice(3, schema, hoursAhead: 1), try TestDevice(4, schema))
+            // By an integer the oldest maker is shown, by its code the newest.
+            for (device, code) in [(first, "a"), (second, "b"), (third, "c")] {
+                device.clock.now += 1000 * Int64(device.id.low)
+                try device.run("INSERT INTO maker(id, name, code) VALUES (1, 'x', '\(code)')")
+                try device.flush()
+            }
+            try second.run("INSERT INTO shop(id, maker) SELECT 1, \(schema.name == "chain" ? "code" : "id") FROM maker")
+            try second.flush()
+            let fifth = try TestDevice(5, schema)
+            try fifth.receive(second)
+            try fifth.run("INSERT INTO offer(price, shop) SELECT 1, maker FROM shop")
+            try fifth.flush()
+            try fourth.receive(first, second, third)
+            try fourth.receive(fifth)
+            try fifth.receive(first, third)
+            let code = schema.name == "chain" ? "c" : "1"
+            try check(
+                [fourth, fifth],
+                "SELECT maker FROM shop UNION ALL SELECT price || ' ' || shop FROM offer", shows: [code, "1 \(code)"])
+        }
     }
 
     /// With foreign keys off the value of a joined row is changed, or the row deleted, and what refers to it stays.
