@@ -120,6 +120,67 @@ final class ValueReferenceTests: XCTestCase {
         }
     }
 
+    /// Nobody has the maker that the offer means any more, but a shop has one that is the same maker. Either may come last.
+    func testAReferenceLeadsToWhoRefersToTheSameRowByAnotherValue() throws {
+        for isReversed in [false, true] {
+            let (first, second) = (try TestDevice(1, Self.mappedChain), try TestDevice(2, Self.mappedChain))
+            let (third, fourth) = (try TestDevice(3, Self.mappedChain), try TestDevice(4, Self.mappedChain))
+            for device in [first, second, third] {
+                device.clock.now += 1000 * Int64(device.id.low)
+                try device.run("INSERT INTO maker(id, name) VALUES (1, 'x')")
+                try device.flush()
+            }
+            try third.run("INSERT INTO shop(id, maker) VALUES (1, 1)")
+            try third.flush()
+            let fifth = try TestDevice(5, Self.mappedChain)
+            try fifth.receive(third)
+            try fifth.run("INSERT INTO offer(price, shop) SELECT 1, maker FROM shop")
+            try fifth.flush()
+            try third.run("UPDATE shop SET maker = NULL")
+            try third.flush()
+            let shop = try TestDevice(6, Self.mappedChain)
+            try shop.receive(second)
+            try shop.run("INSERT INTO shop(id, maker) VALUES (2, 1)")
+            try shop.flush()
+            try fourth.receive(first, second, third)
+            if isReversed {
+                try fourth.receive(fifth)
+                try check([fourth], "SELECT price FROM offer", shows: [])
+                try fourth.receive(shop)
+            } else {
+                try fourth.receive(shop)
+                try fourth.receive(fifth)
+            }
+            try check([fourth], "SELECT price || ' ' || shop FROM offer", shows: ["1 1"])
+        }
+    }
+
+    /// Two makers become one, and with them what a shop has and what an offer means.
+    func testAReferenceThatWaitsIsShownOnceItMeansTheSame() throws {
+        let (first, second) = (try TestDevice(1, Self.mappedChain), try TestDevice(2, Self.mappedChain))
+        let third = try TestDevice(3, Self.mappedChain)
+        try first.run(
+            """
+            INSERT INTO maker(id, name) VALUES (1, 'x'), (2, 'y'); INSERT INTO shop(id, maker) VALUES (1, 1), (2, 2);
+            """)
+        try first.flush()
+        try second.receive(first)
+        try second.run("INSERT INTO offer(price, shop) VALUES (1, 1)")
+        try second.flush()
+        first.clock.now += 1000
+        try first.run("UPDATE shop SET maker = NULL WHERE id = 1")
+        try first.flush()
+        try third.receive(first, second)
+        try check([third], "SELECT price FROM offer", shows: [])
+        second.clock.now += 2000
+        try second.run("UPDATE maker SET name = 'z' WHERE id = 1")
+        try second.flush()
+        try first.run("UPDATE maker SET name = 'z' WHERE id = 2")
+        try first.flush()
+        try third.receive(first, second)
+        try check([third], "SELECT price || ' ' || shop FROM offer", shows: ["1 1"])
+    }
+
     /// With foreign keys off the value of a joined row is changed, or the row deleted, and what refers to it stays.
     func testWhatAStatementLeavesBehindIsLookedAt() throws {
         for statement in ["UPDATE maker SET code = 'c'", "DELETE FROM maker"] {
