@@ -309,7 +309,7 @@ struct CapturedWriter {
         if columns.isEmpty, !isCleared, before.hasRow == hasRow { return nil }
         return TouchedObject(
             table: table.id, object: state.object, columns: columns, isDeleted: isDeleted,
-            needsRules: before.isExceptional || isCleared, key: formerKey)
+            isInsertion: hasRow && !before.hasRow, needsRules: before.isExceptional || isCleared, key: formerKey)
     }
 
     /// Values that only the deleted row showed.

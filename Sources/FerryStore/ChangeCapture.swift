@@ -82,6 +82,8 @@ struct TouchedObject {
     var columns: [Int]
     /// Whether the row is gone now.
     var isDeleted: Bool
+    /// Whether a statement made the row.
+    var isInsertion = false
     /// Whether its state and its row do not agree yet, so that the rules must decide.
     var needsRules: Bool
     /// Its row's local key, or the one it had where its row is gone; empty where nothing can refer to it.

@@ -9,21 +9,47 @@ struct OrphanSearch {
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// The rows that refer to nothing by a foreign key through which an object may have left some behind; none where that
+    /// The objects that refer to nothing by a foreign key through which an object may have left some behind; none where that
     /// one was searched before.
     mutating func search(_ object: TouchedObject, _ table: TrackedTable) throws -> [RowToken] {
-        // What its row showed is known.
-        if object.isDeleted { return [] }
+        // What a deleted row showed is known, and an insertion leaves nobody behind.
+        if object.isDeleted || object.isInsertion { return [] }
         var found: [RowToken] = []
-        for (incoming, offered) in ValueReferences(access).incomingKeys(of: table, by: object.columns) {
-            // An insertion leaves nobody behind.
-            guard object.columns.count < table.columns.count || table.columns.count == offered.count,
-                searched.insert([incoming.table, incoming.foreignKey]).inserted
-            else { continue }
+        for (incoming, offered) in ValueReferences(access).incomingKeys(of: table, by: object.columns)
+        where searched.insert([incoming.table, incoming.foreignKey]).inserted {
             let child = access.registry[incoming.table]
-            found += try orphans(child, child.foreignKeys[incoming.foreignKey], table, offered)
+            let key = child.foreignKeys[incoming.foreignKey]
+            found += try orphans(child, key, table, offered)
+            found += try joinedOrphans(child, key, table, offered)
         }
         return found
+    }
+
+    /// Objects that one row shows together, and that refer to nothing by a value of their own: their row may show another
+    /// one. Who is exceptional for other reasons is looked at anyway.
+    private func joinedOrphans(
+        _ child: TrackedTable, _ key: TrackedForeignKey, _ parent: TrackedTable, _ offered: [Int]
+    ) throws -> [RowToken] {
+        let travelling = Travelling(access)
+        let exists = zip(offered, 1...).map { "\(quoted(parent.columns[$0].name)) = ?\($1)" }
+        let statement = "SELECT 1 FROM \(quoted(parent.name)) WHERE \(exists.joined(separator: " AND ")) LIMIT 1"
+        let rows = try access.connection.rows(
+            "SELECT object FROM ferry_exception WHERE \"table\" = ? AND kind IN (\(ExceptionKind.ofClasses))",
+            values: [.integer(Int64(child.id))])
+        return try rows.compactMap { row in
+            guard case .blob(let bytes) = row[0], let id = ObjectID(bytes: bytes) else { return nil }
+            let kept = try access.objects(of: child.id).load(id).kept.fields
+            guard kept.hasAny(of: key.columns) else { return nil }
+            let token = RowToken(table: child.id, id: id)
+            let own = try travelling.row(showing: token).overlaid(with: kept)
+            if key.columns.contains(where: { own[$0] ?? .null == .null }) { return nil }
+            let values = try zip(key.columns, offered).compactMap { column, target in
+                try travelling.local(own[column] ?? .null, parent.columns[target])
+            }
+            // What is one with another row has no value of its own here.
+            if values.count < offered.count { return token }
+            return try access.connection.rows(statement, values: values).isEmpty ? token : nil
+        }
     }
 
     private func orphans(

@@ -223,7 +223,10 @@ struct Registry: Sendable {
             }
         }
         let offered = table.incoming.flatMap { incoming -> [Int] in
-            if case .unique(let columns) = self[incoming.table].foreignKeys[incoming.foreignKey].target { columns } else { [] }
+            guard case .unique(let columns) = self[incoming.table].foreignKeys[incoming.foreignKey].target else {
+                return []
+            }
+            return columns
         }
         table.noteTelltaleColumns(collations, offered: Set(offered))
     }

@@ -9,7 +9,7 @@ final class ValueReferenceTests: XCTestCase {
         name: "makers",
         sql: """
             CREATE TABLE maker(id INTEGER PRIMARY KEY, name TEXT UNIQUE, code TEXT UNIQUE);
-            CREATE TABLE item(id INTEGER PRIMARY KEY, title TEXT, maker TEXT REFERENCES maker(code));
+            CREATE TABLE item(id INTEGER PRIMARY KEY, title TEXT UNIQUE, maker TEXT REFERENCES maker(code));
             """)
 
     /// A value that is referred to by value refers to another one by value.
@@ -201,5 +201,59 @@ final class ValueReferenceTests: XCTestCase {
             try check(
                 [first, second], "SELECT title FROM item ORDER BY title", shows: isDeletion ? ["one", "two"] : [])
         }
+    }
+
+    /// The row gets another value, and then is replaced under its own key: that is no insertion.
+    func testAReplacedRowMayLeaveSomebodyBehind() throws {
+        let device = try TestDevice(1, Self.schema)
+        try device.run(
+            "INSERT INTO maker(id, name, code) VALUES (1, 'x', 'a'); INSERT INTO item(title, maker) VALUES ('one', 'a')"
+        )
+        try device.flush()
+        try device.run("UPDATE maker SET code = 'b'", foreignKeys: false)
+        try device.run("INSERT OR REPLACE INTO maker(id, code) VALUES (1, 'b')")
+        try device.flush()
+        try check([device], "SELECT title FROM item", shows: [])
+    }
+
+    /// The row of two items shows no maker, so SQLite lets the maker change; to the older item it was one.
+    func testAValueThatOnlyAJoinedObjectMeansIsChanged() throws {
+        let (first, second) = (try TestDevice(1, Self.schema), try TestDevice(2, Self.schema, hoursAhead: 1))
+        try first.run(
+            "INSERT INTO maker(name, code) VALUES ('x', 'a'); INSERT INTO item(title, maker) VALUES ('one', 'a')")
+        try first.flush()
+        try second.run("INSERT INTO item(title) VALUES ('one')")
+        try second.flush()
+        try second.receive(first)
+        try check([second], "SELECT title, maker FROM item", shows: ["one|NULL"])
+        try second.run("UPDATE maker SET code = 'b'")
+        try second.flush()
+        try first.receive(second)
+        try check([first, second], "SELECT title, maker FROM item", shows: ["one|NULL"])
+    }
+
+    /// Two makers would be one row without a code, but one of them needs the other's: they are not, and yet what refers to
+    /// that code has lost its place on every device.
+    func testWhatARowWouldHaveShownCountsForThoseWhoReferToIt() throws {
+        let schema = TestSchema(
+            name: "bosses",
+            sql: """
+                CREATE TABLE maker(
+                    id INTEGER PRIMARY KEY, name TEXT UNIQUE, code TEXT UNIQUE, boss TEXT REFERENCES maker(code));
+                CREATE TABLE item(id INTEGER PRIMARY KEY, title TEXT, maker TEXT REFERENCES maker(code));
+                """)
+        let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+        let third = try TestDevice(3, schema)
+        try first.run("INSERT INTO maker(name, code) VALUES ('x', 'a')")
+        try first.flush()
+        try second.receive(first)
+        try first.run("UPDATE maker SET name = 'y'; INSERT INTO item(title, maker) VALUES ('one', 'a')")
+        try first.flush()
+        try second.run("INSERT INTO maker(name, boss) VALUES ('y', 'a')")
+        try second.flush()
+        try first.receive(second)
+        try second.receive(first)
+        try third.receive(first, second)
+        try check([first, second, third], "SELECT name, code FROM maker", shows: ["y|a"])
     }
 }
