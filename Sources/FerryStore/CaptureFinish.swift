@@ -54,7 +54,13 @@ extension CaptureHistory {
             touched += written
             writers[table.id] = writer
         }
-        touched += try heldBack.publishAgain(&writers, &clock)
+        var following = FollowingReferences(access)
+        while true {
+            touched += try heldBack.publishAgain(&writers, &clock)
+            let followed = try following.follow(&writers, &clock, notesReferences: !heldBack.isEmpty)
+            if followed.isEmpty { break }
+            touched += followed
+        }
         try saveReservations()
         try restoreReservations()
         let tables = registry.parentsFirst.compactMap { writers[$0.id]?.changes }.filter { !$0.isEmpty }

@@ -15,6 +15,8 @@ struct CapturedWriter {
     private let lastKnown: ObjectID?
     /// What the written objects refer to by columns that were written: noted where `notesReferences`.
     private(set) var references: Set<RowToken> = []
+    /// What written objects gave up for values that their rows show: who refers to it follows (`FollowingReferences`).
+    private(set) var givenUp: [GivenUpValues] = []
     /// Whether anything is held back from deletion, so that it matters what is referred to.
     private let notesReferences: Bool
 
@@ -54,7 +56,9 @@ struct CapturedWriter {
             // Who has forgotten the deletion has forgotten the row.
             let isJoined = try !access.joined.members(of: object, table.id).isEmpty
             let own = row.overlaid(with: state.kept.fields)
-            operations = insertion(of: isJoined ? whole(own, shown: row) : own, operations)
+            let all = isJoined ? whole(own, shown: row) : own
+            noteGivenUp(object, own, for: all, operations)
+            operations = insertion(of: all, operations)
             // What the row does not show stays beside it.
             unshown = operations.reduce(FieldValues()) { $0.overlaid(with: $1.values) }.filter {
                 row[$0.key] != $0.value
@@ -80,6 +84,9 @@ struct CapturedWriter {
             &state, shown, key, formerKey, reserved, changed, row: row, isCleared: !cleared.isEmpty || corrected)
         {
             touched.append(own)
+            if own.isDeleted, !table.incoming.isEmpty {
+                touched[touched.count - 1].formerRow = operations.last { $0.kind == .delete }?.oldRow ?? [:]
+            }
         }
         if shown == .exceptionalRow { touched += try writeMembers(of: object, operations, row, &clock) }
     }
@@ -133,7 +140,9 @@ struct CapturedWriter {
         var operations = operations
         if HeldBackRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
             let own = ownValues(state, shown: shown)
-            operations = insertion(of: whole(own, shown: shown), operations)
+            let all = whole(own, shown: shown)
+            noteGivenUp(object, own, for: all, operations)
+            operations = insertion(of: all, operations)
             if notesReferences { noteReferences(of: operations, own) }
         }
         let changed = merge(operations, into: &state, wish: state.key.first ?? state.kept.key, &clock)
@@ -147,13 +156,32 @@ struct CapturedWriter {
             table: table.id, object: object, columns: changed, isDeleted: false, needsRules: true)
     }
 
+    /// Gives an object values that the row which shows it shows already, and that are not its own.
+    mutating func takeOver(
+        _ values: FieldValues, _ object: ObjectID, _ clock: inout HybridClock
+    ) throws -> TouchedObject {
+        let shown = try Travelling(access).row(showing: RowToken(table: table.id, id: object))
+        let own = ownValues(try objects.load(object), shown: shown)
+        noteGivenUp(object, own, for: own.overlaid(with: values), [])
+        let operation = CapturedOperation(kind: .update, time: clock.tick(), values: values, oldRow: nil)
+        return try writeHidden(object, [operation], shown: shown, &clock)
+    }
+
+    /// Notes values that an object gives up, but for those that operations say by themselves.
+    private mutating func noteGivenUp(
+        _ object: ObjectID, _ own: FieldValues, for values: FieldValues, _ operations: [CapturedOperation]
+    ) {
+        if table.incoming.isEmpty { return }
+        let columns = values.keys.filter { column in
+            own[column] != values[column] && !operations.contains { $0.values.has(column) }
+        }
+        if !columns.isEmpty { givenUp.append(GivenUpValues(object: object, former: own, columns: columns)) }
+    }
+
     /// Publishes an object again, whole, as inserted now, for those who may have forgotten it.
     mutating func publishAgain(_ object: ObjectID, _ clock: inout HybridClock) throws -> TouchedObject {
         let state = try objects.load(object)
-        let representative = try access.joined.representative(of: object, table.id) ?? object
-        let key = try objects.load(representative).key
-        let row = table.isLocal ? try access.reader(of: table.id).read(key) ?? [:] : [:]
-        let shown = try Travelling(access).values(row, table)
+        let shown = try Travelling(access).row(showing: RowToken(table: table.id, id: object))
         var operation = CapturedOperation(kind: .update, time: clock.tick(), values: [:], oldRow: nil)
         // Of one that is held back every write says all.
         if !HeldBackRows.isHeldBack(state) {
@@ -281,7 +309,7 @@ struct CapturedWriter {
         if columns.isEmpty, !isCleared, before.hasRow == hasRow { return nil }
         return TouchedObject(
             table: table.id, object: state.object, columns: columns, isDeleted: isDeleted,
-            needsRules: before.isExceptional || isCleared, key: formerKey)
+            isInsertion: hasRow && !before.hasRow, needsRules: before.isExceptional || isCleared, key: formerKey)
     }
 
     /// Values that only the deleted row showed.

@@ -82,8 +82,19 @@ struct TouchedObject {
     var columns: [Int]
     /// Whether the row is gone now.
     var isDeleted: Bool
+    /// Whether a statement made the row.
+    var isInsertion = false
     /// Whether its state and its row do not agree yet, so that the rules must decide.
     var needsRules: Bool
     /// Its row's local key, or the one it had where its row is gone; empty where nothing can refer to it.
     var key: [FieldValue] = []
+    /// What its row showed, as it travels, where that is gone already and foreign keys may refer to it by value.
+    var formerRow: FieldValues = [:]
+}
+
+/// A row that is gone, to which other rows may still refer.
+struct FormerRow {
+    var key: [FieldValue]
+    /// What it showed, as it travels; empty where its object's own values are all that is known.
+    var values: FieldValues
 }

@@ -61,7 +61,6 @@ struct FreedClaims {
         let keyColumns = table.keyGroupColumns
         let different = shown.filter { own[$0.key] != $0.value && !keyColumns.contains($0.key) }
         if different.isEmpty { return nil }
-        let operation = CapturedOperation(kind: .update, time: clock.tick(), values: different, oldRow: nil)
-        return try writer.writeHidden(owner, [operation], shown: shown, &clock)
+        return try writer.takeOver(different, owner, &clock)
     }
 }

@@ -275,6 +275,11 @@ struct RegionWriter {
     /// and as it was in between: what rule 3 made one row stays one, though the row came to show something else by it.
     private func exceptionTokens(_ object: RegionObject) throws -> Set<RowToken> {
         var tokens = Set(object.references.map(\.token) + object.claims.map(\.token) + object.offers)
+        // When what it refers to through another table's foreign keys becomes one with another row, it may mean somebody.
+        for column in object.table.columns {
+            guard let parent = column.reference, case .reference(let id)? = object.values[column.id] else { continue }
+            tokens.insert(RowToken(table: parent, id: id))
+        }
         tokens.formUnion(try defaultTargets(object))
         tokens.formUnion(try region.shownTokens(of: object))
         tokens.formUnion(object.passingClaims)

@@ -222,7 +222,13 @@ struct Registry: Sendable {
             case .unique(let columns): collations[place] = columns.map { parent.columns[$0].collation }
             }
         }
-        table.noteTelltaleColumns(collations)
+        let offered = table.incoming.flatMap { incoming -> [Int] in
+            guard case .unique(let columns) = self[incoming.table].foreignKeys[incoming.foreignKey].target else {
+                return []
+            }
+            return columns
+        }
+        table.noteTelltaleColumns(collations, offered: Set(offered))
     }
 
     private func noteReferringColumns() {

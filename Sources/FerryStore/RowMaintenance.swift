@@ -17,22 +17,23 @@ struct RowMaintenance {
     func settle(_ touched: [TouchedObject]) throws -> Int {
         let seeds = try SeedFinder(access).seeds(touched)
         if seeds.isEmpty { return 0 }
-        return try settle(seeds: seeds, formerKeys: Self.formerKeys(touched))
+        return try settle(seeds: seeds, formerRows: Self.formerRows(touched))
     }
 
-    /// The keys of objects whose rows are gone, to which other rows may still refer.
-    static func formerKeys(_ touched: [TouchedObject]) -> [RowToken: [FieldValue]] {
-        var keys: [RowToken: [FieldValue]] = [:]
+    /// The rows of objects that are gone, to which other rows may still refer.
+    static func formerRows(_ touched: [TouchedObject]) -> [RowToken: FormerRow] {
+        var rows: [RowToken: FormerRow] = [:]
         for object in touched where object.isDeleted && !object.key.isEmpty {
-            keys[RowToken(table: object.table, id: object.object)] = object.key
+            rows[RowToken(table: object.table, id: object.object)] = FormerRow(
+                key: object.key, values: object.formerRow)
         }
-        return keys
+        return rows
     }
 
-    func settle(seeds: [RowToken], formerKeys: [RowToken: [FieldValue]] = [:]) throws -> Int {
+    func settle(seeds: [RowToken], formerRows: [RowToken: FormerRow] = [:]) throws -> Int {
         var refused: [RowToken: String] = [:]
         while true {
-            let region = RuleRegion(access, formerKeys: formerKeys)
+            let region = RuleRegion(access, formerRows: formerRows)
             for token in seeds { try region.add(token) }
             for token in refused.keys { try region.add(token) }
             for (token, reason) in refused { region[token]?.refusal = reason }

@@ -18,10 +18,10 @@ final class RuleRegion {
     private var connection: SQLConnection { access.connection }
     private(set) var objects: [RegionObject] = []
     private var places: [RowToken: Int] = [:]
-    /// By-value tokens, and how to look for a row that offers them.
-    private var searches: [RowToken: (parent: TrackedTable, columns: [Int], values: [FieldValue])] = [:]
-    /// The keys that rows still refer to though their objects have no rows any more.
-    private let formerKeys: [RowToken: [FieldValue]]
+    /// How to look for rows that offer what members refer to by value.
+    private var offerSearch: OfferSearch
+    /// What rows still refer to though it is there no more.
+    private let formerRows: [RowToken: FormerRow]
     /// Objects that the expansion has looked at under their present outcome.
     private var expanded: [Int: RowOutcome] = [:]
     /// What visible objects and joined rows claimed in the solving at hand, and which of it rivals were looked for.
@@ -31,13 +31,17 @@ final class RuleRegion {
     /// The objects whose rows offer tokens, as far as they were asked for: rows do not change while the rules are solved.
     private var providers: [RowToken: RowToken?] = [:]
     private var displayed: DisplayedRows?
+    /// The objects whose rows showed, at any point of the solving at hand, other values to those who refer to them by value
+    /// than they do now: what is broken once stays broken, so these take part.
+    private var wavering: Set<Int> = []
 
-    init(_ access: StoreAccess, formerKeys: [RowToken: [FieldValue]] = [:]) {
+    init(_ access: StoreAccess, formerRows: [RowToken: FormerRow] = [:]) {
         self.access = access
-        self.formerKeys = formerKeys
+        self.formerRows = formerRows
         meaning = References(registry: access.registry)
         travelling = Travelling(access)
         uniqueClaims = UniqueClaims(access)
+        offerSearch = OfferSearch(access)
     }
 
     func contains(_ token: RowToken) -> Bool { places[token] != nil }
@@ -62,7 +66,7 @@ final class RuleRegion {
         }
         let values = (row ?? [:]).overlaid(with: state.kept.fields)
         let references = meaning.targets(of: table, values)
-        for (place, target) in references { noteSearch(table.foreignKeys[place], target, values) }
+        for (place, target) in references { offerSearch.note(target, table.foreignKeys[place], values) }
         let claims = try uniqueClaims.claims(table, values)
         let offers = meaning.offers(of: table, values)
         var former: [RowToken] = []
@@ -182,7 +186,9 @@ final class RuleRegion {
         if isKeyChanged || hasLost {
             object.followsRow = true
             try addDependents(object)
-        } else if meaning.offers(of: table, row) != meaning.offers(of: table, shown) {
+        } else if wavering.contains(places[object.token] ?? -1)
+            || meaning.offers(of: table, row) != meaning.offers(of: table, shown)
+        {
             try addDependents(object) { if case .unique = $0.target { true } else { false } }
         }
     }
@@ -219,18 +225,13 @@ final class RuleRegion {
 
     /// The object whose row offers a token.
     private func provider(of token: RowToken) throws -> RowToken? {
-        guard let search = searches[token] else {
-            return try access.objects(of: token.table).place(of: token.id)?.shown.hasRow ?? false ? token : nil
-        }
-        guard let key = try findRow(search.parent, search.columns, search.values),
-            let object = try travelling.object(search.parent, key)
-        else { return nil }
-        return RowToken(table: search.parent.id, id: object)
+        if offerSearch.isNoted(token) { return try offerSearch.object(offering: token) }
+        return try access.objects(of: token.table).place(of: token.id)?.shown.hasRow ?? false ? token : nil
     }
 
     /// Adds what an object's outcome concerns.
     private func expand(_ object: RegionObject) throws {
-        for (_, target) in object.references where searches[target] == nil {
+        for (_, target) in object.references where !offerSearch.isNoted(target) {
             if let place = try access.objects(of: target.table).place(of: target.id) {
                 if place.shown != .row { try add(target) }
             } else if let shown = try access.joined.representative(of: target.id, target.table) {
@@ -248,7 +249,7 @@ final class RuleRegion {
         // offer the values that it refers to.
         let tokens =
             [object.token] + object.offers + object.claims.map(\.token) + object.formerTokens
-            + object.references.map(\.token).filter { searches[$0] != nil }
+            + object.references.map(\.token).filter(offerSearch.isNoted)
         for token in tokens {
             for member in try access.exceptionTokens.objects(concernedBy: token) { try add(member) }
         }
@@ -295,7 +296,7 @@ final class RuleRegion {
     /// object which another row is about to show.
     private func referredKey(of object: RegionObject) -> [FieldValue] {
         if object.row != nil { return object.state.key }
-        return formerKeys[object.token] ?? (object.isJoined ? object.state.key : [])
+        return formerRows[object.token]?.key ?? (object.isJoined ? object.state.key : [])
     }
 
     /// The objects of the rows that refer to an object's present row through one foreign key.
@@ -313,9 +314,10 @@ final class RuleRegion {
         case .unique(let columns):
             // As the row has them, where there is one: it may refer to what has no row.
             let row = object.row == nil ? nil : try access.reader(of: object.table.id).read(object.state.key)
+            let former = object.values.overlaid(with: formerRows[object.token]?.values ?? [:])
             parts = try columns.map { column in
                 if let row { return row[column] ?? .null }
-                return try travelling.local(object.values[column] ?? .null, object.table.columns[column]) ?? .null
+                return try travelling.local(former[column] ?? .null, object.table.columns[column]) ?? .null
             }
         }
         if parts.isEmpty { return [] }
@@ -324,28 +326,6 @@ final class RuleRegion {
             "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(condition.joined(separator: " AND "))",
             values: parts)
         return try rows.compactMap { try travelling.object(child, $0) }
-    }
-
-    // MARK: Values
-
-    private func noteSearch(_ key: TrackedForeignKey, _ token: RowToken, _ values: FieldValues) {
-        guard case .unique(let columns) = key.target, searches[token] == nil else { return }
-        searches[token] = (access.registry[key.parent], columns, key.columns.map { values[$0] ?? .null })
-    }
-
-    private func findRow(
-        _ parent: TrackedTable, _ columns: [Int], _ values: [FieldValue]
-    ) throws -> [FieldValue]? {
-        var local: [FieldValue] = []
-        for (column, value) in zip(columns, values) {
-            guard let part = try travelling.local(value, parent.columns[column]) else { return nil }
-            local.append(part)
-        }
-        let condition = columns.enumerated().map { "\(quoted(parent.columns[$1].name)) = ?\($0 + 1)" }
-        return try connection.rows(
-            "SELECT \(parent.keyList) FROM \(quoted(parent.name)) WHERE \(condition.joined(separator: " AND ")) LIMIT 1",
-            values: local
-        ).first
     }
 }
 
@@ -389,5 +369,17 @@ extension RuleRegion: RuleSurroundings {
         try rows(classes).links { try isShownOutside($0) }
     }
 
-    func brokenReferences(_ classes: RowClasses) throws -> [RuleLink] { rows(classes).brokenReferences() }
+    func brokenReferences(_ classes: RowClasses) throws -> [RuleLink] {
+        let rows = rows(classes)
+        let broken = rows.brokenReferences()
+        if broken.isEmpty { return [] }
+        for (index, object) in objects.enumerated() where !object.table.incoming.isEmpty {
+            guard let row = object.row, classes.outcomes[index].isVisible, !wavering.contains(index) else { continue }
+            let shown = rows.row(classes.representative(of: index)).values
+            if meaning.offers(of: object.table, row) != meaning.offers(of: object.table, shown) {
+                wavering.insert(index)
+            }
+        }
+        return broken
+    }
 }

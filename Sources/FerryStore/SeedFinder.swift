@@ -7,7 +7,14 @@ struct SeedFinder {
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
 
-    init(_ access: StoreAccess) { self.access = access }
+    /// Whether the rows are what statements made of them, also those of objects that the rules must decide on. What is
+    /// replayed leaves such rows as they were.
+    private let isAfterStatements: Bool
+
+    init(_ access: StoreAccess, isAfterStatements: Bool = false) {
+        self.access = access
+        self.isAfterStatements = isAfterStatements
+    }
 
     func seeds(_ touched: [TouchedObject]) throws -> [RowToken] {
         let exceptions = try exceptionalTables()
@@ -16,7 +23,8 @@ struct SeedFinder {
         var related: Set<Int> = []
         var lookup = ChildLookup(access)
         var targets = TargetLookup(access)
-        var searched: Set<[Int]> = []
+        let references = ValueReferences(access)
+        var orphans = OrphanSearch(access)
         var table: TrackedTable?
         var near: Set<Int> = []
         func add(_ token: RowToken) {
@@ -34,6 +42,7 @@ struct SeedFinder {
             let token = RowToken(table: object.table, id: object.object)
             if object.needsRules {
                 add(token)
+                for reference in try references.references(to: token, by: object.columns) { add(reference.child) }
             } else if object.isDeleted {
                 if try lookup.hasChildren(table, key: object.key) { add(token) }
             } else {
@@ -42,16 +51,9 @@ struct SeedFinder {
                         && table.foreignKeys[place].columns.contains { object.columns.contains($0) }
                 }
                 if !places.isEmpty, try !targets.areThere(table, key: object.key, through: places) { add(token) }
-                for incoming in table.incoming {
-                    let child = access.registry[incoming.table]
-                    let key = child.foreignKeys[incoming.foreignKey]
-                    // An insertion leaves nobody behind.
-                    guard case .unique(let offered) = key.target, object.columns.contains(where: offered.contains),
-                        object.columns.count < table.columns.count || table.columns.count == offered.count,
-                        searched.insert([incoming.table, incoming.foreignKey]).inserted
-                    else { continue }
-                    for orphan in try orphans(child, key, table, offered) { add(orphan) }
-                }
+            }
+            if !object.needsRules || isAfterStatements {
+                for orphan in try orphans.search(object, table) { add(orphan) }
             }
             // Nothing waits for anything.
             if try exceptions.isEmpty && !access.exceptionTokens.areAny(of: table.id) { continue }
@@ -69,25 +71,6 @@ struct SeedFinder {
             }
         }
         return seeds
-    }
-
-    /// Rows that refer to values that no row offers any more; who offered them before, nothing tells. Values under a
-    /// UNIQUE key that others refer to change seldom.
-    private func orphans(
-        _ child: TrackedTable, _ key: TrackedForeignKey, _ parent: TrackedTable, _ offered: [Int]
-    ) throws -> [RowToken] {
-        let names = key.columns.map { "child.\(quoted(child.columns[$0].name))" }
-        let present = names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
-        let equal = zip(names, offered).map { "parent.\(quoted(parent.columns[$1].name)) = \($0)" }
-        let rows = try connection.rows(
-            """
-            SELECT \(child.keyList) FROM \(quoted(child.name)) AS child WHERE \(present) AND NOT EXISTS (
-            SELECT 1 FROM \(quoted(parent.name)) AS parent WHERE \(equal.joined(separator: " AND ")))
-            """)
-        let travelling = Travelling(access)
-        return try rows.compactMap { row in
-            try travelling.object(child, row).map { RowToken(table: child.id, id: $0) }
-        }
     }
 
     /// Tables with objects that something let go may concern. What is joined waits for nothing, and who claims the same

@@ -140,10 +140,10 @@ extension Store {
     }
 
     func settle(_ touched: [TouchedObject], _ access: StoreAccess) throws {
-        let seeds = try SeedFinder(access).seeds(touched)
+        let seeds = try SeedFinder(access, isAfterStatements: true).seeds(touched)
         if seeds.isEmpty { return }
-        let formerKeys = RowMaintenance.formerKeys(touched)
-        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds, formerKeys: formerKeys) }
+        let formerRows = RowMaintenance.formerRows(touched)
+        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds, formerRows: formerRows) }
     }
 
     func stage(

@@ -113,14 +113,21 @@ final class TrackedTable: @unchecked Sendable {
     private(set) var keyGroupColumns: Set<Int> = []
 
     /// The columns whose shown value may be another than the object's own though the object is one row by itself, and may
-    /// claim something else for that: those of the key, and of references by value that a UNIQUE index does not hold whole.
-    /// By such a claim an object is found only where it leaves a token (`ExceptionTokens`): whoever has the same reference
-    /// shows the same, but here other references claim the same.
+    /// claim or offer something else for that: those of the key, of references by value that a UNIQUE index does not hold
+    /// whole, and of those that others refer to in turn. By such a claim or offer an object is found only where it
+    /// leaves a token (`ExceptionTokens`): whoever has the same reference shows the same, but here other references claim the
+    /// same, or come later and say what no row shows.
     private(set) var telltaleColumns: Set<Int> = []
 
-    /// - Parameter collations: of the columns that a foreign key by value refers to, by its place and in its columns' order.
-    func noteTelltaleColumns(_ collations: [Int: [String]]) {
+    /// - Parameters:
+    ///   - collations: of the columns that a foreign key by value refers to, by its place and in its columns' order; none of
+    ///     those that refer to mapped keys.
+    ///   - offered: the columns that foreign keys refer to by value.
+    func noteTelltaleColumns(_ collations: [Int: [String]], offered: Set<Int>) {
         telltaleColumns = Set(keyColumnIDs)
+        for columns in foreignKeys.map(\.columns) where !offered.isDisjoint(with: columns) {
+            telltaleColumns.formUnion(columns)
+        }
         for (place, collations) in collations {
             let columns = foreignKeys[place].columns
             if uniqueIndexes.contains(where: { splits(columns, collations, $0) }) { telltaleColumns.formUnion(columns) }

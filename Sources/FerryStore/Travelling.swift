@@ -1,4 +1,5 @@
 import FerryCore
+import FerryMerge
 
 /// Translates between values as they travel and as they lie in rows.
 struct Travelling {
@@ -20,6 +21,16 @@ struct Travelling {
             let object = try access.objects(of: parent).object(forKey: value)
         else { return value }
         return .reference(object)
+    }
+
+    /// The values of the row that shows an object, as they travel; none where no row does.
+    func row(showing object: RowToken) throws -> FieldValues {
+        let table = access.registry[object.table]
+        let representative = try access.joined.representative(of: object.id, table.id) ?? object.id
+        let state = try access.objects(of: table.id).load(representative)
+        guard table.isLocal, state.shown.hasRow, let row = try access.reader(of: table.id).read(state.key)
+        else { return [:] }
+        return try values(row, table)
     }
 
     /// A row's key as it travels, in key order.

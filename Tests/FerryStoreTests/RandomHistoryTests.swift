@@ -18,6 +18,15 @@ final class RandomHistoryTests: XCTestCase {
         try play({ [] }, defaultCount: 200)
     }
 
+    /// Rows that become one, and others that refer to them by value.
+    func testRandomHistoriesOverReferencesByValueShowWhatTheOracleSays() throws {
+        try play({ try TestSchema.valueReferences.map { try Oracle($0) } }, defaultCount: 40)
+    }
+
+    func testRandomHistoriesOverReferencesByValueWithRestoredRowsShowWhatTheOracleSays() throws {
+        try play({ try TestSchema.valueReferences.map { try Oracle($0) } }, defaultCount: 20, restores: true)
+    }
+
     /// With conflicts and rows that are restored, and hooks that write during replay.
     func testRandomHistoriesWithRestoredRowsShowWhatTheOracleSays() throws {
         try play({ [] }, defaultCount: 80, restores: true)

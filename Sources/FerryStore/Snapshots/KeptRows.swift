@@ -49,13 +49,23 @@ struct KeptRows {
     }
 
     /// Writes objects as new rows, as of now, with all that this device knows of them.
+    /// - Parameter found: by table, each of them once.
+    /// - Returns: what the rules have to look at.
     func publishAgain(
-        _ ids: [ObjectID], _ table: TrackedTable, _ clock: inout HybridClock, _ changes: inout [TableChanges]
+        _ found: [(table: TrackedTable, objects: [ObjectID])], _ clock: inout HybridClock,
+        _ changes: inout [TableChanges]
     ) throws -> [TouchedObject] {
-        var writer = try CapturedWriter(access, table)
+        var writers: [Int: CapturedWriter] = [:]
         var touched: [TouchedObject] = []
-        for id in ids.sorted() { touched.append(try writer.publishAgain(id, &clock)) }
-        if !writer.changes.isEmpty { changes.append(writer.changes.changes) }
+        for (table, ids) in found where !ids.isEmpty {
+            var writer = try CapturedWriter(access, table)
+            for id in ids.sorted() { touched.append(try writer.publishAgain(id, &clock)) }
+            writers[table.id] = writer
+        }
+        var following = FollowingReferences(access)
+        touched += try following.follow(&writers, &clock, notesReferences: false)
+        changes += access.registry.parentsFirst.compactMap { writers[$0.id]?.changes }.filter { !$0.isEmpty }
+            .map(\.changes)
         return touched
     }
 }
@@ -83,12 +93,9 @@ extension Store {
             let kept = KeptRows(access)
             var changes: [TableChanges] = []
             try AppTriggers(access).run {
-                var written: [TouchedObject] = []
-                for (table, objects) in try kept.find(since: news.isEmpty ? since : nil, heldBack: isAwaited)
-                where !objects.isEmpty {
-                    written += try kept.publishAgain(objects, table, &work.clock, &changes)
-                    work.touched.insert(table.id)
-                }
+                let found = try kept.find(since: news.isEmpty ? since : nil, heldBack: isAwaited)
+                let written = try kept.publishAgain(found, &work.clock, &changes)
+                work.touched.formUnion(written.map(\.table))
                 try RowMaintenance(access).settle(written)
             }
             try stage(changes, &work, seal)

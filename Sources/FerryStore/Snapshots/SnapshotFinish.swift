@@ -120,10 +120,9 @@ private struct AbsentSettlement {
                 again[table.id, default: []].append(object)
             }
         }
-        var written: [TouchedObject] = []
-        for table in access.registry.parentsFirst where again[table.id] != nil {
-            written += try KeptRows(access).publishAgain(again[table.id] ?? [], table, &clock, &published)
-        }
+        let found = access.registry.parentsFirst.map { (table: $0, objects: again[$0.id] ?? []) }
+        let written = try KeptRows(access).publishAgain(found, &clock, &published)
+        tables.formUnion(written.map(\.table))
         try RowMaintenance(access).settle(written)
         for (table, ids) in objects {
             for id in ids {

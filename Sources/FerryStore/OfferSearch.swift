@@ -1,0 +1,39 @@
+import FerryCore
+import FerryMerge
+
+/// Looks for the rows that offer values to foreign keys, by the tokens of these values.
+struct OfferSearch {
+    private let access: StoreAccess
+    private let travelling: Travelling
+    private var searches: [RowToken: (parent: TrackedTable, columns: [Int], values: [FieldValue])] = [:]
+
+    init(_ access: StoreAccess) {
+        self.access = access
+        travelling = Travelling(access)
+    }
+
+    /// Notes what a foreign key refers to with these values of its columns, if it refers by value.
+    mutating func note(_ token: RowToken, _ key: TrackedForeignKey, _ values: FieldValues) {
+        guard case .unique(let columns) = key.target, searches[token] == nil else { return }
+        searches[token] = (access.registry[key.parent], columns, key.columns.map { values[$0] ?? .null })
+    }
+
+    /// Whether it is known what a token stands for.
+    func isNoted(_ token: RowToken) -> Bool { searches[token] != nil }
+
+    /// The object whose row offers a noted token.
+    func object(offering token: RowToken) throws -> RowToken? {
+        guard let (parent, columns, values) = searches[token] else { return nil }
+        var local: [FieldValue] = []
+        for (column, value) in zip(columns, values) {
+            guard let part = try travelling.local(value, parent.columns[column]) else { return nil }
+            local.append(part)
+        }
+        let condition = columns.enumerated().map { "\(quoted(parent.columns[$1].name)) = ?\($0 + 1)" }
+        let rows = try access.connection.rows(
+            "SELECT \(parent.keyList) FROM \(quoted(parent.name)) WHERE \(condition.joined(separator: " AND ")) LIMIT 1",
+            values: local)
+        guard let key = rows.first, let object = try travelling.object(parent, key) else { return nil }
+        return RowToken(table: parent.id, id: object)
+    }
+}

@@ -1,0 +1,71 @@
+import FerryCore
+import FerryMerge
+
+/// Looks for rows that refer to values under a UNIQUE key which no row offers any more; who offered them before, nothing
+/// tells. Values under a UNIQUE key that others refer to change seldom.
+struct OrphanSearch {
+    private let access: StoreAccess
+    private var searched: Set<[Int]> = []
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// The objects that refer to nothing by a foreign key through which an object may have left some behind; none where that
+    /// one was searched before.
+    mutating func search(_ object: TouchedObject, _ table: TrackedTable) throws -> [RowToken] {
+        // What a deleted row showed is known, and an insertion leaves nobody behind.
+        if object.isDeleted || object.isInsertion { return [] }
+        var found: [RowToken] = []
+        for (incoming, offered) in ValueReferences(access).incomingKeys(of: table, by: object.columns)
+        where searched.insert([incoming.table, incoming.foreignKey]).inserted {
+            let child = access.registry[incoming.table]
+            let key = child.foreignKeys[incoming.foreignKey]
+            found += try orphans(child, key, table, offered)
+            found += try joinedOrphans(child, key, table, offered)
+        }
+        return found
+    }
+
+    /// Objects that one row shows together, and that refer to nothing by a value of their own: their row may show another
+    /// one. Who is exceptional for other reasons is looked at anyway.
+    private func joinedOrphans(
+        _ child: TrackedTable, _ key: TrackedForeignKey, _ parent: TrackedTable, _ offered: [Int]
+    ) throws -> [RowToken] {
+        let travelling = Travelling(access)
+        let exists = zip(offered, 1...).map { "\(quoted(parent.columns[$0].name)) = ?\($1)" }
+        let statement = "SELECT 1 FROM \(quoted(parent.name)) WHERE \(exists.joined(separator: " AND ")) LIMIT 1"
+        let rows = try access.connection.rows(
+            "SELECT object FROM ferry_exception WHERE \"table\" = ? AND kind IN (\(ExceptionKind.ofClasses))",
+            values: [.integer(Int64(child.id))])
+        return try rows.compactMap { row in
+            guard case .blob(let bytes) = row[0], let id = ObjectID(bytes: bytes) else { return nil }
+            let kept = try access.objects(of: child.id).load(id).kept.fields
+            guard kept.hasAny(of: key.columns) else { return nil }
+            let token = RowToken(table: child.id, id: id)
+            let own = try travelling.row(showing: token).overlaid(with: kept)
+            if key.columns.contains(where: { own[$0] ?? .null == .null }) { return nil }
+            let values = try zip(key.columns, offered).compactMap { column, target in
+                try travelling.local(own[column] ?? .null, parent.columns[target])
+            }
+            // What is one with another row has no value of its own here.
+            if values.count < offered.count { return token }
+            return try access.connection.rows(statement, values: values).isEmpty ? token : nil
+        }
+    }
+
+    private func orphans(
+        _ child: TrackedTable, _ key: TrackedForeignKey, _ parent: TrackedTable, _ offered: [Int]
+    ) throws -> [RowToken] {
+        let names = key.columns.map { "child.\(quoted(child.columns[$0].name))" }
+        let present = names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        let equal = zip(names, offered).map { "parent.\(quoted(parent.columns[$1].name)) = \($0)" }
+        let rows = try access.connection.rows(
+            """
+            SELECT \(child.keyList) FROM \(quoted(child.name)) AS child WHERE \(present) AND NOT EXISTS (
+            SELECT 1 FROM \(quoted(parent.name)) AS parent WHERE \(equal.joined(separator: " AND ")))
+            """)
+        let travelling = Travelling(access)
+        return try rows.compactMap { row in
+            try travelling.object(child, row).map { RowToken(table: child.id, id: $0) }
+        }
+    }
+}
