@@ -1,7 +1,7 @@
 import FerryCore
 
 /// Something that a foreign key can refer to: an object, or a tuple of values under a UNIQUE key.
-public struct RowToken: Hashable, Sendable {
+public struct RowToken: Hashable, Comparable, Sendable {
     /// The number of the table in the store's registry.
     public var table: Int
     /// The object's ID, or an ID derived from the UNIQUE key and its values.
@@ -11,6 +11,11 @@ public struct RowToken: Hashable, Sendable {
     public init(table: Int, id: ObjectID) {
         self.table = table
         self.id = id
+    }
+
+    @inlinable
+    public static func < (left: Self, right: Self) -> Bool {
+        left.table != right.table ? left.table < right.table : left.id < right.id
     }
 }
 

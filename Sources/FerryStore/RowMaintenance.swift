@@ -35,7 +35,7 @@ struct RowMaintenance {
         while true {
             let region = RuleRegion(access, formerRows: formerRows)
             for token in seeds { try region.add(token) }
-            for token in refused.keys { try region.add(token) }
+            for token in refused.keys.sorted() { try region.add(token) }
             for (token, reason) in refused { region[token]?.refusal = reason }
             try region.solve()
             do {

@@ -121,7 +121,9 @@ final class RuleRegion {
                 try follow(objects[index])
                 if !solution.classes.isTrivial { try addResolvedTargets(of: objects[index]) }
             }
-            for (token, entry) in claimed where searched.insert(token).inserted {
+            // In an order of its own, so that every run does the same.
+            let unsearched = claimed.filter { !searched.contains($0.key) }.sorted { $0.key < $1.key }
+            for (token, entry) in unsearched where searched.insert(token).inserted {
                 try addRivals(objects[entry.object], entry.claim, entry.values)
             }
             if objects.count == count { return }
