@@ -47,7 +47,7 @@ struct InsertionWriter {
             name: table.name, identity: table.identity, columns: table.localColumns.map(\.name),
             shapes: [Array(columns.indices)])
         changes.operations.reserveCapacity(rows.objects.count)
-        changes.values.reserveCapacity(rows.objects.count * columns.count)
+        changes.values = Array(repeating: .null, count: rows.objects.count * columns.count)
     }
 
     /// Inserts a state; what is the same in all of them is bound: the device, and which columns an insertion writes.
@@ -75,25 +75,32 @@ struct InsertionWriter {
     mutating func write(_ place: Int) throws {
         let object = rows.objects[place]
         let time = rows.times[place]
-        let firstValue = changes.values.count
+        let firstValue = changes.operations.count * columns.count
+        try read(place, into: firstValue)
+        changes.operations.append(
+            Operation(
+                object: object, kind: .insert, time: time, key: isMapped ? rows.keys[place] : nil, shape: 0,
+                firstValue: firstValue))
+        let check = checks.check(
+            object, insertedAt: Stamp(time: time, device: access.device), columns,
+            changes.values[firstValue..<firstValue + columns.count])
+        try save(object, place, time, check)
+        digest.sum &+= check
+        if check != 0 { digest.count += 1 }
+    }
+
+    /// Reads a row's values as they travel.
+    private mutating func read(_ place: Int, into firstValue: Int) throws {
         // Displaced by OR REPLACE, or moved while no trigger ran.
-        guard let row = try cursor.row(rows.key(place)) else { throw InsertionCapture.Unsuited() }
+        guard let row = try cursor.row(rows.keys, at: place * keyWidth) else { throw InsertionCapture.Unsuited() }
         if !valueKeys.isEmpty { try checkTargets(row) }
         let first = cursor.firstColumn
         for column in columns.indices {
             var value = row.value(first + Int32(column))
             if let reference = references[column] { value = try reference.travelling(value, targets) }
             valueBytes += value.byteCount
-            changes.values.append(value)
+            changes.values[firstValue + column] = value
         }
-        let key = isMapped ? rows.keys[place] : nil
-        changes.operations.append(
-            Operation(object: object, kind: .insert, time: time, key: key, shape: 0, firstValue: firstValue))
-        let check = checks.check(
-            object, insertedAt: Stamp(time: time, device: access.device), columns, changes.values[firstValue...])
-        try save(object, place, time, check)
-        digest.sum &+= check
-        if check != 0 { digest.count += 1 }
     }
 
     private func save(_ object: ObjectID, _ place: Int, _ time: HybridTime, _ check: UInt64) throws {

@@ -27,11 +27,14 @@ final class RowCursor {
     var firstColumn: Int32 { Int32(keyWidth) }
 
     /// The row with a key.
+    /// - Parameters:
+    ///   - keys: of several rows, one after another; they stay where they are until the next call.
+    ///   - first: where the row's own begins.
     /// - Returns: a statement that is on it until the next call; `nil` where there is none.
-    func row(_ key: ArraySlice<FieldValue>) throws -> SQLStatement? {
-        if let scan, case .integer(let integer)? = key.first { return try row(integer, scan) }
+    func row(_ keys: [FieldValue], at first: Int) throws -> SQLStatement? {
+        if let scan, case .integer(let integer) = keys[first] { return try row(integer, scan) }
         select.rewind()
-        for (place, value) in key.enumerated() { select.bind(value, Int32(place + 1)) }
+        for slot in 0..<keyWidth { select.bind(lasting: keys[first + slot], Int32(slot + 1)) }
         return try select.step() ? select : nil
     }
 
