@@ -11,6 +11,8 @@ extension CaptureHistory {
         var writers: [Int: CapturedWriter] = [:]
         var valueBytes = 0
         var touched: [TouchedObject] = []
+        // Deleted again before anybody knew of them.
+        var unknown: [(table: TrackedTable, track: Track)] = []
         let heldBack = try HeldBackRows(access)
         try followKeys(&clock)
         for table in registry.tables.values where table.isMapped { try releaseKeys(of: tracks[table.id] ?? [:], table) }
@@ -38,13 +40,16 @@ extension CaptureHistory {
                         operations += self.operations(of: track, row: row)
                         present = row
                     } else {
+                        // What refers to its key means it, though the store forgets that it had the key.
+                        if table.isMapped { keys[table.id, default: [:]][track.key[0]] = (track.object, false) }
                         let time = self.time(for: track, track.lastTime, togglesLife: true, &clock)
                         operations.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: nil))
                     }
                 }
-                try writer.write(
+                let isKnown = try writer.write(
                     track.object, isFresh: track.isFresh, key: hasRow ? track.key : [], formerKey: track.key,
                     keepsKey: track.keepsKey, operations, row: present, cleared: cleared, &clock, &written)
+                if !isKnown, table.isMapped, track.isDeleted, !track.isFresh { unknown.append((table, track)) }
                 guard valueBytes + writer.changes.valueBytes <= maximumBytes else {
                     throw FerryError(.limitExceeded, "The changes have more than \(maximumBytes) bytes.")
                 }
@@ -62,7 +67,7 @@ extension CaptureHistory {
             touched += followed
         }
         try saveReservations()
-        try restoreReservations()
+        try restoreReservations(of: unknown)
         let tables = registry.parentsFirst.compactMap { writers[$0.id]?.changes }.filter { !$0.isEmpty }
         return (tables.map(\.changes), touched)
     }
@@ -90,9 +95,9 @@ extension CaptureHistory {
                 }
             }
             for track in moved.sorted(by: { $0.object < $1.object }) {
-                let stored = track.isFresh ? nil : try access.objects(of: table.id).key(of: track.object)
+                let stored = track.isFresh ? nil : try formerOwners.key(of: track.object, table, perhaps: track.key[0])
                 let last = track.isDeleted && table.hasUncheckedReferences ? [track.key[0]] : []
-                for key in Set(track.formerKeys + (stored.map { [$0] } ?? []) + last).sorted() {
+                for key in Self.distinct(track.formerKeys + (stored.map { [$0] } ?? []) + last) {
                     guard track.isDeleted || track.key[0] != key else { continue }
                     let isReferred =
                         try unchecked.hasChildren(table, key: [key]) || reservations.isInUse(key, of: table)
@@ -126,6 +131,11 @@ extension CaptureHistory {
                 try follow(change, &clock)
             }
         }
+    }
+
+    /// In ascending order; mostly there is one.
+    private static func distinct(_ keys: [FieldValue]) -> [FieldValue] {
+        keys.count > 1 ? Set(keys).sorted() : keys
     }
 
     /// Rows may refer by the keys of objects that were made and unmade in this flush, and be known by them.
@@ -280,7 +290,8 @@ extension CaptureHistory {
     /// Keys change hands within a flush; no two states may hold one key at any time, so all that move let go first.
     /// Until they are saved under their new keys, references to them are found in `keys`.
     private mutating func releaseKeys(of objects: [ObjectID: Track], _ table: TrackedTable) throws {
-        for track in objects.values where !track.isDeleted {
+        // Of others the store knows the key.
+        for track in objects.values where !track.isDeleted && track.mayHaveMoved {
             keys[table.id, default: [:]][track.key[0]] = (track.object, false)
         }
         for (key, former) in takenKeys[table.id] ?? [:] {

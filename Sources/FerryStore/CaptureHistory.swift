@@ -81,6 +81,8 @@ struct CaptureHistory {
     var examined: [Int: [ObjectID: Examination]] = [:]
     /// Mapped keys as of the note being read, where they differ from the store's: the object, or one that is gone.
     var keys: [Int: [FieldValue: (object: ObjectID, isGone: Bool)]] = [:]
+    /// Mapped keys as of the end of the last flush. What this one changes of them stands in `keys` and `freedKeys`.
+    let formerOwners: FormerOwners
     /// Keys that belong to nobody any more (their object has another key now).
     var freedKeys: [Int: Set<FieldValue>] = [:]
     /// Mapped keys that a later note gives to an object: ON UPDATE CASCADE notes the children's change before the
@@ -109,6 +111,7 @@ struct CaptureHistory {
 
     init(_ access: StoreAccess) {
         self.access = access
+        formerOwners = FormerOwners(access)
         // 48 bits of time, 48 random bits per flush, then a count: IDs of one flush are neighbours, in the state and
         // in the log, where they compress.
         let milliseconds = UInt64(bitPattern: access.clock.milliseconds()) & 0xffff_ffff_ffff

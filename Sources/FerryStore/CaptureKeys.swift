@@ -8,7 +8,7 @@ extension CaptureHistory {
         if !table.isMapped { return try derivedObject(table, key) }
         if let known = keys[table.id]?[key[0]] { return known.object }
         if freedKeys[table.id]?.contains(key[0]) ?? false { return nil }
-        return try access.objects(of: table.id).object(forKey: key[0])
+        return try formerOwners.object(table.id, key[0])
     }
 
     mutating func derivedObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
@@ -89,25 +89,24 @@ extension CaptureHistory {
     /// A value that nobody wrote in this flush as it travels: what it meant at the end of the last one, for its key may
     /// have changed hands since.
     mutating func formerTravelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
-        let former = try Travelling(access).value(value, column)
-        if case .reference = former { return former }
-        return try column.isUnchecked ? former : travelling(value, column)
+        guard let parent = column.reference, value != .null else { return value }
+        if let known = try formerOwners.object(parent, value) { return .reference(known) }
+        return try column.isUnchecked ? value : travelling(value, column)
     }
 
     /// What was only referred to, got a row and lost it within this flush is only referred to again, by the same key.
-    func restoreReservations() throws {
-        for table in registry.tables.values where table.isMapped {
+    /// - Parameter unknown: objects that were deleted and of which nothing was written.
+    func restoreReservations(of unknown: [(table: TrackedTable, track: Track)]) throws {
+        for (table, track) in unknown {
             let states = access.objects(of: table.id)
-            for track in (tracks[table.id] ?? [:]).values where track.isDeleted && !track.isFresh {
-                var state = try states.load(track.object)
-                let isReserved =
-                    state.isStored || reservations.contains { $0.table == table.id && $0.object == track.object }
-                guard isReserved, state.registers.newest == nil, state.key.isEmpty,
-                    try states.object(forKey: track.key[0]) == nil
-                else { continue }
-                state.key = track.key
-                try states.save(state)
-            }
+            var state = try states.load(track.object)
+            let isReserved =
+                state.isStored || reservations.contains { $0.table == table.id && $0.object == track.object }
+            guard isReserved, state.registers.newest == nil, state.key.isEmpty,
+                try states.object(forKey: track.key[0]) == nil
+            else { continue }
+            state.key = track.key
+            try states.save(state)
         }
     }
 

@@ -40,16 +40,20 @@ struct CapturedWriter {
     ///   - row: the present row's values as they travel.
     ///   - cleared: columns that the row shows cleared, and their values in the state.
     ///   - touched: is given what the rules may have to look at: nothing, where nothing happened.
+    /// - Returns: whether the object is known: not where only its key was reserved before and its row is gone again.
     mutating func write(
         _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue], keepsKey: Bool,
         _ operations: [CapturedOperation],
         row: FieldValues, cleared: FieldValues, _ clock: inout HybridClock, _ touched: inout [TouchedObject]
-    ) throws {
+    ) throws -> Bool {
         let isNew = isFresh || lastKnown.map { $0 < object } ?? true
         var state = isNew ? objects.new(object) : try objects.load(object)
+        let former = isNew ? ObjectState(object: object) : state
         let shown = state.shown
         // A row that never got out of this flush: known to nobody.
-        if key.isEmpty, !state.isStored || state.registers.newest == nil, operations.last?.kind == .delete { return }
+        if key.isEmpty, !state.isStored || state.registers.newest == nil, operations.last?.kind == .delete {
+            return false
+        }
         var operations = operations
         var unshown: FieldValues = [:]
         if !key.isEmpty, HeldBackRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
@@ -81,7 +85,8 @@ struct CapturedWriter {
         for (column, value) in cleared where state.kept.fields[column] == nil { state.kept.fields[column] = value }
         let reserved = keepsKey ? formerKey : []
         if let own = try save(
-            &state, shown, key, formerKey, reserved, changed, row: row, isCleared: !cleared.isEmpty || corrected)
+            &state, over: former, key, formerKey, reserved, changed, row: row,
+            isCleared: !cleared.isEmpty || corrected)
         {
             touched.append(own)
             if own.isDeleted, !table.incoming.isEmpty {
@@ -89,6 +94,7 @@ struct CapturedWriter {
             }
         }
         if shown == .exceptionalRow { touched += try writeMembers(of: object, operations, row, &clock) }
+        return true
     }
 
     /// Who writes a part of a reference of several columns means the rest as the row shows it: where that is not the object's
@@ -289,11 +295,13 @@ struct CapturedWriter {
         }
     }
 
+    /// - Parameter former: the state as it was loaded.
     private func save(
-        _ state: inout ObjectState, _ before: Shown, _ key: [FieldValue], _ formerKey: [FieldValue],
+        _ state: inout ObjectState, over former: ObjectState, _ key: [FieldValue], _ formerKey: [FieldValue],
         _ reserved: [FieldValue], _ changed: [Int], row: FieldValues, isCleared: Bool
     ) throws -> TouchedObject? {
         let hasRow = !key.isEmpty
+        let before = former.shown
         state.key = hasRow ? key : reserved
         state.shown = hasRow ? (before == .exceptionalRow ? .exceptionalRow : .row) : .none
         if hasRow {
@@ -302,7 +310,7 @@ struct CapturedWriter {
             state.kept.key = formerKey.first
         }
         objects.renewCheck(of: &state, row: row)
-        try objects.save(state)
+        try objects.save(state, over: former)
         let isDeleted = !hasRow
         if isDeleted { try DeadOffers(access).note(state, table) }
         let columns = isDeleted || !before.hasRow ? allColumns : changed

@@ -43,19 +43,31 @@ struct ChangeCapture {
         // Later than everything that was packed before, even within one millisecond.
         _ = clock.tick()
         var history = CaptureHistory(access)
+        if let insertions = try InsertionCapture.take(
+            access, history.mintedPrefix, through: end, &clock, maximumBytes: maximumBytes)
+        {
+            try empty("ferry_pending", through: end, isLast: isLast)
+            return Result(
+                tables: insertions.tables, touched: insertions.touched, rowsWithoutKey: insertions.rowsWithoutKey,
+                isLast: isLast)
+        }
         try history.read(through: end, &clock)
         let result = try history.finish(&clock, maximumBytes: maximumBytes)
         let emptied = history.tablesWithOldRows.sorted().map { access.registry[$0].oldRowsTable }
         for table in emptied + ["ferry_pending"] {
-            // Without a condition SQLite empties the table at once: https://www.sqlite.org/lang_delete.html
-            if isLast {
-                try connection.execute("DELETE FROM \(table)")
-            } else {
-                try connection.execute("DELETE FROM \(table) WHERE sequence <= ?", .integer(end))
-            }
+            try empty(table, through: end, isLast: isLast)
         }
         return Result(
             tables: result.tables, touched: result.touched, rowsWithoutKey: history.rowsWithoutKey, isLast: isLast)
+    }
+
+    private func empty(_ table: String, through end: Int64, isLast: Bool) throws {
+        // Without a condition SQLite empties the table at once: https://www.sqlite.org/lang_delete.html
+        if isLast {
+            try connection.execute("DELETE FROM \(table)")
+        } else {
+            try connection.execute("DELETE FROM \(table) WHERE sequence <= ?", .integer(end))
+        }
     }
 
     /// The sequence of the last of the oldest notes, and whether it is the last of all; `nil` where there is none.

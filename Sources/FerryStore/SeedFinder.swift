@@ -75,7 +75,7 @@ struct SeedFinder {
 
     /// Tables with objects that something let go may concern. What is joined waits for nothing, and who claims the same
     /// is found by its claims.
-    private func exceptionalTables() throws -> Set<Int> {
+    func exceptionalTables() throws -> Set<Int> {
         var tables: Set<Int> = []
         try connection.forEachRow(
             "SELECT DISTINCT \"table\" FROM ferry_exception WHERE kind NOT IN (\(ExceptionKind.ofClasses))"
@@ -111,7 +111,7 @@ struct SeedFinder {
 }
 
 /// Whether what a row refers to has a row of its own. Remembers answers: many rows refer to the same few.
-private struct TargetLookup {
+struct TargetLookup {
     private let access: StoreAccess
     private var known: [Int: [Int: [[FieldValue]: Bool]]] = [:]
     private var statements: [Int: [Int: LazyStatement]] = [:]
@@ -125,19 +125,21 @@ private struct TargetLookup {
         let row = try references(table, key: key)
         for place in places {
             let values = table.foreignKeys[place].columns.map { row[$0] ?? .null }
-            if values.contains(.null) { continue }
-            if let answer = known[table.id]?[place]?[values] {
-                if !answer { return false }
-                continue
-            }
-            let statement = try statement(table, place)
-            for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
-            let answer = try statement.step()
-            statement.rewind()
-            known[table.id, default: [:]][place, default: [:]][values] = answer
-            if !answer { return false }
+            if try !isThere(table, place, values) { return false }
         }
         return true
+    }
+
+    /// Whether there is a target of these values of a foreign key; NULL asks for none.
+    mutating func isThere(_ table: TrackedTable, _ place: Int, _ values: [FieldValue]) throws -> Bool {
+        if values.contains(.null) { return true }
+        if let answer = known[table.id]?[place]?[values] { return answer }
+        let statement = try statement(table, place)
+        for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
+        let answer = try statement.step()
+        statement.rewind()
+        known[table.id, default: [:]][place, default: [:]][values] = answer
+        return answer
     }
 
     /// What a row has in the columns of foreign keys.

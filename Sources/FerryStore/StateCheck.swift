@@ -40,6 +40,22 @@ struct TableChecks {
         return sum
     }
 
+    /// The check of an object that was inserted with all of its values at once.
+    /// - Parameters:
+    ///   - columns: the numbers of all columns that have values.
+    ///   - values: in the order of these.
+    func check(
+        _ object: ObjectID, insertedAt stamp: Stamp, _ columns: [Int], _ values: ArraySlice<FieldValue>
+    ) -> UInt64 {
+        let start = Self.hash(object)
+        var sum = Self.hash(insertion, start, stamp)
+        for (place, column) in columns.enumerated() {
+            guard let field = fields[column] else { continue }
+            sum &+= Self.hash(field, start, stamp, values[values.startIndex + place])
+        }
+        return sum
+    }
+
     /// By how much a check changes when the insertion does.
     func change(_ object: ObjectID, from old: ObjectRegisters, to new: ObjectRegisters) -> UInt64 {
         if old.inserted == new.inserted { return 0 }

@@ -26,6 +26,14 @@ final class StateDigests {
         changes[table] = change
     }
 
+    /// Notes that several objects of a table, of which the store knew nothing, have checks.
+    func note(_ table: Int, _ added: Change) {
+        var change = changes[table] ?? Change()
+        change.sum &+= added.sum
+        change.count += added.count
+        changes[table] = change
+    }
+
     func save(_ connection: SQLConnection) throws {
         for (table, change) in changes {
             let number = FieldValue.integer(Int64(table))

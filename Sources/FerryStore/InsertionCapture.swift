@@ -1,0 +1,215 @@
+import FerryCore
+import FerryMerge
+
+/// Packs a flush that consists of insertions of new rows, as an import makes it, without an object in memory for each row.
+///
+/// What comes of it is what `CaptureHistory` makes of the same notes. That is the model, and takes every other flush; here is
+/// what is left of it where nothing happened to a row but its insertion, nobody knew of it before, and what it refers to is
+/// there. Some of that is known only when rows are written: then nothing remains of what was written.
+struct InsertionCapture {
+    /// Thrown where the flush is of another kind.
+    struct Unsuited: Error {}
+
+    /// What is noted of one table.
+    final class Insertions {
+        let table: TrackedTable
+        /// The rows' local keys, one row after another.
+        var keys: [FieldValue] = []
+        var times: [HybridTime] = []
+        var objects: [ObjectID] = []
+        /// The places of the rows by their keys, in a mapped table.
+        var places = IntegerKeyMap()
+
+        init(_ table: TrackedTable) { self.table = table }
+
+        func key(_ place: Int) -> ArraySlice<FieldValue> {
+            let width = table.keyColumns.count
+            return keys[place * width..<(place + 1) * width]
+        }
+    }
+
+    private let access: StoreAccess
+    private let mintedPrefix: (high: UInt64, low: UInt64)
+    private let exceptionalTables: Set<Int>
+    private var insertions: [Int: Insertions] = [:]
+    private var unsuited: Set<Int> = []
+    private var minted: UInt32 = 0
+    private var rowsWithoutKey = 0
+    /// The key of the row whose note is read, as it travels.
+    private var scratch: [FieldValue] = []
+
+    private init(_ access: StoreAccess, _ mintedPrefix: (high: UInt64, low: UInt64)) throws {
+        self.access = access
+        self.mintedPrefix = mintedPrefix
+        exceptionalTables = try SeedFinder(access).exceptionalTables()
+        // States that the app's triggers may change are looked at again; rows that are held back are published again.
+        guard access.digests.unsettled == nil, try HeldBackRows(access).isEmpty else { throw Unsuited() }
+    }
+
+    struct Outcome {
+        var tables: [TableChanges]
+        /// An object of each table. None of them is anything that the rules must look at.
+        var touched: [TouchedObject]
+        var rowsWithoutKey: Int
+    }
+
+    /// Takes the notes up to one.
+    /// - Parameters:
+    ///   - mintedPrefix: what the IDs of this flush begin with; the first gets the number 1.
+    ///   - maximumBytes: of values; with more of them it throws `limitExceeded`.
+    /// - Returns: `nil` where they are of another kind; nothing is written then, and the clock is as before.
+    static func take(
+        _ access: StoreAccess, _ mintedPrefix: (high: UInt64, low: UInt64), through end: Int64,
+        _ clock: inout HybridClock, maximumBytes: Int
+    ) throws -> Outcome? {
+        let before = clock
+        do {
+            var capture = try InsertionCapture(access, mintedPrefix)
+            try capture.read(through: end, &clock)
+            return try access.savepoint { try capture.write(maximumBytes: maximumBytes) }
+        } catch is Unsuited {
+            clock = before
+            return nil
+        }
+    }
+
+    // MARK: Reading the notes
+
+    private mutating func read(through end: Int64, _ clock: inout HybridClock) throws {
+        let slots = (0..<access.registry.keyWidth).map { "k\($0)" }.joined(separator: ", ")
+        var last: Insertions?
+        try access.connection.forEachRow(
+            """
+            SELECT "table", event, at, \(slots) FROM ferry_pending WHERE sequence <= ? ORDER BY sequence
+            """, [.integer(end)]
+        ) { note in
+            guard note.int(1) == PendingEvent.insert.rawValue else { throw Unsuited() }
+            let number = note.int(0)
+            if last?.table.id != number { last = try insertions(into: number) }
+            if let last { try take(note, last, &clock) }
+        }
+    }
+
+    /// - Returns: `nil` for a table that does not travel from here.
+    private mutating func insertions(into number: Int) throws -> Insertions? {
+        if let known = insertions[number] { return known }
+        guard let table = access.registry.tables[number], table.isLocal else { return nil }
+        guard try isSuited(table) else { throw Unsuited() }
+        let made = Insertions(table)
+        insertions[number] = made
+        return made
+    }
+
+    /// Whether an insertion into a table concerns nothing but what it refers to, as far as the table tells.
+    private func isSuited(_ table: TrackedTable) throws -> Bool {
+        if case .declared = table.identity { return false }
+        if table.hasColumnPolicies || table.hasUncheckedReferences { return false }
+        if try access.joined.areAny(in: table.id) || access.exceptionTokens.areAny(of: table.id) { return false }
+        if !table.uniqueIndexes.isEmpty, table.telltaleColumns.count > table.keyColumnIDs.count { return false }
+        let near = [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table)
+        if !exceptionalTables.isDisjoint(with: near) { return false }
+        let offersAll = table.incoming.contains { incoming in
+            guard case .unique(let offered) = access.registry[incoming.table].foreignKeys[incoming.foreignKey].target
+            else { return false }
+            return offered.count == table.columns.count
+        }
+        return !offersAll
+    }
+
+    private mutating func take(
+        _ note: SQLStatement, _ insertions: Insertions, _ clock: inout HybridClock
+    ) throws {
+        let table = insertions.table
+        let first = insertions.keys.count
+        for slot in table.keyColumns.indices {
+            let value = note.value(3 + Int32(slot))
+            if case .null = value {
+                insertions.keys.removeSubrange(first...)
+                rowsWithoutKey += 1
+                return
+            }
+            insertions.keys.append(value)
+        }
+        if note.isNull(2) {
+            insertions.times.append(.unknown)
+        } else {
+            let captured = Int64(((note.double(2) - 2_440_587.5) * 86_400_000).rounded())
+            insertions.times.append(clock.advance(toMilliseconds: access.clock.milliseconds(captured: captured)))
+        }
+        insertions.objects.append(try object(insertions, key: first))
+    }
+
+    /// The object of the row whose key was read last.
+    /// - Parameter first: where that begins.
+    private mutating func object(_ insertions: Insertions, key first: Int) throws -> ObjectID {
+        let table = insertions.table
+        if table.isMapped {
+            // The same key twice: OR REPLACE.
+            guard case .integer(let key) = insertions.keys[first],
+                insertions.places.insert(key, at: insertions.objects.count)
+            else { throw Unsuited() }
+            minted += 1
+            return ObjectID(high: mintedPrefix.high, low: mintedPrefix.low | UInt64(minted))
+        }
+        scratch.removeAll(keepingCapacity: true)
+        scratch.append(contentsOf: insertions.keys[first...])
+        if table.hasReferencesInKey {
+            for (place, column) in table.keyColumnIDs.enumerated() {
+                guard let parent = table.columns[column].reference else { continue }
+                // What comes only after it had its key reserved by this row.
+                guard let target = try object(of: parent, scratch[place]) else { throw Unsuited() }
+                scratch[place] = .reference(target)
+            }
+        }
+        return table.derivedID(scratch)
+    }
+
+    /// The object that has a key in a mapped table.
+    private func object(of parent: Int, _ key: FieldValue) throws -> ObjectID? {
+        if let known = insertions[parent], case .integer(let integer) = key,
+            let place = known.places.place(of: integer)
+        {
+            return known.objects[place]
+        }
+        guard access.registry[parent].isMapped else { throw Unsuited() }
+        return try access.objects(of: parent).object(forKey: key)
+    }
+
+    // MARK: Writing
+
+    private func write(maximumBytes: Int) throws -> Outcome {
+        var outcome = Outcome(tables: [], touched: [], rowsWithoutKey: rowsWithoutKey)
+        var valueBytes = 0
+        for table in access.registry.parentsFirst {
+            guard let rows = insertions[table.id], !rows.objects.isEmpty else { continue }
+            var writer = try InsertionWriter(access, rows, among: insertions)
+            for place in try order(of: rows) {
+                try writer.write(place)
+                guard valueBytes + writer.valueBytes <= maximumBytes else {
+                    throw FerryError(.limitExceeded, "The changes have more than \(maximumBytes) bytes.")
+                }
+            }
+            valueBytes += writer.valueBytes
+            writer.noteDigest()
+            outcome.tables.append(writer.changes)
+            outcome.touched.append(
+                TouchedObject(
+                    table: table.id, object: rows.objects[0], columns: table.columns.map(\.id), isDeleted: false,
+                    needsRules: false, key: Array(rows.key(0))))
+        }
+        return outcome
+    }
+
+    /// The places of a table's rows in the order of their objects.
+    private func order(of rows: Insertions) throws -> [Int] {
+        let objects = rows.objects
+        // Minted in the order of the notes.
+        if rows.table.isMapped { return Array(objects.indices) }
+        let order = objects.indices.sorted { objects[$0] < objects[$1] }
+        for (place, next) in zip(order, order.dropFirst()) where objects[place] == objects[next] {
+            // One object twice: OR REPLACE.
+            throw Unsuited()
+        }
+        return order
+    }
+}

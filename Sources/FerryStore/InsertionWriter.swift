@@ -1,0 +1,194 @@
+import FerryCore
+import FerryMerge
+
+/// Writes new rows of one table as `InsertionCapture` found them: the changes, and the states of objects that have none.
+struct InsertionWriter {
+    private(set) var changes: TableChanges
+    /// What the values take, in bytes.
+    private(set) var valueBytes = 0
+    private let access: StoreAccess
+    private let rows: InsertionCapture.Insertions
+    private var table: TrackedTable { rows.table }
+    private let cursor: RowCursor
+    private let state: SQLStatement
+    private let checks: TableChecks
+    private let columns: [Int]
+    /// The columns that refer to mapped tables, by place.
+    private let references: [ReferenceColumn?]
+    /// Foreign keys by value that must have a target.
+    private let valueKeys: [Int]
+    private let targets: InsertionTargets
+    private var digest = StateDigests.Change()
+    private let keyWidth: Int
+    private let isMapped: Bool
+
+    /// - Parameter all: what the flush inserts, by table.
+    init(
+        _ access: StoreAccess, _ rows: InsertionCapture.Insertions, among all: [Int: InsertionCapture.Insertions]
+    ) throws {
+        self.access = access
+        self.rows = rows
+        let table = rows.table
+        keyWidth = table.keyColumns.count
+        isMapped = table.isMapped
+        cursor = try RowCursor(table, access.connection)
+        checks = access.objects(of: table.id).checks
+        columns = table.localColumns.map(\.id)
+        targets = InsertionTargets(access)
+        references = table.localColumns.map { column in
+            column.reference.map { ReferenceColumn(column, of: table, to: $0, among: all[$0]) }
+        }
+        valueKeys = table.foreignKeys.indices.filter { place in
+            if case .mapped = table.foreignKeys[place].target { return false }
+            return table.foreignKeys[place].action != .none
+        }
+        state = try Self.makeStatement(access, table)
+        changes = TableChanges(
+            name: table.name, identity: table.identity, columns: table.localColumns.map(\.name),
+            shapes: [Array(columns.indices)])
+        changes.operations.reserveCapacity(rows.objects.count)
+        changes.values = Array(repeating: .null, count: rows.objects.count * columns.count)
+    }
+
+    /// Inserts a state; what is the same in all of them is bound: the device, and which columns an insertion writes.
+    private static func makeStatement(_ access: StoreAccess, _ table: TrackedTable) throws -> SQLStatement {
+        var registers = ObjectRegisters()
+        let stamp = Stamp(time: .zero, device: access.device)
+        registers.mergeInsertion(stamp)
+        for column in table.localColumns { _ = registers.mergeField(column.id, stamp, value: .null) }
+        let keys = table.keyColumns.indices.map { "k\($0), " }.joined()
+        let names = "object, \(keys)inserted, \"check\", inserted_by, span, shown, fields"
+        let places = Array(repeating: "?", count: table.keyColumns.count + 7).joined(separator: ", ")
+        let statement = try access.connection.makeStatement(
+            "INSERT INTO \(table.objectTable)(\(names)) VALUES (\(places))")
+        let next = Int32(table.keyColumns.count) + 4
+        statement.bind(try access.devices.number(of: access.device), next)
+        statement.bind(StateCodec.span(registers), next + 1)
+        statement.bind(Shown.row.rawValue, next + 2)
+        if let fields = try StateCodec.encodeFields(registers, number: { try access.devices.number(of: $0) }) {
+            statement.bind(blob: fields, next + 3)
+        }
+        return statement
+    }
+
+    /// Writes one row; they follow one another in the order of their objects.
+    mutating func write(_ place: Int) throws {
+        let object = rows.objects[place]
+        let time = rows.times[place]
+        let firstValue = changes.operations.count * columns.count
+        try read(place, into: firstValue)
+        changes.operations.append(
+            Operation(
+                object: object, kind: .insert, time: time, key: isMapped ? rows.keys[place] : nil, shape: 0,
+                firstValue: firstValue))
+        let check = checks.check(
+            object, insertedAt: Stamp(time: time, device: access.device), columns,
+            changes.values[firstValue..<firstValue + columns.count])
+        try save(object, place, time, check)
+        digest.sum &+= check
+        if check != 0 { digest.count += 1 }
+    }
+
+    /// Reads a row's values as they travel.
+    private mutating func read(_ place: Int, into firstValue: Int) throws {
+        // Displaced by OR REPLACE, or moved while no trigger ran.
+        guard let row = try cursor.row(rows.keys, at: place * keyWidth) else { throw InsertionCapture.Unsuited() }
+        if !valueKeys.isEmpty { try checkTargets(row) }
+        let first = cursor.firstColumn
+        for column in columns.indices {
+            var value = row.value(first + Int32(column))
+            if let reference = references[column] { value = try reference.travelling(value, targets) }
+            valueBytes += value.byteCount
+            changes.values[firstValue + column] = value
+        }
+    }
+
+    private func save(_ object: ObjectID, _ place: Int, _ time: HybridTime, _ check: UInt64) throws {
+        state.bind(object, 1)
+        let first = place * keyWidth
+        if keyWidth == 1, case .blob(let bytes) = rows.keys[first], ObjectID(bytes: bytes) == object {
+            // A 16-byte key is not stored twice.
+            state.bindNull(2)
+        } else {
+            for slot in 0..<keyWidth { state.bind(lasting: rows.keys[first + slot], Int32(slot + 2)) }
+        }
+        let next = Int32(keyWidth) + 2
+        state.bind(Int64(bitPattern: time.rawValue), next)
+        state.bind(Int64(bitPattern: check), next + 1)
+        // Somebody knows the object, or has the key.
+        if try state.runUnlessRefused() != nil { throw InsertionCapture.Unsuited() }
+    }
+
+    private func checkTargets(_ row: SQLStatement) throws {
+        for place in valueKeys {
+            let values = table.foreignKeys[place].columns.map { number in
+                columns.firstIndex(of: number).map { row.value(cursor.firstColumn + Int32($0)) } ?? .null
+            }
+            try targets.check(table, place, values)
+        }
+    }
+
+    /// Takes the written states into the table's digest.
+    func noteDigest() { access.digests.note(table.id, digest) }
+}
+
+/// What rows refer to by one column, and the objects that these values mean.
+final class ReferenceColumn {
+    private let table: TrackedTable
+    private let parent: Int
+    private let fresh: InsertionCapture.Insertions?
+    /// The foreign keys of which the column is one, and which must have a target.
+    private let keys: [Int]
+    private var stored: [FieldValue: ObjectID] = [:]
+
+    /// - Parameter fresh: what the flush inserts into the parent.
+    init(
+        _ column: TrackedColumn, of table: TrackedTable, to parent: Int, among fresh: InsertionCapture.Insertions?
+    ) {
+        self.table = table
+        self.parent = parent
+        self.fresh = fresh
+        keys = table.foreignKeys.indices.filter { place in
+            guard case .mapped = table.foreignKeys[place].target else { return false }
+            return table.foreignKeys[place].action != .none && table.foreignKeys[place].columns == [column.id]
+        }
+    }
+
+    /// A value of the column as it travels.
+    /// - Throws: `Unsuited` where it has no target.
+    func travelling(_ value: FieldValue, _ targets: InsertionTargets) throws -> FieldValue {
+        if case .null = value { return value }
+        // Whether the row that the flush inserted is still there is seen when it is written.
+        if case .integer(let key) = value, let fresh, let place = fresh.places.place(of: key) {
+            return .reference(fresh.objects[place])
+        }
+        if let known = stored[value] { return .reference(known) }
+        let object = try targets.object(of: parent, value)
+        for place in keys { try targets.check(table, place, [value]) }
+        stored[value] = object
+        return .reference(object)
+    }
+}
+
+/// Looks up what rows refer to in the store.
+final class InsertionTargets {
+    private let access: StoreAccess
+    private var lookup: TargetLookup
+
+    init(_ access: StoreAccess) {
+        self.access = access
+        lookup = TargetLookup(access)
+    }
+
+    /// The object that has a key.
+    func object(of parent: Int, _ key: FieldValue) throws -> ObjectID {
+        guard access.registry[parent].isMapped, let object = try access.objects(of: parent).object(forKey: key)
+        else { throw InsertionCapture.Unsuited() }
+        return object
+    }
+
+    /// Makes sure that the target of a foreign key is there.
+    func check(_ table: TrackedTable, _ place: Int, _ values: [FieldValue]) throws {
+        guard try lookup.isThere(table, place, values) else { throw InsertionCapture.Unsuited() }
+    }
+}
