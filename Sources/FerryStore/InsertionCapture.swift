@@ -107,13 +107,7 @@ struct InsertionCapture {
         if try access.joined.areAny(in: table.id) || access.exceptionTokens.areAny(of: table.id) { return false }
         if !table.uniqueIndexes.isEmpty, table.telltaleColumns.count > table.keyColumnIDs.count { return false }
         let near = [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table)
-        if !exceptionalTables.isDisjoint(with: near) { return false }
-        let offersAll = table.incoming.contains { incoming in
-            guard case .unique(let offered) = access.registry[incoming.table].foreignKeys[incoming.foreignKey].target
-            else { return false }
-            return offered.count == table.columns.count
-        }
-        return !offersAll
+        return exceptionalTables.isDisjoint(with: near)
     }
 
     private mutating func take(
@@ -195,7 +189,7 @@ struct InsertionCapture {
             outcome.touched.append(
                 TouchedObject(
                     table: table.id, object: rows.objects[0], columns: table.columns.map(\.id), isDeleted: false,
-                    needsRules: false, key: Array(rows.key(0))))
+                    isInsertion: true, needsRules: false, key: Array(rows.key(0))))
         }
         return outcome
     }
