@@ -40,6 +40,19 @@ struct TableChecks {
         return sum
     }
 
+    /// The check of an object that was inserted with these values, by column number, and not written since.
+    func check(
+        _ object: ObjectID, _ inserted: Stamp, _ columns: [Int], _ values: ArraySlice<FieldValue>
+    ) -> UInt64 {
+        let start = Self.hash(object)
+        var sum = Self.hash(insertion, start, inserted)
+        for (column, value) in zip(columns, values) {
+            guard column < fields.count, let field = fields[column] else { continue }
+            sum &+= Self.hash(field, start, inserted, value)
+        }
+        return sum
+    }
+
     /// By how much a check changes when the insertion does.
     func change(_ object: ObjectID, from old: ObjectRegisters, to new: ObjectRegisters) -> UInt64 {
         if old.inserted == new.inserted { return 0 }
