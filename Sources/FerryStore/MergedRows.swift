@@ -12,6 +12,7 @@ final class MergedRows {
     private let meaning: References
     private let travelling: Travelling
     private let references: LocalReferences
+    private let removal: RowRemoval
     private let reservations: KeyReservations
     /// Objects that the batch inserts into tables which references lead to that no foreign key checks, by table.
     private let arriving: [Int: Set<ObjectID>]
@@ -35,7 +36,7 @@ final class MergedRows {
     /// What the rules may have to look at.
     private(set) var touched: [TouchedObject] = []
     /// Objects that died and still have their rows.
-    private(set) var deletions: [TouchedObject] = []
+    private(set) var deletions: [DyingRow] = []
 
     init(
         _ access: StoreAccess, _ table: TrackedTable, dying: Set<ObjectID>, arriving: [Int: Set<ObjectID>],
@@ -44,6 +45,7 @@ final class MergedRows {
         self.access = access
         self.table = table
         self.references = references ?? LocalReferences(access, table)
+        removal = RowRemoval(access)
         self.dying = dying
         self.arriving = arriving
         objects = access.objects(of: table.id)
@@ -121,11 +123,12 @@ final class MergedRows {
             table: table.id, object: merge.state.object, columns: allColumns, isDeleted: true, needsRules: false,
             key: merge.before.key)
         guard table.incoming.isEmpty, !table.hasUncheckedReferences else {
-            try objects.save(merge.state)
-            deletions.append(object)
+            let unsaved = merge.onlyDeletion
+            if unsaved == nil { try objects.save(merge.state) }
+            deletions.append(DyingRow(object: object, unsaved: unsaved))
             return
         }
-        try RowRemoval(access).remove(&object, &merge.state, table) { _ in false }
+        try removal.remove(&object, &merge.state, table) { _ in false }
         if object.needsRules { try objects.save(merge.state) }
         touched.append(object)
     }

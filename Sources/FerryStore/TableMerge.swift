@@ -21,7 +21,7 @@ struct TableMerge {
     /// What the rules may have to look at.
     var touched: [TouchedObject] { rows.touched }
     /// Objects that died and still have their rows.
-    var deletions: [TouchedObject] { rows.deletions }
+    var deletions: [DyingRow] { rows.deletions }
 
     /// An operation's place in the batch.
     private struct Entry {
