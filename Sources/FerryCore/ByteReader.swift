@@ -35,6 +35,19 @@ public struct ByteReader: Sendable {
         return bytes[position..<position + count]
     }
 
+    /// What it reads from, all of it. Its indices are those that `skip` returns.
+    @inlinable
+    public var all: ArraySlice<UInt8> { bytes }
+
+    /// Passes over bytes.
+    /// - Returns: where they begin.
+    @inlinable
+    public mutating func skip(_ count: Int) throws(FerryError) -> Int {
+        guard count >= 0, count <= remaining else { throw Self.cutOff }
+        defer { position += count }
+        return position
+    }
+
     @inlinable
     public mutating func read32() throws(FerryError) -> UInt32 {
         let slice = try read(4)

@@ -55,7 +55,7 @@ public struct TableChanges: Sendable {
     public var operations: [Operation]
     /// The values of all operations, one after another. Empty where `source` has them.
     public var values: [FieldValue]
-    /// Where the values are read from when they are asked for: there are too many of them to lie in memory.
+    /// Where the values are made or read when they are asked for: there are too many of them to lie in memory.
     public var source: (any ChangeValueSource)?
 
     public init(

@@ -9,7 +9,7 @@ import FerryLog
 struct LogReader {
     /// Operations in one batch: with the values and bytes, bounds the memory of a replay, and its transaction. One segment
     /// always fits.
-    static let maximumOperations = 400_000
+    static let maximumOperations = 200_000
     static let maximumValues = SegmentLimits.valuesAtOnce
     static let maximumBytes = SegmentLimits.plannedContentBytes
 
@@ -21,6 +21,8 @@ struct LogReader {
     var quiet: QuietLogs?
     /// How many bytes the disk of the database has left; `nil` where that is not known, or does not matter.
     var room: () -> Int? = { nil }
+    /// Whether the changesets' schemas are wanted alone: some come without their tables then.
+    var schemasOnly = false
 
     /// How much of a batch there is already.
     private struct Load {
@@ -192,7 +194,10 @@ struct LogReader {
                     problem.path = container.path(of: candidate, peer)
                     continue
                 }
-                let (header, changesets) = try SegmentDecoder.decode(bytes, container: container.id, device: peer)
+                let (header, changesets) =
+                    schemasOnly
+                    ? try SegmentDecoder.decodeSchemas(bytes, container: container.id, device: peer)
+                    : try SegmentDecoder.decode(bytes, container: container.id, device: peer)
                 guard header.firstSequence <= next, header.lastSequence >= next else { continue }
                 // A roll-up begins earlier than what is read here, and names another predecessor.
                 if header.firstSequence == next, let previous, let told = header.previous, told != previous {

@@ -226,7 +226,7 @@ extension Replica {
     /// The newest schema that any device has published.
     private static func newestSchema(_ container: Container) throws -> SchemaRecord {
         // No device of the container's has this ID, so every log is read.
-        let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0))
+        let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0), schemasOnly: true)
         let snapshot = try SnapshotShelf(container).entries().first
         var positions = snapshot?.manifest.vector ?? VersionVector()
         var newest = snapshot?.manifest.schema

@@ -7,7 +7,7 @@ import FerryStore
 /// again.
 struct SnapshotLoader {
     /// Objects, bytes of files, and bytes of what they hold, that are merged in one transaction; one chunk always fits.
-    private static let maximumObjects = 100_000
+    private static let maximumObjects = 10_000
     private static let maximumBytes = 16 << 20
     private static let maximumContentBytes = SegmentLimits.plannedContentBytes
 

@@ -8,17 +8,31 @@ import Synchronization
 /// memory for. A window is read by a look through all columns of the block. Windows are as large a part of each block as
 /// what may be in memory at once is of the segment, so that each block is looked through so many times as the segment has
 /// more values than that, and not for each operation.
+///
+/// Of fewer values, and yet many, the columns stay in memory as they were read: a value takes eight bytes or sixteen there,
+/// and forty in a window, which is made of them quickly and can be small.
 final class BlockValues: ChangeValueSource {
-    /// What stands where the block's columns of values begin, and what it takes to read them. All was read before, so
-    /// that it can be read.
+    /// The block, and its columns of values.
     struct Place: Sendable {
         var shapes: [[Int]]
         var shapeRuns: [RunLength.Run]
         var columnCount: Int
         var operations: [Operation]
-        var identifiers: IdentifierColumnReader
-        var reader: ByteReader
+        var columns: Columns
     }
+
+    enum Columns: Sendable {
+        /// In the order of `CellLayout.columns`.
+        case inMemory([ValueColumn])
+        /// What stands where they begin, and what it takes to read them. All was read before, so that it can be read.
+        case inBody(IdentifierColumnReader, ByteReader)
+    }
+
+    /// Blocks with no more values have them all in memory.
+    static let few = 1 << 14
+    /// How many values a window has that is made of columns in memory: so many that a list of shapes is looked through only
+    /// as often as there are windows.
+    static func atOnce(of count: Int, few: Int) -> Int { max(few, count / 64) }
 
     let count: Int
     private let place: Place
@@ -64,20 +78,29 @@ final class BlockValues: ChangeValueSource {
         let layout = CellLayout(
             shapes: place.shapes, shapeRuns: place.shapeRuns, columnCount: place.columnCount,
             operationCount: place.operations.count, window: first..<last)
-        var (reader, identifiers, budget) = (place.reader, place.identifiers, SegmentBudget.forReadingAgain)
-        do {
-            for index in layout.columns.indices {
-                let column = try ValueColumn(
-                    layout.count(index), allowingAbsent: false, identifiers: &identifiers, budget: &budget,
-                    from: &reader)
-                column.forEach(in: layout.positions(index)) {
-                    place.operations[layout.cell(index, $0).operation].object
-                } _: {
-                    window.values[layout.cell(index, $0).value - start] = $1
-                }
+        func fill(_ index: Int, _ column: ValueColumn) {
+            column.forEach(in: layout.positions(index)) {
+                place.operations[layout.cell(index, $0).operation].object
+            } _: {
+                window.values[layout.cell(index, $0).value - start] = $1
             }
-        } catch {
-            preconditionFailure("What was read once cannot be read again: \(error)")
+        }
+        switch place.columns {
+        case .inMemory(let columns):
+            for index in columns.indices { fill(index, columns[index]) }
+        case .inBody(var identifiers, var reader):
+            var budget = SegmentBudget.forReadingAgain
+            do {
+                for index in layout.columns.indices {
+                    fill(
+                        index,
+                        try ValueColumn(
+                            layout.count(index), allowingAbsent: false, identifiers: &identifiers, budget: &budget,
+                            from: &reader))
+                }
+            } catch {
+                preconditionFailure("What was read once cannot be read again: \(error)")
+            }
         }
         return window
     }

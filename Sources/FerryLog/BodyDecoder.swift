@@ -5,11 +5,14 @@ enum BodyDecoder {
     /// - Parameters:
     ///   - header: told how many bytes of texts and blobs there are (`SegmentHeader.contentBytes`).
     ///   - valuesAtOnce: the most values that are to be in memory.
+    ///   - fewValues: the most values of a table that lie in memory as they are; of others their columns do.
+    ///   - schemasOnly: whether the last changeset's tables are not wanted. Then what is read is not held against the header.
     static func decode(
-        _ body: ArraySlice<UInt8>, header: inout SegmentHeader, valuesAtOnce: Int = SegmentLimits.valuesAtOnce
+        _ body: ArraySlice<UInt8>, header: inout SegmentHeader, valuesAtOnce: Int = SegmentLimits.valuesAtOnce,
+        fewValues: Int = BlockValues.few, schemasOnly: Bool = false
     ) throws(FerryError) -> [Changeset] {
         var reader = ByteReader(body)
-        var budget = SegmentBudget.forDecoding(header, valuesAtOnce: valuesAtOnce)
+        var budget = SegmentBudget.forDecoding(header, valuesAtOnce: valuesAtOnce, fewValues: fewValues)
         let names = try readNames(budget: &budget, &reader)
         let devices = try readDevices(&reader)
         let prefixCount = try reader.readCount(minimumBytes: 12)
@@ -38,6 +41,10 @@ enum BodyDecoder {
                 }
                 if form != .absent {
                     changeset.schema = try SchemaEncoding.read(form, names: names, budget: &budget, from: &reader)
+                }
+                if schemasOnly, sequence == header.lastSequence {
+                    changesets.append(changeset)
+                    return changesets
                 }
                 changeset.tables = try readTables(
                     layouts: layouts, time: changeset.time, budget: &budget, identifiers: &identifiers, &reader)

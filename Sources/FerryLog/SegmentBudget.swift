@@ -50,6 +50,8 @@ struct SegmentBudget {
     private var used = Array(repeating: 0, count: Resource.allCases.count)
     /// In how many parts the values of a block are read: more than one where they are read when they are asked for.
     private(set) var valueWindows = 1
+    /// The most values of a block that all lie in memory as they are; of others they are made of the columns.
+    private(set) var fewValues = BlockValues.few
 
     private init(code: FerryError.Code) { self.code = code }
 
@@ -68,11 +70,14 @@ struct SegmentBudget {
     }()
 
     /// A budget of no more operations and values than a header claims.
-    /// - Parameter valuesAtOnce: the most values that are to be in memory.
+    /// - Parameters:
+    ///   - valuesAtOnce: the most values that are to be in memory.
+    ///   - fewValues: the most values of a block that are to be in memory as they are.
     static func forDecoding(
-        _ header: SegmentHeader, valuesAtOnce: Int = SegmentLimits.valuesAtOnce
+        _ header: SegmentHeader, valuesAtOnce: Int = SegmentLimits.valuesAtOnce, fewValues: Int = BlockValues.few
     ) -> SegmentBudget {
         var budget = SegmentBudget(code: .damagedFile)
+        budget.fewValues = fewValues
         budget.limits[Resource.operations.rawValue] = header.operationCount
         budget.limits[Resource.values.rawValue] = header.valueCount
         budget.valueWindows = max((header.valueCount + valuesAtOnce - 1) / valuesAtOnce, 1)

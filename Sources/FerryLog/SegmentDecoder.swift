@@ -41,9 +41,22 @@ public enum SegmentDecoder {
         try decode(bytes, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce)
     }
 
-    /// - Parameter valuesAtOnce: the most values that are to be in memory.
+    /// Decodes a file as `decode` does, for the schemas that are in it: the last changeset, mostly the only one, comes without
+    /// its tables, and what they hold is not verified.
+    public static func decodeSchemas(
+        _ bytes: [UInt8], container: ContainerID, device: DeviceID
+    ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
+        try decode(
+            bytes, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce, schemasOnly: true)
+    }
+
+    /// - Parameters:
+    ///   - valuesAtOnce: the most values that are to be in memory.
+    ///   - fewValues: the most values of a table that are to be in memory as they are.
+    ///   - schemasOnly: as for `decodeSchemas`.
     static func decode(
-        _ bytes: [UInt8], container: ContainerID, device: DeviceID, valuesAtOnce: Int
+        _ bytes: [UInt8], container: ContainerID, device: DeviceID, valuesAtOnce: Int, fewValues: Int = BlockValues.few,
+        schemasOnly: Bool = false
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
         var header = try SegmentHeader(file: bytes)
         guard header.container == container else {
@@ -62,7 +75,8 @@ public enum SegmentDecoder {
             case .stored: stored
             case .zlib: try Compression.decompress(stored, bodyLength: header.bodyBytes)[...]
             }
-        let changesets = try BodyDecoder.decode(body, header: &header, valuesAtOnce: valuesAtOnce)
+        let changesets = try BodyDecoder.decode(
+            body, header: &header, valuesAtOnce: valuesAtOnce, fewValues: fewValues, schemasOnly: schemasOnly)
         return (header, changesets)
     }
 }

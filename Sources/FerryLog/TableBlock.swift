@@ -106,8 +106,8 @@ enum TableBlock {
         guard case .blob = value else { throw invalid(table, "a payload is not bytes") }
     }
 
-    /// Reads what `write` wrote; values lie operation by operation, or are read when they are asked for where the segment
-    /// has too many of them (`SegmentBudget.valueWindows`).
+    /// Reads what `write` wrote; values lie operation by operation, or are made of their columns when they are asked for
+    /// where there are many, and read again where the segment has too many of them (`SegmentBudget.valueWindows`).
     static func read(
         layout: TableLayout, time: HybridTime, budget: inout SegmentBudget, identifiers: inout IdentifierColumnReader,
         from reader: inout ByteReader
@@ -171,12 +171,14 @@ enum TableBlock {
 
         table.operations = operations
         let windows = budget.valueWindows
+        let areInMemory = windows == 1 && valueCount <= budget.fewValues
         let cells = CellLayout(
             shapes: shapes, shapeRuns: shapeRuns, columnCount: layout.columns.count, operationCount: count,
-            window: windows > 1 ? 0..<0 : nil)
+            window: areInMemory ? nil : 0..<0)
         if windows > 1 { identifiers.startNoting() }
         let start = reader
-        var values = Array(repeating: FieldValue.null, count: windows > 1 ? 0 : valueCount)
+        var values = Array(repeating: FieldValue.null, count: areInMemory ? valueCount : 0)
+        var columns: [ValueColumn] = []
         for index in cells.columns.indices {
             let column = try ValueColumn(
                 cells.count(index), allowingAbsent: false, identifiers: &identifiers, budget: &budget, from: &reader)
@@ -188,13 +190,16 @@ enum TableBlock {
             guard table.payload(of: cells.columns[index]) == nil || column.isBlobs else {
                 throw ByteReader.malformed("a payload is not bytes")
             }
+            if windows == 1, !areInMemory { columns.append(column) }
         }
         table.values = values
-        if windows > 1 {
+        if !areInMemory {
             let place = BlockValues.Place(
                 shapes: shapes, shapeRuns: shapeRuns, columnCount: layout.columns.count, operations: operations,
-                identifiers: identifiers.readerFromStart(), reader: start)
-            table.source = BlockValues(place, count: valueCount, atOnce: valueCount / windows)
+                columns: windows > 1 ? .inBody(identifiers.readerFromStart(), start) : .inMemory(columns))
+            table.source = BlockValues(
+                place, count: valueCount,
+                atOnce: windows > 1 ? valueCount / windows : BlockValues.atOnce(of: valueCount, few: budget.fewValues))
         }
         return table
     }

@@ -91,7 +91,7 @@ struct ValueColumn {
     private let tags: [RunLength.Run]
     private let integers: [Int64]
     private let reals: [Double]
-    private let contents: [ArraySlice<UInt8>]
+    private let contents: ContentColumn
     private let references: [ObjectID]
     private let objectTags: Bool
 
@@ -106,7 +106,7 @@ struct ValueColumn {
         for run in tags { counts[run.value] += run.count }
         integers = try IntegerColumn.read(counts[CellTag.integer], from: &reader)
         reals = try RealColumn.read(counts[CellTag.real], from: &reader)
-        contents = try ContentColumnWriter.read(
+        contents = try ContentColumn(
             counts[CellTag.text] + counts[CellTag.blob], budget: &budget, from: &reader)
         references = try identifiers.read(counts[CellTag.reference], from: &reader)
         objectTags = counts[CellTag.objectBlob] + counts[CellTag.objectText] > 0

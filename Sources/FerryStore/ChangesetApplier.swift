@@ -45,10 +45,10 @@ struct ChangesetApplier {
         try positions.save()
         let arriving = Self.arriving(work.filter { access.registry[$0.key].hasUncheckedReferences })
         var touched: [TouchedObject] = []
-        var deletions: [[TouchedObject]] = []
+        var deletions: [[DyingRow]] = []
         for table in access.registry.parentsFirst {
             guard let parts = work[table.id] else { continue }
-            let merge = try TableMerge(access, table, parts, arriving: arriving, from: snapshot)
+            var merge = try TableMerge(access, table, parts, arriving: arriving, from: snapshot)
             try merge.run()
             touched += merge.touched
             deletions.append(merge.deletions)
@@ -91,60 +91,5 @@ struct ChangesetPart {
         }
         sequence = changeset.sequence
         payloads = changes.payloads.isEmpty ? [] : changes.shapes.map { $0.map { changes.payload(of: $0) } }
-    }
-}
-
-/// Removes the rows of objects that a replay found dead, where nothing refers to them.
-struct RowRemoval {
-    let access: StoreAccess
-
-    init(_ access: StoreAccess) { self.access = access }
-
-    /// - Returns: the objects for the rules: those that still have dependents, and those removed.
-    func remove(_ objects: [TouchedObject]) throws -> [TouchedObject] {
-        var touched: [TouchedObject] = []
-        touched.reserveCapacity(objects.count)
-        var lookup = ChildLookup(access)
-        var unchecked = ChildLookup(access, isUnchecked: true)
-        for var object in objects {
-            let table = access.registry[object.table]
-            if try lookup.hasChildren(table, key: object.key) {
-                object.needsRules = true
-            } else {
-                var state = try access.objects(of: object.table).load(object.object)
-                try remove(&object, &state, table) { try unchecked.hasChildren(table, key: $0) }
-            }
-            touched.append(object)
-        }
-        return touched
-    }
-
-    /// Removes the row of an object to which nothing refers by a foreign key, and saves its state. Where SQLite refuses it,
-    /// the rules have to look at it, and nothing is changed.
-    /// - Parameter isReferred: whether rows refer to a key by columns that no foreign key checks.
-    func remove(
-        _ object: inout TouchedObject, _ state: inout ObjectState, _ table: TrackedTable,
-        isReferred: ([FieldValue]) throws -> Bool
-    ) throws {
-        let row = try access.reader(of: table.id).read(state.key) ?? [:]
-        let kept = try Travelling(access).values(row, table).overlaid(with: state.kept.fields)
-        if try access.writer(of: table.id).delete(key: state.key, of: object.object) != nil {
-            object.needsRules = true
-            return
-        }
-        state.kept.fields = kept
-        if table.isMapped { state.kept.key = state.key.first }
-        // What rows refer to all the same keeps its key.
-        let isKeyUsed = try isReferred(state.key)
-        if let key = state.key.first, try !isKeyUsed && !KeyReservations(access).isInUse(key, of: table) {
-            state.key = []
-        }
-        state.shown = .none
-        let states = access.objects(of: table.id)
-        states.renewCheck(of: &state)
-        try states.save(state)
-        try DeadOffers(access).note(state, table)
-        // Nothing refers to it: that need not be asked again.
-        object.key = []
     }
 }

@@ -11,6 +11,8 @@ final class MergedRows {
     private let writer: RowWriter
     private let meaning: References
     private let travelling: Travelling
+    private let references: LocalReferences
+    private let removal: RowRemoval
     private let reservations: KeyReservations
     /// Objects that the batch inserts into tables which references lead to that no foreign key checks, by table.
     private let arriving: [Int: Set<ObjectID>]
@@ -31,22 +33,19 @@ final class MergedRows {
 
     /// All columns, by number.
     private let allColumns: [Int]
-    /// Local keys by the objects that rows refer to in other tables, which do not change while this one is merged: many rows
-    /// refer to the same few.
-    private var targets: [RowToken: FieldValue] = [:]
-    /// Bounds the memory for them.
-    private static let maximumTargets = 10_000
-
     /// What the rules may have to look at.
     private(set) var touched: [TouchedObject] = []
     /// Objects that died and still have their rows.
-    private(set) var deletions: [TouchedObject] = []
+    private(set) var deletions: [DyingRow] = []
 
     init(
-        _ access: StoreAccess, _ table: TrackedTable, dying: Set<ObjectID>, arriving: [Int: Set<ObjectID>]
+        _ access: StoreAccess, _ table: TrackedTable, dying: Set<ObjectID>, arriving: [Int: Set<ObjectID>],
+        _ references: LocalReferences? = nil
     ) throws {
         self.access = access
         self.table = table
+        self.references = references ?? LocalReferences(access, table)
+        removal = RowRemoval(access)
         self.dying = dying
         self.arriving = arriving
         objects = access.objects(of: table.id)
@@ -124,11 +123,12 @@ final class MergedRows {
             table: table.id, object: merge.state.object, columns: allColumns, isDeleted: true, needsRules: false,
             key: merge.before.key)
         guard table.incoming.isEmpty, !table.hasUncheckedReferences else {
-            try objects.save(merge.state)
-            deletions.append(object)
+            let unsaved = merge.onlyDeletion
+            if unsaved == nil { try objects.save(merge.state) }
+            deletions.append(DyingRow(object: object, unsaved: unsaved))
             return
         }
-        try RowRemoval(access).remove(&object, &merge.state, table) { _ in false }
+        try removal.remove(&object, &merge.state, table) { _ in false }
         if object.needsRules { try objects.save(merge.state) }
         touched.append(object)
     }
@@ -286,7 +286,8 @@ final class MergedRows {
         var isComplete = true
         try values.forEachColumn { column, value in
             if case .reference(let target) = value {
-                guard try !isArriving(target, table.columns[column]), let local = try local(value, target, column)
+                guard try !isArriving(target, table.columns[column]),
+                    let local = try references.local(value, target, column)
                 else {
                     isComplete = false
                     return
@@ -297,20 +298,6 @@ final class MergedRows {
             }
         }
         return isComplete ? result : nil
-    }
-
-    /// A reference as it lies in rows; `nil` where it has no row to refer to.
-    private func local(_ value: FieldValue, _ target: ObjectID, _ column: Int) throws -> FieldValue? {
-        let place = table.columns[column]
-        guard let parent = place.reference, parent != table.id, !place.isUnchecked else {
-            return try travelling.local(value, place)
-        }
-        let token = RowToken(table: parent, id: target)
-        if let known = targets[token] { return known }
-        guard let local = try travelling.local(value, place) else { return nil }
-        if targets.count >= Self.maximumTargets { targets.removeAll(keepingCapacity: true) }
-        targets[token] = local
-        return local
     }
 
     /// Whether an object refers to itself by a column that no foreign key checks: its row's key has to be known first.
@@ -330,18 +317,7 @@ final class MergedRows {
 
     /// Whether every target has a row and no exceptional object waits for this one.
     private func canBeShown(_ object: ObjectID, _ values: FieldValues) throws -> Bool {
-        for key in table.foreignKeys {
-            switch key.target {
-            case .mapped: continue  // resolved with its value
-            case .key:
-                guard let token = meaning.target(key, values) else { continue }
-                let place = try access.objects(of: token.table).place(of: token.id)
-                if place?.shown != .row { return false }
-            case .unique:
-                if meaning.target(key, values) != nil { return false }
-            }
-        }
-        return try !isAwaited(object, values)
+        try references.targetsAreShown(values) && !isAwaited(object, values)
     }
 
     /// Whether an exceptional object waits for this one, or claims what it claims.

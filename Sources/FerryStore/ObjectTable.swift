@@ -113,6 +113,13 @@ final class ObjectTable {
         try connection.count("SELECT EXISTS(SELECT 1 FROM \(table.objectTable))") == 0
     }
 
+    /// The last object that anything is known of, in the order of IDs.
+    func last() throws -> ObjectID? {
+        guard case .blob(let bytes)? = try connection.firstValue("SELECT max(object) FROM \(table.objectTable)")
+        else { return nil }
+        return ObjectID(bytes: bytes)
+    }
+
     /// The columns of a state but for the object's ID, as `read` expects them.
     var stateColumns: [String] { keySlots + Self.rest }
 

@@ -31,6 +31,7 @@ struct PolicyChange {
             former.connection, registry: Registry(former.connection, schema), clock: former.clock,
             random: former.random, hooks: former.hooks, digests: former.digests, departures: former.departures)
         access.changedRows = former.changedRows
+        access.newRowsAtOnce = former.newRowsAtOnce
         var changed: Set<Int> = []
         for (number, table) in access.registry.tables.sorted(by: { $0.key < $1.key }) {
             var difference = Difference(from: former.registry.tables[number], to: table)

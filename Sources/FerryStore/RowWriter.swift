@@ -194,16 +194,20 @@ final class RowWriter {
     func allocateKey(wish: FieldValue?) throws -> FieldValue? {
         if let wish, wish != .null, try isFree(wish) { return wish }
         guard try isIntegerKey(wish) else { return nil }
-        let key = table.keyList
-        let highest = try connection.count(
-            "SELECT max(coalesce((SELECT max(\(key)) FROM \(quoted(table.name))), 0), "
-                + "coalesce((SELECT max(k0) FROM \(table.objectTable) WHERE k0 IS NOT NULL), 0))")
         let issued =
             table.isAutoincrement
             ? try connection.count("SELECT seq FROM sqlite_sequence WHERE name = ?", .text(table.name)) : 0
-        let next = Int64(max(highest, issued))
+        let next = try max(highestKey(), Int64(issued))
         guard next < .max else { return nil }
         return .integer(next + 1)
+    }
+
+    /// The highest integer that is a key of a row, or that a state has for one; 0 where all are below.
+    func highestKey() throws -> Int64 {
+        Int64(
+            try connection.count(
+                "SELECT max(coalesce((SELECT max(\(table.keyList)) FROM \(quoted(table.name))), 0), "
+                    + "coalesce((SELECT max(k0) FROM \(table.objectTable) WHERE k0 IS NOT NULL), 0))"))
     }
 
     private func isFree(_ key: FieldValue) throws -> Bool {

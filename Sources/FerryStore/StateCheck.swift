@@ -40,7 +40,7 @@ struct TableChecks {
         return sum
     }
 
-    /// The check of an object that was inserted with all of its values at once.
+    /// The check of an object that was inserted with these values at once, and not written since.
     /// - Parameters:
     ///   - columns: the numbers of all columns that have values.
     ///   - values: in the order of these.
@@ -49,9 +49,9 @@ struct TableChecks {
     ) -> UInt64 {
         let start = Self.hash(object)
         var sum = Self.hash(insertion, start, stamp)
-        for (place, column) in columns.enumerated() {
-            guard let field = fields[column] else { continue }
-            sum &+= Self.hash(field, start, stamp, values[values.startIndex + place])
+        for (column, value) in zip(columns, values) {
+            guard column < fields.count, let field = fields[column] else { continue }
+            sum &+= Self.hash(field, start, stamp, value)
         }
         return sum
     }

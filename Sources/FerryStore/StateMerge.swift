@@ -16,6 +16,17 @@ struct ObjectMerge {
         self.before = before
         won = FieldValues(width: width)
     }
+
+    /// The deletion, where the batch did nothing to the object but delete it, for the first time.
+    var onlyDeletion: Stamp? {
+        guard before.registers.deleted == nil, let stamp = state.registers.deleted, won.isEmpty, stamped.isEmpty,
+            state.policies.isEmpty, before.policies.isEmpty, state.kept == before.kept,
+            state.givenKey == before.givenKey
+        else { return nil }
+        var deleted = before.registers
+        deleted.mergeDeletion(stamp)
+        return deleted == state.registers ? stamp : nil
+    }
 }
 
 /// Merges operations of other devices into an object's registers, and keeps what concurrent writes lost.

@@ -24,6 +24,8 @@ public final class Store: Sendable {
     private let isAlone: Bool
     /// The most bytes of values in a changeset that can be divided; tests set a smaller number.
     let maximumPackedBytes = Mutex(ChangeCapture.maximumBytes)
+    /// How many rows of new objects a replay writes by one statement. Tests make them few.
+    let newRowsAtOnce = Mutex(NewRows.usualNumber)
     /// The page cache of a pass, in KiB: state and rows are touched in the order of IDs, so rows and indexes under other keys
     /// are touched at random.
     static let pageCacheKiB = 64 << 10

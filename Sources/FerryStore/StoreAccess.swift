@@ -20,6 +20,8 @@ final class StoreAccess {
     var intents: RowIntents?
     /// The rows that Ferry writes, noted where somebody asks for them.
     var changedRows: ChangedRows?
+    /// How many rows of new objects are written by one statement.
+    var newRowsAtOnce = NewRows.usualNumber
     /// What Ferry changes in the key-value store.
     let keyValueChanges = KeyValueChanges()
     /// What Ferry took away in this transaction from rows that stay on this device.

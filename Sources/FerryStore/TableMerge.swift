@@ -8,15 +8,20 @@ struct TableMerge {
     private let objects: ObjectTable
     private let merging: StateMerge
     private let rows: MergedRows
+    private let newRows: NewRows?
+    /// What waits in `newRows`.
+    private var waiting: [Entry] = []
     private let snapshot: SnapshotStanding?
     /// Whether no object of the table was known before, and none becomes known but by this merge: what references lead to
     /// that no foreign key checks may get a state before it is merged.
     private let isNew: Bool
+    /// The last object that was known before; what comes behind it is not.
+    private let lastKnown: ObjectID?
 
     /// What the rules may have to look at.
     var touched: [TouchedObject] { rows.touched }
     /// Objects that died and still have their rows.
-    var deletions: [TouchedObject] { rows.deletions }
+    var deletions: [DyingRow] { rows.deletions }
 
     /// An operation's place in the batch.
     private struct Entry {
@@ -39,10 +44,33 @@ struct TableMerge {
         for part in parts where table.isMapped {
             for operation in part.changes.operations where operation.kind == .delete { dying.insert(operation.object) }
         }
-        rows = try MergedRows(access, table, dying: dying, arriving: arriving)
+        let references = LocalReferences(access, table)
+        rows = try MergedRows(access, table, dying: dying, arriving: arriving, references)
+        let isWorthwhile = parts.reduce(0) { $0 + $1.changes.operations.count } >= access.newRowsAtOnce
+        newRows = try isWorthwhile ? NewRows(access, table, references) : nil
+        lastKnown = try newRows == nil || isNew ? nil : objects.last()
     }
 
-    func run() throws {
+    mutating func run() throws {
+        if parts.count == 1 { try runOnePart() } else { try runSorted() }
+        try writeWaiting()
+    }
+
+    /// One part is in order already.
+    private mutating func runOnePart() throws {
+        let operations = parts[0].changes.operations
+        var entries: [Entry] = []
+        for (index, operation) in operations.enumerated() {
+            if let first = entries.first, first.object != operation.object {
+                try mergeOrTake(entries[...])
+                entries.removeAll(keepingCapacity: true)
+            }
+            entries.append(Entry(object: operation.object, time: operation.time, part: 0, operation: index))
+        }
+        if !entries.isEmpty { try mergeOrTake(entries[...]) }
+    }
+
+    private mutating func runSorted() throws {
         var entries: [Entry] = []
         entries.reserveCapacity(parts.reduce(0) { $0 + $1.changes.operations.count })
         for (part, content) in parts.enumerated() {
@@ -50,21 +78,59 @@ struct TableMerge {
                 entries.append(Entry(object: operation.object, time: operation.time, part: part, operation: index))
             }
         }
-        // One part is in order already.
-        if parts.count > 1 {
-            entries.sort { left, right in
-                if left.object != right.object { return left.object < right.object }
-                if left.time != right.time { return left.time < right.time }
-                return left.part != right.part ? left.part < right.part : left.operation < right.operation
-            }
+        entries.sort { left, right in
+            if left.object != right.object { return left.object < right.object }
+            if left.time != right.time { return left.time < right.time }
+            return left.part != right.part ? left.part < right.part : left.operation < right.operation
         }
         var start = 0
         while start < entries.count {
             var end = start + 1
             while end < entries.count, entries[end].object == entries[start].object { end += 1 }
-            try merge(entries[start..<end])
+            try mergeOrTake(entries[start..<end])
             start = end
         }
+    }
+
+    /// - Parameter entries: all of one object.
+    private mutating func mergeOrTake(_ entries: ArraySlice<Entry>) throws {
+        if entries.count == 1, let only = entries.first, try take(only) { return }
+        try writeWaiting()
+        try merge(entries)
+    }
+
+    /// Takes an object that nothing is known of, and that is only inserted, to be written with others.
+    /// - Returns: whether it did.
+    private mutating func take(_ entry: Entry) throws -> Bool {
+        guard let newRows, parts[entry.part].payloads.isEmpty else { return false }
+        let operation = parts[entry.part].changes.operations[entry.operation]
+        guard operation.kind == .insert, snapshot == nil || !isCovered(entry), try isUnknown(entry.object)
+        else { return false }
+        let insertion = NewRows.Insertion(
+            object: operation.object, stamp: Stamp(time: operation.time, device: parts[entry.part].device),
+            key: operation.key, columns: parts[entry.part].shapes[operation.shape],
+            values: parts[entry.part].changes.values(of: operation))
+        if newRows.isOther(insertion) { try writeWaiting() }
+        guard try newRows.take(insertion) else { return false }
+        waiting.append(entry)
+        if newRows.isFull { try writeWaiting() }
+        return true
+    }
+
+    /// Whether nothing is known of an object.
+    private func isUnknown(_ object: ObjectID) throws -> Bool {
+        if isNew { return true }
+        // What references lead to that no foreign key checks may be known by now.
+        if objects.table.hasUncheckedReferences { return false }
+        return try lastKnown.map { $0 < object } ?? false || objects.place(of: object) == nil
+    }
+
+    /// Writes what waits: together, or one by one where SQLite refuses that, or it is too little.
+    private mutating func writeWaiting() throws {
+        guard let newRows, !waiting.isEmpty else { return }
+        defer { waiting.removeAll(keepingCapacity: true) }
+        let written = try newRows.write()
+        for place in waiting.indices.dropFirst(written) { try merge(waiting[place...place]) }
     }
 
     private func merge(_ entries: ArraySlice<Entry>) throws {
@@ -81,7 +147,9 @@ struct TableMerge {
             try merging.apply(part.changes.operations[entry.operation], part, &merge)
             isNews = true
         }
-        if isNews { try rows.write(&merge) }
+        guard isNews else { return }
+        try rows.write(&merge)
+        newRows?.note(key: merge.state.key.first)
     }
 
     /// Whether an operation of a snapshot is one that this device has replayed.

@@ -28,6 +28,7 @@ extension Store {
     ) throws -> (result: Result, changedTables: [String]) {
         let (registry, version) = try currentRegistry(connection)
         let access = try makeAccess(connection, registry, version)
+        access.newRowsAtOnce = newRowsAtOnce.withLock { $0 }
         for table in registry.reshaped { try CheckRenewal(access, access.registry[table]).renewAll() }
         let adopted = try showKeptValues(access, registry.adopted)
         let outcome = try body(access)

@@ -6,11 +6,12 @@ import XCTest
 
 /// Segments that stand for more than they hold: many values that are alike, and contents that stand often.
 final class LargeSegmentTests: XCTestCase {
-    private func decode(_ bytes: [UInt8], valuesAtOnce: Int = SegmentLimits.valuesAtOnce) throws -> (
-        header: SegmentHeader, changesets: [Changeset]
-    ) {
+    private func decode(
+        _ bytes: [UInt8], valuesAtOnce: Int = SegmentLimits.valuesAtOnce, fewValues: Int = BlockValues.few
+    ) throws -> (header: SegmentHeader, changesets: [Changeset]) {
         try SegmentDecoder.decode(
-            bytes, container: Samples.container, device: Samples.device, valuesAtOnce: valuesAtOnce)
+            bytes, container: Samples.container, device: Samples.device, valuesAtOnce: valuesAtOnce,
+            fewValues: fewValues)
     }
 
     private func encode(_ changesets: [Changeset], tail: Checksum? = nil) throws -> [UInt8] {
@@ -36,12 +37,45 @@ final class LargeSegmentTests: XCTestCase {
         }
     }
 
+    func testValuesThatAreMadeOfTheirColumnsAreTheSameAndAreWrittenTheSame() throws {
+        let samples = [Samples.everything(), Samples.payloads()] + (UInt64(1)...12).map { Samples.random(seed: $0) }
+        for (number, sample) in samples.enumerated() {
+            let bytes = try encode(sample)
+            for few in [0, 1, 7, 64] {
+                let (_, changesets) = try decode(bytes, fewValues: few)
+                for table in changesets.flatMap(\.tables) {
+                    XCTAssertEqual(table.source != nil, table.valueCount > few)
+                    XCTAssert(table.source == nil || table.values.isEmpty)
+                }
+                assertSame(sample, changesets, "sample \(number), \(few) are few")
+                XCTAssertEqual(try encode(changesets), bytes, "sample \(number), \(few) are few")
+            }
+        }
+    }
+
+    func testSchemasAreReadWithoutTheLastChangesetsTables() throws {
+        for sample in [Samples.everything()] + (UInt64(1)...5).map({ Samples.random(seed: $0) }) {
+            let bytes = try encode(sample)
+            let (header, changesets) = try SegmentDecoder.decodeSchemas(
+                bytes, container: Samples.container, device: Samples.device)
+            XCTAssertEqual(header.lastSequence, sample.last?.sequence)
+            XCTAssertEqual(changesets.map(\.sequence), sample.map(\.sequence))
+            XCTAssertEqual(changesets.map(\.time), sample.map(\.time))
+            XCTAssertEqual(changesets.map(\.schema), sample.map(\.schema))
+            XCTAssertEqual(changesets.last?.tables.count, 0)
+        }
+    }
+
     func testValuesAreFoundInAnyOrderOfTheOperations() throws {
         for seed in Seeds(defaultCount: 20).all {
             var chance = Chance(seed: seed)
             let bytes = try encode(Samples.random(seed: seed))
             let whole = try decode(bytes).changesets.flatMap(\.tables)
-            let late = try decode(bytes, valuesAtOnce: chance.below(40) + 1).changesets.flatMap(\.tables)
+            let late =
+                try
+                (chance.below(2) == 0
+                ? decode(bytes, valuesAtOnce: chance.below(40) + 1) : decode(bytes, fewValues: chance.below(40)))
+                .changesets.flatMap(\.tables)
             for (whole, late) in zip(whole, late) where !whole.operations.isEmpty {
                 for _ in 0..<200 {
                     let place = chance.below(whole.operations.count)

@@ -95,7 +95,7 @@ private struct AbsentSettlement {
         tables = Set(objects.keys)
         var again: [Int: [ObjectID]] = [:]
         var dropped: [Int: [ObjectID]] = [:]
-        var deletions: [[TouchedObject]] = []
+        var deletions: [[DyingRow]] = []
         var touched: [TouchedObject] = []
         for table in access.registry.parentsFirst {
             var rows: [TouchedObject] = []
@@ -110,7 +110,7 @@ private struct AbsentSettlement {
                     if let row = try markDeleted(object, table, &touched) { rows.append(row) }
                 }
             }
-            deletions.append(rows)
+            deletions.append(rows.map { DyingRow(object: $0) })
         }
         for group in deletions.reversed() { touched += try RowRemoval(access).remove(group) }
         try RowMaintenance(access).settle(touched)

@@ -20,13 +20,11 @@ struct SnapshotLoad {
         var touched: [TouchedObject] = []
         for table in access.registry.parentsFirst {
             guard let chunks = byTable[table.id] else { continue }
-            let rows = try MergedRows(access, table, dying: [], arriving: arriving)
+            let references = LocalReferences(access, table)
+            let rows = try MergedRows(access, table, dying: [], arriving: arriving, references)
+            let newRows = try NewRows(access, table, references)
             for chunk in chunks {
-                let columns = chunk.columns.map { table.columnID($0.name) }
-                for object in chunk.objects {
-                    var merge = try merge(object, of: chunk, table, columns)
-                    try rows.write(&merge)
-                }
+                try write(chunk, table, rows, newRows)
                 outcome.changes += chunk.objects.count
             }
             outcome.tables.insert(table.id)
@@ -35,6 +33,50 @@ struct SnapshotLoad {
         try RowMaintenance(access).settle(touched)
         outcome.conflicts = try ConflictLog(access).count() - conflictsBefore
         return outcome
+    }
+
+    private func write(
+        _ chunk: SnapshotChunk, _ table: TrackedTable, _ rows: MergedRows, _ newRows: NewRows?
+    ) throws {
+        let columns = chunk.columns.map { table.columnID($0.name) }
+        // What is more than a value is left to `merge`, as what is not known.
+        let plain = chunk.shapes.map { $0.map { chunk.columns[$0].isRegister ? -1 : columns[$0] ?? -1 } }
+        var waiting: [SnapshotChunk.Object] = []
+        func writeWaiting() throws {
+            guard let newRows, !waiting.isEmpty else { return }
+            defer { waiting.removeAll(keepingCapacity: true) }
+            let written = try newRows.write()
+            for object in waiting.dropFirst(written) { try writeAlone(object) }
+        }
+        func writeAlone(_ object: SnapshotChunk.Object) throws {
+            var merge = try merge(object, of: chunk, table, columns)
+            try rows.write(&merge)
+            newRows?.note(key: merge.state.key.first)
+        }
+        for object in chunk.objects {
+            if let newRows, let insertion = Self.insertion(object, of: chunk, plain[object.shape]) {
+                if newRows.isOther(insertion) { try writeWaiting() }
+                if try newRows.take(insertion) {
+                    waiting.append(object)
+                    if newRows.isFull { try writeWaiting() }
+                    continue
+                }
+            }
+            try writeWaiting()
+            try writeAlone(object)
+        }
+        try writeWaiting()
+    }
+
+    /// An object that was inserted and not written since; `nil` for others.
+    private static func insertion(
+        _ object: SnapshotChunk.Object, of chunk: SnapshotChunk, _ columns: [Int]
+    ) -> NewRows.Insertion? {
+        guard let inserted = object.inserted, object.deleted == nil, object.earlierDeletions.isEmpty else { return nil }
+        let cells = chunk.cells(of: object)
+        guard cells.allSatisfy({ $0.stamp == inserted }) else { return nil }
+        return NewRows.Insertion(
+            object: object.id, stamp: inserted, key: object.key, columns: columns, values: cells.map(\.content)[...])
     }
 
     private func merge(

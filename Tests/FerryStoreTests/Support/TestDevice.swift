@@ -47,6 +47,8 @@ final class TestDevice {
         // GRDB's authorizer, which only its observations need, takes a third of the time of such small databases.
         queue.inDatabase { _ = sqlite3_set_authorizer($0.sqliteConnection, nil, nil) }
         store = Store(owning: queue, clock: clock, random: SeededRandom(seed: UInt64(number) &+ 77))
+        // Few rows come at once, and devices write them in different ways: most by one, two or three with a statement.
+        store.newRowsAtOnce.withLock { $0 = number % 4 == 0 ? NewRows.usualNumber : number % 4 }
         try run(schema.sql + rows)
         _ = try store.beginTracking(
             StoreIdentity(

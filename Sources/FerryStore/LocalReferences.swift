@@ -1,0 +1,63 @@
+import FerryCore
+import FerryMerge
+
+/// What references of a table's objects are in rows of this device, while a batch is merged into the table.
+final class LocalReferences {
+    private let access: StoreAccess
+    private let table: TrackedTable
+    private let travelling: Travelling
+    private let meaning: References
+    /// Local keys by the objects that rows refer to in other tables, which do not change while this one is merged: many rows
+    /// refer to the same few. Those that were asked for last, by column, before all others.
+    private var targets: [RowToken: FieldValue] = [:]
+    private var last: [(target: ObjectID, local: FieldValue)?]
+    /// Bounds the memory for them.
+    private static let maximumTargets = 10_000
+
+    init(_ access: StoreAccess, _ table: TrackedTable) {
+        self.access = access
+        self.table = table
+        travelling = Travelling(access)
+        meaning = References(registry: access.registry)
+        last = Array(repeating: nil, count: table.columns.count)
+    }
+
+    /// A reference as it lies in rows; `nil` where it has no row to refer to.
+    func local(_ value: FieldValue, _ target: ObjectID, _ column: Int) throws -> FieldValue? {
+        let place = table.columns[column]
+        guard let parent = place.reference, parent != table.id, !place.isUnchecked else {
+            return try travelling.local(value, place)
+        }
+        if let last = last[column], last.target == target { return last.local }
+        let token = RowToken(table: parent, id: target)
+        if let known = targets[token] {
+            last[column] = (target, known)
+            return known
+        }
+        guard let local = try travelling.local(value, place) else { return nil }
+        if targets.count >= Self.maximumTargets { targets.removeAll(keepingCapacity: true) }
+        targets[token] = local
+        last[column] = (target, local)
+        return local
+    }
+
+    /// Whether what an object refers to by value has rows that show what it says; references to mapped keys are resolved with
+    /// their values. Where it refers to other columns than the key, only the rules can tell.
+    /// - Parameters:
+    ///   - values: as they travel.
+    ///   - isComing: whether an object of this table is about to get its row.
+    func targetsAreShown(_ values: FieldValues, isComing: (ObjectID) -> Bool = { _ in false }) throws -> Bool {
+        for key in table.foreignKeys {
+            switch key.target {
+            case .mapped: continue
+            case .key:
+                guard let token = meaning.target(key, values) else { continue }
+                if token.table == table.id, isComing(token.id) { continue }
+                if try access.objects(of: token.table).place(of: token.id)?.shown != .row { return false }
+            case .unique:
+                if meaning.target(key, values) != nil { return false }
+            }
+        }
+        return true
+    }
+}

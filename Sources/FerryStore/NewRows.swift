@@ -1,0 +1,209 @@
+import FerryCore
+import FerryMerge
+
+/// Writes the rows of objects that were inserted once, that nothing was known of and that concern nobody else, several at a
+/// time: row and state by one statement each, without a look at the state or at the row before.
+///
+/// It takes only what `MergedRows` would write as a plain row (`take`), and stops where SQLite refuses one, so that
+/// `MergedRows` deals with it. While rows wait for others to go with them, nothing else may be written to the table: what
+/// is to be is preceded by `write`.
+final class NewRows {
+    /// An insertion that may be taken.
+    struct Insertion {
+        var object: ObjectID
+        var stamp: Stamp
+        /// The author's key of a mapped table.
+        var key: FieldValue?
+        /// The numbers of the columns that have values.
+        var columns: [Int]
+        var values: ArraySlice<FieldValue>
+    }
+
+    /// So many rows are written by one statement, where `Store.newRowsAtOnce` is not another number. More save little, and
+    /// what is not so many is written one by one.
+    static let usualNumber = 16
+    /// So that a statement has no more parameters than SQLite allows, whoever lowered that.
+    private static let maximumColumns = 50
+    /// A row of more is written alone.
+    private static let maximumBytes = 64 << 10
+
+    private let access: StoreAccess
+    private let table: TrackedTable
+    private let objects: ObjectTable
+    private let references: LocalReferences
+    private let states: NewStates
+    /// The columns of foreign keys that refer to other columns than a mapped key.
+    private let hasKeysByValue: Bool
+    /// The highest integer that a row or a state of a mapped table has for its key: what is above is free.
+    private var highestKey: Int64
+    /// What becomes of a statement one of whose rows is refused: FAIL leaves those before it, and tells how many they are.
+    /// ABORT takes them back, for which SQLite keeps a copy of every page that it changes, in a file if they are many; it is
+    /// for tables whose rows may be refused for their values' types, since that is always ABORT.
+    private let resolution: String
+    /// The rows that wait.
+    private var rows: [Waiting] = []
+    private var values: [FieldValue] = []
+    private var columns: [Int] = []
+    private var statement: (columns: [Int], statement: SQLStatement)?
+
+    private struct Waiting {
+        var object: ObjectID
+        var stamp: Stamp
+        var key: FieldValue?
+        var check: UInt64
+    }
+
+    /// - Returns: `nil` where rows of the table may concern others, or somebody is to be told of each.
+    init?(_ access: StoreAccess, _ table: TrackedTable, _ references: LocalReferences) throws {
+        let isPlain =
+            table.isLocal && !table.hasColumnPolicies && !table.hasUncheckedReferences
+            && table.columns.allSatisfy { $0.isLocal && !$0.isUnchecked }
+            && (!table.isMapped || table.isIntegerKey && !table.isWithoutRowID)
+        guard isPlain, table.columns.count <= Self.maximumColumns,
+            access.intents == nil, access.changedRows == nil, KeyValueKind(table: table.name) == nil,
+            try !access.exceptionTokens.areAny(of: table.id)
+        else { return nil }
+        self.access = access
+        self.table = table
+        self.references = references
+        objects = access.objects(of: table.id)
+        states = NewStates(access, table)
+        hasKeysByValue = table.foreignKeys.contains { if case .mapped = $0.target { false } else { true } }
+        highestKey = table.isMapped ? try access.writer(of: table.id).highestKey() : 0
+        let isStrict = try access.connection.count(
+            "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE", .text(table.name))
+        resolution = isStrict != 0 || table.isIntegerKey && !table.isMapped ? "ABORT" : "FAIL"
+        rows.reserveCapacity(access.newRowsAtOnce)
+    }
+
+    /// Whether as many rows wait as are written at once.
+    var isFull: Bool { rows.count == access.newRowsAtOnce }
+
+    /// Whether an insertion has to wait until the others are written, because it has other columns.
+    func isOther(_ insertion: Insertion) -> Bool { !rows.isEmpty && insertion.columns != columns }
+
+    /// Takes an insertion, to be written by `write`.
+    /// - Returns: whether it is one that is simply written.
+    func take(_ insertion: Insertion) throws -> Bool {
+        if insertion.columns != columns {
+            // Names of the author's that this database does not know, or does not tell apart.
+            guard insertion.columns.allSatisfy({ $0 >= 0 }),
+                Set(insertion.columns).count == insertion.columns.count
+            else { return false }
+        }
+        var wish: Int64?
+        if table.isMapped {
+            guard case .integer(let key)? = insertion.key, key > highestKey else { return false }
+            wish = key
+        } else if insertion.key != nil {
+            return false
+        }
+        let end = values.count
+        var isTaken = false
+        defer { if !isTaken { values.removeSubrange(end...) } }
+        var bytes = 0
+        for (column, value) in zip(insertion.columns, insertion.values) {
+            bytes += value.byteCount
+            guard case .reference(let target) = value else {
+                values.append(value)
+                continue
+            }
+            guard let local = try local(value, target, column) else { return false }
+            values.append(local)
+        }
+        if try bytes > Self.maximumBytes || hasKeysByValue && !targetsAreShown(insertion) { return false }
+        isTaken = true
+        columns = insertion.columns
+        let check = objects.checks.check(
+            insertion.object, insertedAt: insertion.stamp, insertion.columns, insertion.values)
+        if let wish { highestKey = wish }
+        rows.append(Waiting(object: insertion.object, stamp: insertion.stamp, key: insertion.key, check: check))
+        return true
+    }
+
+    /// A reference as it lies in the row; `nil` where what it refers to has none.
+    private func local(_ value: FieldValue, _ target: ObjectID, _ column: Int) throws -> FieldValue? {
+        if table.columns[column].reference == table.id, let waiting = rows.first(where: { $0.object == target }) {
+            return waiting.key
+        }
+        return try references.local(value, target, column)
+    }
+
+    private func targetsAreShown(_ insertion: Insertion) throws -> Bool {
+        var own = FieldValues(width: table.columns.count)
+        for (column, value) in zip(insertion.columns, insertion.values) { own[column] = value }
+        return try references.targetsAreShown(own) { target in rows.contains { $0.object == target } }
+    }
+
+    /// A key that a row was given by somebody else.
+    func note(key: FieldValue?) {
+        if case .integer(let key)? = key { highestKey = max(highestKey, key) }
+    }
+
+    /// Writes the rows that wait, if they are as many as are written at once. None waits any more.
+    /// - Returns: how many were written: all, none, or those before one that SQLite refused.
+    func write() throws -> Int {
+        defer {
+            rows.removeAll(keepingCapacity: true)
+            values.removeAll(keepingCapacity: true)
+        }
+        guard isFull else { return 0 }
+        let statement = try insertion()
+        var place: Int32 = 1
+        let width = columns.count
+        for (index, row) in rows.enumerated() {
+            for value in values[index * width..<(index + 1) * width] {
+                statement.bind(lasting: value, place)
+                place += 1
+            }
+            if let key = row.key {
+                statement.bind(key, place)
+                place += 1
+            }
+        }
+        if try withExtendedLifetime(values, { try statement.runUnlessRefused() }) != nil {
+            let written = access.connection.changedRowCount
+            for index in 0..<written { try saveAlone(index) }
+            return written
+        }
+        try states.begin(columns)
+        for (index, row) in rows.enumerated() {
+            try states.append(row.object, key: key(of: index), row.stamp, check: row.check)
+        }
+        try states.write()
+        return rows.count
+    }
+
+    private func saveAlone(_ index: Int) throws {
+        let row = rows[index]
+        var state = objects.new(row.object)
+        state.registers.mergeInsertion(row.stamp)
+        for column in columns { state.registers.noteWrite(column, row.stamp) }
+        state.key = key(of: index)
+        state.givenKey = row.key
+        state.shown = .row
+        state.check = row.check
+        try objects.save(state)
+    }
+
+    /// A row's local key.
+    private func key(of index: Int) -> [FieldValue] {
+        if let key = rows[index].key { return [key] }
+        return table.keyColumnIDs.map { column in
+            columns.firstIndex(of: column).map { values[index * columns.count + $0] } ?? .null
+        }
+    }
+
+    private func insertion() throws -> SQLStatement {
+        if let statement, statement.columns == columns { return statement.statement }
+        var names = columns.map { quoted(table.columns[$0].name) }
+        if table.isMapped { names.append(table.keyList) }
+        let row = "(" + Array(repeating: "?", count: names.count).joined(separator: ", ") + ")"
+        // Whatever the schema's constraints ask for.
+        let made = try access.connection.makeStatement(
+            "INSERT OR \(resolution) INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES "
+                + Array(repeating: row, count: access.newRowsAtOnce).joined(separator: ", "))
+        statement = (columns, made)
+        return made
+    }
+}

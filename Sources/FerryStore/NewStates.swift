@@ -1,0 +1,87 @@
+import FerryCore
+import FerryMerge
+
+/// Writes the states of objects that the store has no state of, that were inserted once and whose rows show what they say:
+/// as many by one statement as `NewRows` writes rows.
+final class NewStates {
+    private let table: TrackedTable
+    private let connection: SQLConnection
+    private let devices: DeviceNumbers
+    private let digests: StateDigests
+    private let rowsAtOnce: Int
+    private var columns: [Int]?
+    private var statement: SQLStatement?
+    private var place: Int32 = 0
+    /// The device that was met last, and its number.
+    private var author: (device: DeviceID, number: Int)?
+    /// By how much the states written change the table's digest.
+    private var checks: [UInt64] = []
+
+    init(_ access: StoreAccess, _ table: TrackedTable) {
+        self.table = table
+        connection = access.connection
+        devices = access.devices
+        digests = access.digests
+        rowsAtOnce = access.newRowsAtOnce
+    }
+
+    /// Begins a statement's states, of objects that were inserted with values in these columns.
+    func begin(_ columns: [Int]) throws {
+        let statement = try self.statement ?? connection.makeStatement(sql)
+        self.statement = statement
+        statement.rewind()
+        place = 3
+        if self.columns == columns { return }
+        // What is told of the fields is the same of all: those in these columns were written by the insertion.
+        let stamp = Stamp(time: .zero, device: DeviceID(high: 0, low: 0))
+        var fields: [Stamp?] = Array(repeating: nil, count: (columns.max() ?? -1) + 1)
+        for column in columns { fields[column] = stamp }
+        let registers = ObjectRegisters(inserted: stamp, fields: fields)
+        statement.bind(StateCodec.span(registers), 1)
+        if let bytes = StateCodec.encodeFields(registers, number: { _ in 0 }) {
+            statement.bind(blob: bytes, 2)
+        } else {
+            statement.bindNull(2)
+        }
+        self.columns = columns
+    }
+
+    /// Adds a state to the statement.
+    func append(_ object: ObjectID, key: [FieldValue], _ inserted: Stamp, check: UInt64) throws {
+        guard let statement else { return }
+        if author?.device != inserted.device {
+            author = (inserted.device, try devices.number(of: inserted.device))
+        }
+        statement.bind(object, place)
+        place += 1
+        // A key that is the object's ID is not stored twice.
+        var isOwnKey = false
+        if key.count == 1, case .blob(let bytes) = key[0] { isOwnKey = ObjectID(bytes: bytes) == object }
+        for value in key {
+            if isOwnKey { statement.bindNull(place) } else { statement.bind(value, place) }
+            place += 1
+        }
+        statement.bind(Int64(bitPattern: inserted.time.rawValue), place)
+        statement.bind(author?.number ?? 0, place + 1)
+        statement.bind(Int64(bitPattern: check), place + 2)
+        place += 3
+        checks.append(check)
+    }
+
+    /// Writes them.
+    func write() throws {
+        try statement?.run()
+        for check in checks { digests.note(table.id, from: 0, to: check) }
+        checks.removeAll(keepingCapacity: true)
+    }
+
+    private var sql: String {
+        let keys = table.keyColumns.indices.map { "k\($0)" }
+        let names = ["span", "fields", "shown", "object"] + keys + ["inserted", "inserted_by", "\"check\""]
+        let places = Array(repeating: "?", count: keys.count + 4).joined(separator: ", ")
+        let row = "(?1, ?2, \(Shown.row.rawValue), \(places))"
+        // FAIL needs no copy of the pages: where this fails, so does the whole transaction.
+        return "INSERT OR FAIL INTO \(table.objectTable)(\(names.joined(separator: ", "))) VALUES "
+            + Array(repeating: row, count: rowsAtOnce).joined(separator: ", ")
+    }
+}
