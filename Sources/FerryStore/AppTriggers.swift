@@ -58,9 +58,14 @@ struct AppTriggers {
             "CREATE TEMP TABLE \(name)(\(all.joined(separator: ", ")), PRIMARY KEY(\(keys.joined(separator: ", "))))")
         func key(_ row: String) -> String { table.keyColumns.map { "\(row).\(quoted($0))" }.joined(separator: ", ") }
         let old = columns.map { ", OLD.\(quoted($0.name))" }.joined()
-        let keepOld = "INSERT OR IGNORE INTO \(name) VALUES (\(key("OLD")), 1\(old));"
+        // No OR IGNORE: the statement that fires a trigger may overrule it.
+        func isFirst(_ row: String) -> String {
+            let condition = zip(keys, table.keyColumns).map { "\($0) IS \(row).\(quoted($1))" }
+            return "WHERE NOT EXISTS (SELECT 1 FROM \(name) WHERE \(condition.joined(separator: " AND ")))"
+        }
+        let keepOld = "INSERT INTO \(name) SELECT \(key("OLD")), 1\(old) \(isFirst("OLD"));"
         let keepAbsent =
-            "INSERT OR IGNORE INTO \(name)(\((keys + ["present"]).joined(separator: ", "))) VALUES (\(key("NEW")), 0);"
+            "INSERT INTO \(name)(\((keys + ["present"]).joined(separator: ", "))) SELECT \(key("NEW")), 0 \(isFirst("NEW"));"
         let on = "ON main.\(quoted(table.name))"
         try connection.executeScript("CREATE TEMP TRIGGER \(name)_update BEFORE UPDATE \(on) BEGIN \(keepOld) END")
         try connection.executeScript("CREATE TEMP TRIGGER \(name)_moved AFTER UPDATE \(on) BEGIN \(keepAbsent) END")

@@ -32,6 +32,20 @@ final class RowWriter {
     private lazy var probe = LazyStatement(
         "SELECT 1 FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
 
+    /// Overrules what the schema's constraints ask for (`UNIQUE ON CONFLICT REPLACE`): a row that is in the way is for the rules
+    /// to move. It would overrule what the app's triggers say as well
+    /// (https://www.sqlite.org/lang_createtrigger.html), so it is left out where no constraint asks for anything.
+    private func resolution() throws -> String {
+        if let known = knownResolution { return known }
+        let hasClause = try connection.count(
+            "SELECT sql LIKE '%on%conflict%' FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
+            .text(table.name))
+        let resolution = hasClause == 0 ? "" : "OR ABORT "
+        knownResolution = resolution
+        return resolution
+    }
+    private var knownResolution: String?
+
     /// What an insertion gives values to.
     private struct Insertion: Hashable {
         var columns: [Int]
@@ -156,10 +170,11 @@ final class RowWriter {
         var names = insertion.columns.map { quoted(table.columns[$0].name) }
         if hasKey { names.append(table.keyList) }
         let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
+        let resolution = try resolution()
         let statement = try connection.makeStatement(
             names.isEmpty
-                ? "INSERT INTO \(quoted(table.name)) DEFAULT VALUES"
-                : "INSERT INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES (\(places))")
+                ? "INSERT \(resolution)INTO \(quoted(table.name)) DEFAULT VALUES"
+                : "INSERT \(resolution)INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES (\(places))")
         inserts[insertion] = statement
         lastInsert = (insertion, statement)
         return statement
@@ -178,7 +193,7 @@ final class RowWriter {
         }
         let assignments = columns.enumerated().map { "\(quoted(table.columns[$1].name)) = ?\($0 + 1)" }
         let statement = try connection.makeStatement(
-            "UPDATE \(quoted(table.name)) SET \(assignments.joined(separator: ", ")) "
+            "UPDATE \(resolution())\(quoted(table.name)) SET \(assignments.joined(separator: ", ")) "
                 + "WHERE \(table.keyCondition(first: columns.count + 1))")
         updates[columns] = statement
         lastUpdate = (columns, statement)

@@ -183,4 +183,51 @@ final class ConstraintStoryTests: XCTestCase {
             one: "UPDATE link SET y = 3", other: "UPDATE link SET note = 'new'", query: "SELECT * FROM link ORDER BY y",
             shows: ["1|2|new", "1|3|old"])
     }
+
+    /// What the schema says of rows in each other's way is for the app's writes. Those that come are moved by the rules.
+    func testAConflictClauseOfTheSchemaRemovesNoRowThatComes() throws {
+        let trigger = """
+            CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT);
+            CREATE TRIGGER noting AFTER UPDATE ON t BEGIN INSERT INTO note(text) VALUES (NEW.name); END;
+            """
+        for (clause, more) in [("REPLACE", ""), ("IGNORE", ""), ("FAIL", ""), ("REPLACE", trigger)] {
+            let schema = TestSchema(
+                name: clause,
+                sql: """
+                    CREATE TABLE t(id INTEGER PRIMARY KEY, code TEXT UNIQUE ON CONFLICT \(clause), name TEXT);
+                    \(more)
+                    """)
+            let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema))
+            try first.run("INSERT INTO t VALUES (1, 'a', 'one'), (2, 'b', 'two'), (3, 'c', 'three')")
+            try first.flush()
+            try second.receive(first)
+            // Three rows hand their codes on in a circle.
+            try first.run(
+                """
+                BEGIN; UPDATE t SET code = NULL WHERE id = 1; UPDATE t SET code = 'a' WHERE id = 3;
+                UPDATE t SET code = 'c' WHERE id = 2; UPDATE t SET code = 'b' WHERE id = 1; COMMIT
+                """)
+            try first.flush()
+            try second.receive(first)
+            for device in [first, second] {
+                XCTAssertEqual(
+                    try device.query("SELECT id, code, name FROM t ORDER BY id"),
+                    ["1|b|one", "2|c|two", "3|a|three"], clause)
+                XCTAssertEqual(try device.store.verify(deep: true).differences, [], clause)
+            }
+            // And two devices take one code at once.
+            try first.run("INSERT INTO t(code, name) VALUES ('d', 'first')")
+            second.clock.now += 1000
+            try second.run("INSERT INTO t(code, name) VALUES ('d', 'second')")
+            try first.flush()
+            try second.flush()
+            try second.receive(first)
+            try first.receive(second)
+            for device in [first, second] {
+                XCTAssertEqual(try device.store.verify(deep: true).differences, [], clause)
+            }
+            let query = "SELECT code, name FROM t ORDER BY code"
+            XCTAssertEqual(try first.query(query), try second.query(query), clause)
+        }
+    }
 }
