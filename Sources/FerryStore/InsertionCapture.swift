@@ -184,7 +184,7 @@ struct InsertionCapture {
                 }
             }
             valueBytes += writer.valueBytes
-            writer.noteDigest()
+            try writer.finish()
             outcome.tables.append(writer.changes)
             outcome.touched.append(
                 TouchedObject(

@@ -10,7 +10,11 @@ struct InsertionWriter {
     private let rows: InsertionCapture.Insertions
     private var table: TrackedTable { rows.table }
     private let cursor: RowCursor
-    private let state: SQLStatement
+    private let states: NewStates
+    /// For those that are left in the end.
+    private let singleState: NewStates
+    /// The places of the rows whose states wait, and their checks.
+    private var waiting: [(place: Int, check: UInt64)] = []
     private let checks: TableChecks
     private let columns: [Int]
     /// The columns that refer to mapped tables, by place.
@@ -18,7 +22,6 @@ struct InsertionWriter {
     /// Foreign keys by value that must have a target.
     private let valueKeys: [Int]
     private let targets: InsertionTargets
-    private var digest = StateDigests.Change()
     private let keyWidth: Int
     private let isMapped: Bool
 
@@ -42,33 +45,13 @@ struct InsertionWriter {
             if case .mapped = table.foreignKeys[place].target { return false }
             return table.foreignKeys[place].action != .none
         }
-        state = try Self.makeStatement(access, table)
+        states = NewStates(access, table, atOnce: access.newRowsAtOnce)
+        singleState = NewStates(access, table, atOnce: 1)
         changes = TableChanges(
             name: table.name, identity: table.identity, columns: table.localColumns.map(\.name),
             shapes: [Array(columns.indices)])
         changes.operations.reserveCapacity(rows.objects.count)
         changes.values = Array(repeating: .null, count: rows.objects.count * columns.count)
-    }
-
-    /// Inserts a state; what is the same in all of them is bound: the device, and which columns an insertion writes.
-    private static func makeStatement(_ access: StoreAccess, _ table: TrackedTable) throws -> SQLStatement {
-        var registers = ObjectRegisters()
-        let stamp = Stamp(time: .zero, device: access.device)
-        registers.mergeInsertion(stamp)
-        for column in table.localColumns { _ = registers.mergeField(column.id, stamp, value: .null) }
-        let keys = table.keyColumns.indices.map { "k\($0), " }.joined()
-        let names = "object, \(keys)inserted, \"check\", inserted_by, span, shown, fields"
-        let places = Array(repeating: "?", count: table.keyColumns.count + 7).joined(separator: ", ")
-        let statement = try access.connection.makeStatement(
-            "INSERT INTO \(table.objectTable)(\(names)) VALUES (\(places))")
-        let next = Int32(table.keyColumns.count) + 4
-        statement.bind(try access.devices.number(of: access.device), next)
-        statement.bind(StateCodec.span(registers), next + 1)
-        statement.bind(Shown.row.rawValue, next + 2)
-        if let fields = try StateCodec.encodeFields(registers, number: { try access.devices.number(of: $0) }) {
-            statement.bind(blob: fields, next + 3)
-        }
-        return statement
     }
 
     /// Writes one row; they follow one another in the order of their objects.
@@ -84,9 +67,16 @@ struct InsertionWriter {
         let check = checks.check(
             object, insertedAt: Stamp(time: time, device: access.device), columns,
             changes.values[firstValue..<firstValue + columns.count])
-        try save(object, place, time, check)
-        digest.sum &+= check
-        if check != 0 { digest.count += 1 }
+        waiting.append((place, check))
+        if waiting.count < access.newRowsAtOnce { return }
+        try save(waiting[...], by: states)
+        waiting.removeAll(keepingCapacity: true)
+    }
+
+    /// Writes the states that still wait.
+    mutating func finish() throws {
+        for place in waiting.indices { try save(waiting[place...place], by: singleState) }
+        waiting = []
     }
 
     /// Reads a row's values as they travel.
@@ -103,20 +93,15 @@ struct InsertionWriter {
         }
     }
 
-    private func save(_ object: ObjectID, _ place: Int, _ time: HybridTime, _ check: UInt64) throws {
-        state.bind(object, 1)
-        let first = place * keyWidth
-        if keyWidth == 1, case .blob(let bytes) = rows.keys[first], ObjectID(bytes: bytes) == object {
-            // A 16-byte key is not stored twice.
-            state.bindNull(2)
-        } else {
-            for slot in 0..<keyWidth { state.bind(lasting: rows.keys[first + slot], Int32(slot + 2)) }
+    /// Writes as many states as `states` writes at once.
+    private func save(_ waiting: ArraySlice<(place: Int, check: UInt64)>, by states: NewStates) throws {
+        try states.begin(columns)
+        for (place, check) in waiting {
+            let first = place * keyWidth
+            let inserted = Stamp(time: rows.times[place], device: access.device)
+            try states.append(rows.objects[place], key: rows.keys[first..<first + keyWidth], inserted, check: check)
         }
-        let next = Int32(keyWidth) + 2
-        state.bind(Int64(bitPattern: time.rawValue), next)
-        state.bind(Int64(bitPattern: check), next + 1)
-        // Somebody knows the object, or has the key.
-        if try state.runUnlessRefused() != nil { throw InsertionCapture.Unsuited() }
+        if try !states.writeUnlessKnown() { throw InsertionCapture.Unsuited() }
     }
 
     private func checkTargets(_ row: SQLStatement) throws {
@@ -127,9 +112,6 @@ struct InsertionWriter {
             try targets.check(table, place, values)
         }
     }
-
-    /// Takes the written states into the table's digest.
-    func noteDigest() { access.digests.note(table.id, digest) }
 }
 
 /// What rows refer to by one column, and the objects that these values mean.

@@ -67,7 +67,7 @@ final class NewRows {
         self.table = table
         self.references = references
         objects = access.objects(of: table.id)
-        states = NewStates(access, table)
+        states = NewStates(access, table, atOnce: access.newRowsAtOnce)
         hasKeysByValue = table.foreignKeys.contains { if case .mapped = $0.target { false } else { true } }
         highestKey = table.isMapped ? try access.writer(of: table.id).highestKey() : 0
         let isStrict = try access.connection.count(

@@ -2,13 +2,14 @@ import FerryCore
 import FerryMerge
 
 /// Writes the states of objects that the store has no state of, that were inserted once and whose rows show what they say:
-/// as many by one statement as `NewRows` writes rows.
+/// always the same number of them by one statement.
 final class NewStates {
     private let table: TrackedTable
     private let connection: SQLConnection
     private let devices: DeviceNumbers
     private let digests: StateDigests
-    private let rowsAtOnce: Int
+    /// How many are written by one statement.
+    private let number: Int
     private var columns: [Int]?
     private var statement: SQLStatement?
     private var place: Int32 = 0
@@ -17,12 +18,13 @@ final class NewStates {
     /// By how much the states written change the table's digest.
     private var checks: [UInt64] = []
 
-    init(_ access: StoreAccess, _ table: TrackedTable) {
+    /// - Parameter number: how many are written by one statement.
+    init(_ access: StoreAccess, _ table: TrackedTable, atOnce number: Int) {
         self.table = table
         connection = access.connection
         devices = access.devices
         digests = access.digests
-        rowsAtOnce = access.newRowsAtOnce
+        self.number = number
     }
 
     /// Begins a statement's states, of objects that were inserted with values in these columns.
@@ -47,7 +49,7 @@ final class NewStates {
     }
 
     /// Adds a state to the statement.
-    func append(_ object: ObjectID, key: [FieldValue], _ inserted: Stamp, check: UInt64) throws {
+    func append(_ object: ObjectID, key: some Collection<FieldValue>, _ inserted: Stamp, check: UInt64) throws {
         guard let statement else { return }
         if author?.device != inserted.device {
             author = (inserted.device, try devices.number(of: inserted.device))
@@ -56,7 +58,7 @@ final class NewStates {
         place += 1
         // A key that is the object's ID is not stored twice.
         var isOwnKey = false
-        if key.count == 1, case .blob(let bytes) = key[0] { isOwnKey = ObjectID(bytes: bytes) == object }
+        if key.count == 1, case .blob(let bytes)? = key.first { isOwnKey = ObjectID(bytes: bytes) == object }
         for value in key {
             if isOwnKey { statement.bindNull(place) } else { statement.bind(value, place) }
             place += 1
@@ -71,7 +73,24 @@ final class NewStates {
     /// Writes them.
     func write() throws {
         try statement?.run()
-        for check in checks { digests.note(table.id, from: 0, to: check) }
+        noteChecks()
+    }
+
+    /// Writes them, if the state has none of the objects and none of the keys.
+    /// - Returns: whether it has none. Otherwise some may be written: the caller takes them back.
+    func writeUnlessKnown() throws -> Bool {
+        if try statement?.runUnlessRefused() != nil { return false }
+        noteChecks()
+        return true
+    }
+
+    private func noteChecks() {
+        var added = StateDigests.Change()
+        for check in checks where check != 0 {
+            added.sum &+= check
+            added.count += 1
+        }
+        digests.note(table.id, added)
         checks.removeAll(keepingCapacity: true)
     }
 
@@ -82,6 +101,6 @@ final class NewStates {
         let row = "(?1, ?2, \(Shown.row.rawValue), \(places))"
         // FAIL needs no copy of the pages: where this fails, so does the whole transaction.
         return "INSERT OR FAIL INTO \(table.objectTable)(\(names.joined(separator: ", "))) VALUES "
-            + Array(repeating: row, count: rowsAtOnce).joined(separator: ", ")
+            + Array(repeating: row, count: number).joined(separator: ", ")
     }
 }
