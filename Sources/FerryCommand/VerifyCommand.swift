@@ -64,7 +64,7 @@ struct VerificationPage {
         let what =
             report.deep
             ? "The file is sound, and \(Wording.count(objects, "object")) in "
-                + "\(Wording.count(report.tables.count, "table")) show what they should."
+                + "\(Wording.count(report.tables.count { $0.objects > 0 }, "table")) show what they should."
             : "The file is sound, and every foreign key leads somewhere."
         return style.green(what) + " (\(Wording.duration(report.seconds)))"
     }
