@@ -79,16 +79,19 @@ struct LogReader {
                 let (head, problem) = try readHead(of: peer)
                 if let head { batch.heads[peer] = head }
                 let position = positions[peer].sequence
-                var version: FileVersion?
+                var directory: (version: FileVersion, milliseconds: Int64)?
                 if let head, head.position.sequence <= position {
                     if !isThorough { continue }
-                    version = try quiet == nil ? nil : container.segmentsVersion(of: peer)
-                    if let version, quiet?.isQuiet(peer, after: position, version) == true { continue }
+                    if let quiet {
+                        let now = quiet.milliseconds()
+                        directory = try container.segmentsVersion(of: peer).map { ($0, now) }
+                        if let directory, quiet.isQuiet(peer, after: position, directory.version, now) { continue }
+                    }
                 }
                 try read(
                     peer, after: position, head, known[peer], isThorough: isThorough, &batch, &load)
-                if let version, batch.segments[peer] == nil, batch.problems[peer] == nil {
-                    quiet?.note(peer, after: position, version)
+                if let directory, batch.segments[peer] == nil, batch.problems[peer] == nil {
+                    quiet?.note(peer, after: position, directory.version, directory.milliseconds)
                 }
                 if let problem, batch.problems[peer] == nil { batch.problems[peer] = problem }
             } catch let error as FerryError where error.concernsOneFile {

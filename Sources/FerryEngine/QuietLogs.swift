@@ -10,8 +10,8 @@ final class QuietLogs: Sendable {
     private struct Entry {
         /// How far the log was replayed when its files were listed.
         var reading: VersionedReading<UInt64>
-        /// When that was, in milliseconds of the wall clock.
-        var listed: Int64
+        /// When its version was asked for, before that.
+        var milliseconds: Int64
     }
 
     private static let listingMilliseconds: Int64 = 10 * 60_000
@@ -21,21 +21,26 @@ final class QuietLogs: Sendable {
 
     init(clock: any WallClock) { self.clock = clock }
 
+    /// The wall clock's time, to be asked for before a directory's version.
+    func milliseconds() -> Int64 { clock.milliseconds() }
+
     /// Whether there is certainly nothing after a changeset in a directory that has a version now.
-    func isQuiet(_ device: DeviceID, after sequence: UInt64, _ version: FileVersion) -> Bool {
+    func isQuiet(_ device: DeviceID, after sequence: UInt64, _ version: FileVersion, _ now: Int64) -> Bool {
         guard let entry = entries.withLock({ $0[device] }), entry.reading.value == sequence,
             entry.reading.holds(for: version)
         else { return false }
-        return (0..<Self.listingMilliseconds).contains(clock.milliseconds() - entry.listed)
+        return (0..<Self.listingMilliseconds).contains(now - entry.milliseconds)
     }
 
     /// Notes that a directory was listed and held nothing after a changeset.
-    /// - Parameter version: as it was before it was listed.
-    func note(_ device: DeviceID, after sequence: UInt64, _ version: FileVersion) {
-        let now = clock.milliseconds()
+    /// - Parameters:
+    ///   - version: as it was before it was listed.
+    ///   - milliseconds: when that was asked for.
+    func note(_ device: DeviceID, after sequence: UInt64, _ version: FileVersion, _ milliseconds: Int64) {
         entries.withLock { entries in
-            let reading = VersionedReading(sequence, version, after: entries[device]?.reading, milliseconds: now)
-            entries[device] = Entry(reading: reading, listed: now)
+            let reading = VersionedReading(
+                sequence, version, after: entries[device]?.reading, milliseconds: milliseconds)
+            entries[device] = Entry(reading: reading, milliseconds: milliseconds)
         }
     }
 }
