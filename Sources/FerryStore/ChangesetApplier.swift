@@ -48,7 +48,7 @@ struct ChangesetApplier {
         var deletions: [[DyingRow]] = []
         for table in access.registry.parentsFirst {
             guard let parts = work[table.id] else { continue }
-            var merge = try TableMerge(access, table, parts, arriving: arriving, from: snapshot)
+            let merge = try TableMerge(access, table, parts, arriving: arriving, from: snapshot)
             try merge.run()
             touched += merge.touched
             deletions.append(merge.deletions)

@@ -8,9 +8,8 @@ struct TableMerge {
     private let objects: ObjectTable
     private let merging: StateMerge
     private let rows: MergedRows
-    private let newRows: NewRows?
-    /// What waits in `newRows`.
-    private var waiting: [Entry] = []
+    /// What is written several at a time; `nil` where that is not worthwhile, or may concern others.
+    private let waiting: WaitingRows<Entry>?
     private let snapshot: SnapshotStanding?
     /// Whether no object of the table was known before, and none becomes known but by this merge: what references lead to
     /// that no foreign key checks may get a state before it is merged.
@@ -47,17 +46,17 @@ struct TableMerge {
         let references = LocalReferences(access, table)
         rows = try MergedRows(access, table, dying: dying, arriving: arriving, references)
         let isWorthwhile = parts.reduce(0) { $0 + $1.changes.operations.count } >= access.newRowsAtOnce
-        newRows = try isWorthwhile ? NewRows(access, table, references) : nil
-        lastKnown = try newRows == nil || isNew ? nil : objects.last()
+        waiting = try isWorthwhile ? NewRows(access, table, references).map { WaitingRows($0) } : nil
+        lastKnown = try waiting == nil || isNew ? nil : objects.last()
     }
 
-    mutating func run() throws {
+    func run() throws {
         if parts.count == 1 { try runOnePart() } else { try runSorted() }
-        try writeWaiting()
+        try waiting?.write(alone: merge)
     }
 
     /// One part is in order already.
-    private mutating func runOnePart() throws {
+    private func runOnePart() throws {
         let operations = parts[0].changes.operations
         var entries: [Entry] = []
         for (index, operation) in operations.enumerated() {
@@ -70,7 +69,7 @@ struct TableMerge {
         if !entries.isEmpty { try mergeOrTake(entries[...]) }
     }
 
-    private mutating func runSorted() throws {
+    private func runSorted() throws {
         var entries: [Entry] = []
         entries.reserveCapacity(parts.reduce(0) { $0 + $1.changes.operations.count })
         for (part, content) in parts.enumerated() {
@@ -93,16 +92,16 @@ struct TableMerge {
     }
 
     /// - Parameter entries: all of one object.
-    private mutating func mergeOrTake(_ entries: ArraySlice<Entry>) throws {
+    private func mergeOrTake(_ entries: ArraySlice<Entry>) throws {
         if entries.count == 1, let only = entries.first, try take(only) { return }
-        try writeWaiting()
+        try waiting?.write(alone: merge)
         try merge(entries)
     }
 
     /// Takes an object that nothing is known of, and that is only inserted, to be written with others.
     /// - Returns: whether it did.
-    private mutating func take(_ entry: Entry) throws -> Bool {
-        guard let newRows, parts[entry.part].payloads.isEmpty else { return false }
+    private func take(_ entry: Entry) throws -> Bool {
+        guard let waiting, parts[entry.part].payloads.isEmpty else { return false }
         let operation = parts[entry.part].changes.operations[entry.operation]
         guard operation.kind == .insert, snapshot == nil || !isCovered(entry), try isUnknown(entry.object)
         else { return false }
@@ -110,11 +109,7 @@ struct TableMerge {
             object: operation.object, stamp: Stamp(time: operation.time, device: parts[entry.part].device),
             key: operation.key, columns: parts[entry.part].shapes[operation.shape],
             values: parts[entry.part].changes.values(of: operation))
-        if newRows.isOther(insertion) { try writeWaiting() }
-        guard try newRows.take(insertion) else { return false }
-        waiting.append(entry)
-        if newRows.isFull { try writeWaiting() }
-        return true
+        return try waiting.take(entry, insertion, writeAlone: merge)
     }
 
     /// Whether nothing is known of an object.
@@ -125,13 +120,7 @@ struct TableMerge {
         return try lastKnown.map { $0 < object } ?? false || objects.place(of: object) == nil
     }
 
-    /// Writes what waits: together, or one by one where SQLite refuses that, or it is too little.
-    private mutating func writeWaiting() throws {
-        guard let newRows, !waiting.isEmpty else { return }
-        defer { waiting.removeAll(keepingCapacity: true) }
-        let written = try newRows.write()
-        for place in waiting.indices.dropFirst(written) { try merge(waiting[place...place]) }
-    }
+    private func merge(_ entry: Entry) throws { try merge([entry]) }
 
     private func merge(_ entries: ArraySlice<Entry>) throws {
         guard let first = entries.first else { return }
@@ -149,7 +138,7 @@ struct TableMerge {
         }
         guard isNews else { return }
         try rows.write(&merge)
-        newRows?.note(key: merge.state.key.first)
+        waiting?.note(key: merge.state.key.first)
     }
 
     /// Whether an operation of a snapshot is one that this device has replayed.

@@ -25,12 +25,16 @@ struct Travelling {
 
     /// The values of the row that shows an object, as they travel; none where no row does.
     func row(showing object: RowToken) throws -> FieldValues {
+        try localRow(showing: object).map { try values($0, access.registry[object.table]) } ?? [:]
+    }
+
+    /// The row that shows an object, as it lies in the database; `nil` where no row does.
+    func localRow(showing object: RowToken) throws -> FieldValues? {
         let table = access.registry[object.table]
         let representative = try access.joined.representative(of: object.id, table.id) ?? object.id
         let state = try access.objects(of: table.id).load(representative)
-        guard table.isLocal, state.shown.hasRow, let row = try access.reader(of: table.id).read(state.key)
-        else { return [:] }
-        return try values(row, table)
+        guard table.isLocal, state.shown.hasRow else { return nil }
+        return try access.reader(of: table.id).read(state.key)
     }
 
     /// A row's key as it travels, in key order.

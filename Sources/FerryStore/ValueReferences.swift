@@ -23,10 +23,7 @@ struct ValueReferences {
     func references(to object: RowToken, by columns: [Int]) throws -> [Reference] {
         let table = access.registry[object.table]
         let incoming = incomingKeys(of: table, by: columns)
-        if incoming.isEmpty { return [] }
-        let representative = try access.joined.representative(of: object.id, table.id) ?? object.id
-        let state = try access.objects(of: table.id).load(representative)
-        guard state.shown.hasRow, let row = try access.reader(of: table.id).read(state.key) else { return [] }
+        guard !incoming.isEmpty, let row = try Travelling(access).localRow(showing: object) else { return [] }
         return try incoming.flatMap { place, offered in
             try references(place, showing: offered.map { row[$0] ?? .null })
         }

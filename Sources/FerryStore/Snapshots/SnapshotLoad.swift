@@ -22,9 +22,9 @@ struct SnapshotLoad {
             guard let chunks = byTable[table.id] else { continue }
             let references = LocalReferences(access, table)
             let rows = try MergedRows(access, table, dying: [], arriving: arriving, references)
-            let newRows = try NewRows(access, table, references)
+            let waiting = try NewRows(access, table, references).map { WaitingRows<SnapshotChunk.Object>($0) }
             for chunk in chunks {
-                try write(chunk, table, rows, newRows)
+                try write(chunk, table, rows, waiting)
                 outcome.changes += chunk.objects.count
             }
             outcome.tables.insert(table.id)
@@ -36,36 +36,27 @@ struct SnapshotLoad {
     }
 
     private func write(
-        _ chunk: SnapshotChunk, _ table: TrackedTable, _ rows: MergedRows, _ newRows: NewRows?
+        _ chunk: SnapshotChunk, _ table: TrackedTable, _ rows: MergedRows,
+        _ waiting: WaitingRows<SnapshotChunk.Object>?
     ) throws {
         let columns = chunk.columns.map { table.columnID($0.name) }
         // What is more than a value is left to `merge`, as what is not known.
         let plain = chunk.shapes.map { $0.map { chunk.columns[$0].isRegister ? -1 : columns[$0] ?? -1 } }
-        var waiting: [SnapshotChunk.Object] = []
-        func writeWaiting() throws {
-            guard let newRows, !waiting.isEmpty else { return }
-            defer { waiting.removeAll(keepingCapacity: true) }
-            let written = try newRows.write()
-            for object in waiting.dropFirst(written) { try writeAlone(object) }
-        }
         func writeAlone(_ object: SnapshotChunk.Object) throws {
             var merge = try merge(object, of: chunk, table, columns)
             try rows.write(&merge)
-            newRows?.note(key: merge.state.key.first)
+            waiting?.note(key: merge.state.key.first)
         }
         for object in chunk.objects {
-            if let newRows, let insertion = Self.insertion(object, of: chunk, plain[object.shape]) {
-                if newRows.isOther(insertion) { try writeWaiting() }
-                if try newRows.take(insertion) {
-                    waiting.append(object)
-                    if newRows.isFull { try writeWaiting() }
-                    continue
-                }
+            if let waiting, let insertion = Self.insertion(object, of: chunk, plain[object.shape]),
+                try waiting.take(object, insertion, writeAlone: writeAlone)
+            {
+                continue
             }
-            try writeWaiting()
+            try waiting?.write(alone: writeAlone)
             try writeAlone(object)
         }
-        try writeWaiting()
+        try waiting?.write(alone: writeAlone)
     }
 
     /// An object that was inserted and not written since; `nil` for others.
