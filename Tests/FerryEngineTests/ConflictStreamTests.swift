@@ -1,5 +1,6 @@
 import FerryCore
 import FerryStore
+import FerryTestSupport
 import Foundation
 import GRDB
 import XCTest
@@ -8,16 +9,15 @@ import XCTest
 
 /// An app hears of conflicts, and takes part in replays.
 final class ConflictStreamTests: XCTestCase {
-    private var folder = URL(fileURLWithPath: "/")
+    private var scratch: ScratchFolder?
     private var pools: [DatabasePool] = []
     private var engines: [SyncEngine] = []
 
     override func setUpWithError() throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("ferry-conflict-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let container = folder.appendingPathComponent("container").path
+        scratch = try ScratchFolder()
+        let container = try path("container")
         for index in 0..<2 {
-            let pool = try DatabasePool(path: folder.appendingPathComponent("db\(index).sqlite").path)
+            let pool = try DatabasePool(path: path("db\(index).sqlite"))
             try pool.write { database in
                 try database.execute(
                     sql: """
@@ -37,8 +37,10 @@ final class ConflictStreamTests: XCTestCase {
     override func tearDownWithError() throws {
         engines = []
         pools = []
-        try FileManager.default.removeItem(at: folder)
+        scratch = nil
     }
+
+    private func path(_ name: String) throws -> String { try XCTUnwrap(scratch).path(name) }
 
     private func write(_ index: Int, _ sql: String) throws { try pools[index].write { try $0.execute(sql: sql) } }
 

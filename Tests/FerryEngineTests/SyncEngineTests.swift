@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryStore
+import FerryTestSupport
 import Foundation
 import GRDB
 import XCTest
@@ -9,15 +10,14 @@ import XCTest
 
 /// Two apps in one process, each with a pool of its own.
 final class SyncEngineTests: XCTestCase {
-    private var folder = URL(fileURLWithPath: "/")
+    private var scratch: ScratchFolder?
     private var pools: [DatabasePool] = []
     private var engines: [SyncEngine] = []
 
     override func setUpWithError() throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("ferry-engine-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        scratch = try ScratchFolder()
         for index in 0..<2 {
-            let pool = try DatabasePool(path: folder.appendingPathComponent("db\(index).sqlite").path)
+            let pool = try DatabasePool(path: path("db\(index).sqlite"))
             try pool.write { database in
                 try database.execute(
                     sql: """
@@ -37,11 +37,12 @@ final class SyncEngineTests: XCTestCase {
     override func tearDownWithError() throws {
         engines = []
         pools = []
-        // A connection that is just being closed may take its journal away first.
-        try? FileManager.default.removeItem(at: folder)
+        scratch = nil
     }
 
-    private var containerPath: String { folder.appendingPathComponent("container").path }
+    private func path(_ name: String) throws -> String { try XCTUnwrap(scratch).path(name) }
+
+    private var containerPath: String { get throws { try path("container") } }
 
     private func write(_ index: Int, _ sql: String) throws { try pools[index].write { try $0.execute(sql: sql) } }
 
@@ -157,7 +158,7 @@ final class SyncEngineTests: XCTestCase {
         for engine in engines { engine.start() }
         try write(0, "INSERT INTO note(text) VALUES ('before')")
         try waitUntil("it arrives") { try count(1, "note") == 1 }
-        let away = folder.appendingPathComponent("away").path
+        let away = try path("away")
         try FileManager.default.moveItem(atPath: containerPath, toPath: away)
         try write(0, "INSERT INTO note(text) VALUES ('while it is away')")
         try waitUntil("the failure is told") { failures.withLock { !$0.isEmpty } }

@@ -1,4 +1,5 @@
 import FerryCore
+import FerryTestSupport
 import Foundation
 import GRDB
 import XCTest
@@ -7,14 +8,15 @@ import XCTest
 
 /// Writes by other processes, the `sqlite3` shell and Python, on a file database: a second device shows the same bytes.
 final class CaptureTests: XCTestCase {
-    private var folder = URL(fileURLWithPath: "/")
+    private var scratch: ScratchFolder?
 
     override func setUpWithError() throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("ferry-capture-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        scratch = try ScratchFolder()
     }
 
-    override func tearDownWithError() throws { try FileManager.default.removeItem(at: folder) }
+    override func tearDownWithError() throws { scratch = nil }
+
+    private func path(_ name: String) throws -> String { try XCTUnwrap(scratch).path(name) }
 
     // MARK: Two databases
 
@@ -95,9 +97,9 @@ final class CaptureTests: XCTestCase {
         _ schema: String, _ scripts: [String], foreignKeys: Bool = true, python: Bool = false,
         file: StaticString = #filePath, line: UInt = #line
     ) throws {
-        let author = try FileDevice(folder.appendingPathComponent("a.sqlite").path, 1, schema)
-        let reader = try FileDevice(folder.appendingPathComponent("b.sqlite").path, 2, schema)
-        let late = try FileDevice(folder.appendingPathComponent("c.sqlite").path, 3, schema)
+        let author = try FileDevice(path("a.sqlite"), 1, schema)
+        let reader = try FileDevice(path("b.sqlite"), 2, schema)
+        let late = try FileDevice(path("c.sqlite"), 3, schema)
         for script in scripts {
             if python {
                 _ = try Self.run("python3", ["-", author.path], input: script)
@@ -196,8 +198,8 @@ final class CaptureTests: XCTestCase {
 
     func testAnIntegerKeyChangesByAnyOfItsNames() throws {
         let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, a); CREATE TABLE n(id INTEGER PRIMARY KEY, oid, a);"
-        let author = try FileDevice(folder.appendingPathComponent("a.sqlite").path, 1, schema)
-        let reader = try FileDevice(folder.appendingPathComponent("b.sqlite").path, 2, schema)
+        let author = try FileDevice(path("a.sqlite"), 1, schema)
+        let reader = try FileDevice(path("b.sqlite"), 2, schema)
         try Self.shell(author.path, "INSERT INTO t VALUES (1, 'a'), (2, 'b'); INSERT INTO n VALUES (1, 1, 'c');")
         try author.pass([])
         try reader.pass(author.log)
@@ -220,7 +222,7 @@ final class CaptureTests: XCTestCase {
 
     func testAnUpdateThatChangesNothingSendsNothing() throws {
         let author = try FileDevice(
-            folder.appendingPathComponent("a.sqlite").path, 1, "CREATE TABLE t(id INTEGER PRIMARY KEY, a, b TEXT);")
+            path("a.sqlite"), 1, "CREATE TABLE t(id INTEGER PRIMARY KEY, a, b TEXT);")
         try Self.shell(author.path, "INSERT INTO t VALUES (1, 1, 'x');")
         try author.pass([])
         XCTAssertEqual(author.log.count, 1)
@@ -376,7 +378,7 @@ final class CaptureTests: XCTestCase {
     /// A statement that gives many rows one large value is packed in parts that a device can hold in memory.
     func testManyRowsWithOneLargeValueArePackedInParts() throws {
         let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, a BLOB);"
-        let author = try FileDevice(folder.appendingPathComponent("a.sqlite").path, 1, schema)
+        let author = try FileDevice(path("a.sqlite"), 1, schema)
         XCTAssertEqual(author.store.maximumPackedBytes.withLock { $0 }, 256 << 20)
         author.store.maximumPackedBytes.withLock { $0 = 100 << 10 }
         // One row more than fit.
@@ -400,7 +402,7 @@ final class CaptureTests: XCTestCase {
     /// What cannot be divided is packed as it is.
     func testOneRowWithMoreThanAPartMayHoldIsPackedAlone() throws {
         let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, a BLOB, b BLOB);"
-        let author = try FileDevice(folder.appendingPathComponent("a.sqlite").path, 1, schema)
+        let author = try FileDevice(path("a.sqlite"), 1, schema)
         author.store.maximumPackedBytes.withLock { $0 = 100 << 10 }
         try Self.shell(
             author.path,
