@@ -68,11 +68,7 @@ final class MergedRows {
         var columns = claimed
         for key in table.foreignKeys { columns.formUnion(key.columns) }
         var offered = Set(table.keyColumnIDs)
-        for incoming in table.incoming {
-            if case .unique(let numbers) = access.registry[incoming.table].foreignKeys[incoming.foreignKey].target {
-                offered.formUnion(numbers)
-            }
-        }
+        for columns in table.offeredKeys { offered.formUnion(columns) }
         offeredColumns = offered
         sensitiveColumns = columns.union(offered)
     }

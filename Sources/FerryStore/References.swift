@@ -39,9 +39,8 @@ struct References {
     /// The tuples that an object offers to foreign keys that refer to other columns than the key.
     func offers(of table: TrackedTable, _ values: FieldValues) -> [RowToken] {
         var tokens: [RowToken] = []
-        for incoming in table.incoming {
-            guard case .unique(let columns) = registry[incoming.table].foreignKeys[incoming.foreignKey].target,
-                let token = offer(table, columns, columns.map { values[$0] ?? .null }), !tokens.contains(token)
+        for columns in table.offeredKeys {
+            guard let token = offer(table, columns, columns.map { values[$0] ?? .null }), !tokens.contains(token)
             else { continue }
             tokens.append(token)
         }

@@ -140,6 +140,7 @@ struct Registry: Sendable {
             tables[number]?.foreignKeys.append(
                 TrackedForeignKey(columns: columns, parent: parentNumber, target: target, action: action))
             tables[parentNumber]?.incoming.append(.init(table: number, foreignKey: position))
+            if case .unique(let offered) = target { tables[parentNumber]?.offeredKeys.append(offered) }
         }
     }
 
@@ -222,13 +223,7 @@ struct Registry: Sendable {
             case .unique(let columns): collations[place] = columns.map { parent.columns[$0].collation }
             }
         }
-        let offered = table.incoming.flatMap { incoming -> [Int] in
-            guard case .unique(let columns) = self[incoming.table].foreignKeys[incoming.foreignKey].target else {
-                return []
-            }
-            return columns
-        }
-        table.noteTelltaleColumns(collations, offered: Set(offered))
+        table.noteTelltaleColumns(collations)
     }
 
     private func noteReferringColumns() {

@@ -22,6 +22,8 @@ final class TrackedTable: @unchecked Sendable {
     var uniqueIndexes: [TrackedUniqueIndex] = []
     /// Foreign keys that refer to this table.
     var incoming: [IncomingKey] = []
+    /// The columns other than the key's that they refer to by value, once for each foreign key, in its order.
+    var offeredKeys: [[Int]] = []
     /// All columns that hold keys of this mapped table, of any table: declared, undeclared or by way of another table.
     var referringColumns: [ColumnPlace] = []
     /// Whether some of them are unchecked, or rows that stay on this device may go on referring to a key whose row is gone:
@@ -99,8 +101,8 @@ final class TrackedTable: @unchecked Sendable {
     /// Whether columns of a derived key refer to other tables, so that what rows show there may change.
     private(set) var hasReferencesInKey = false
 
-    /// Columns that a joined row takes from one of its objects together: those of one foreign key, of several that
-    /// share columns, and of the key.
+    /// Columns that a joined row takes from one of its objects together: those of one foreign key, those that one refers to
+    /// by value, and of several such that share columns; and those of the key.
     private(set) var columnGroups: [ColumnGroup] = []
 
     struct ColumnGroup: Sendable {
@@ -119,12 +121,11 @@ final class TrackedTable: @unchecked Sendable {
     /// same, or come later and say what no row shows.
     private(set) var telltaleColumns: Set<Int> = []
 
-    /// - Parameters:
-    ///   - collations: of the columns that a foreign key by value refers to, by its place and in its columns' order; none of
-    ///     those that refer to mapped keys.
-    ///   - offered: the columns that foreign keys refer to by value.
-    func noteTelltaleColumns(_ collations: [Int: [String]], offered: Set<Int>) {
+    /// - Parameter collations: of the columns that a foreign key by value refers to, by its place and in its columns' order;
+    ///   none of those that refer to mapped keys.
+    func noteTelltaleColumns(_ collations: [Int: [String]]) {
         telltaleColumns = Set(keyColumnIDs)
+        let offered = Set(offeredKeys.joined())
         for columns in foreignKeys.map(\.columns) where !offered.isDisjoint(with: columns) {
             telltaleColumns.formUnion(columns)
         }
@@ -148,7 +149,7 @@ final class TrackedTable: @unchecked Sendable {
 
     private func groups() -> [ColumnGroup] {
         var groups = columns.map { Set([$0.id]) }
-        for together in foreignKeys.map(\.columns) + [keyColumnIDs] where !together.isEmpty {
+        for together in foreignKeys.map(\.columns) + offeredKeys + [keyColumnIDs] where !together.isEmpty {
             let touching = groups.filter { !$0.isDisjoint(with: together) }
             groups.removeAll { !$0.isDisjoint(with: together) }
             groups.append(touching.reduce(Set(together)) { $0.union($1) })

@@ -30,6 +30,16 @@ final class ValueReferenceTests: XCTestCase {
             CREATE TABLE offer(id INTEGER PRIMARY KEY, price INTEGER, shop INTEGER REFERENCES shop(maker));
             """)
 
+    /// Two columns are referred to together.
+    private static let pairs = TestSchema(
+        name: "pairs",
+        sql: """
+            CREATE TABLE place(id INTEGER PRIMARY KEY, name TEXT UNIQUE, land TEXT, city TEXT, UNIQUE(land, city));
+            CREATE TABLE visit(
+                id INTEGER PRIMARY KEY, land TEXT, city TEXT,
+                FOREIGN KEY(land, city) REFERENCES place(land, city) ON UPDATE CASCADE);
+            """)
+
     private func check(_ devices: [TestDevice], _ query: String, shows expected: [String]) throws {
         for device in devices {
             let oracle = try Oracle(device.schema)
@@ -255,5 +265,47 @@ final class ValueReferenceTests: XCTestCase {
         try second.receive(first)
         try third.receive(first, second)
         try check([first, second, third], "SELECT name, code FROM maker", shows: ["y|a"])
+    }
+
+    /// The two values that others refer to together come from one of the objects, whoever wrote to either last: else the row
+    /// would show a pair that no object has, and who refers to it would refer to nothing.
+    func testAPairThatIsReferredToIsShownFromOneObject() throws {
+        let (first, second) = (try TestDevice(1, Self.pairs), try TestDevice(2, Self.pairs))
+        let third = try TestDevice(3, Self.pairs)
+        try first.run("INSERT INTO place(name, land, city) VALUES ('x', 'fr', 'paris')")
+        try first.flush()
+        second.clock.now += 1000
+        try second.run("INSERT INTO place(name, land, city) VALUES ('x', 'de', 'berlin')")
+        try second.flush()
+        first.clock.now += 2000
+        try first.run("UPDATE place SET land = 'it'")
+        try first.flush()
+        third.clock.now += 3000
+        try third.receive(first, second)
+        try check([third], "SELECT name, land, city FROM place", shows: ["x|it|paris"])
+        try third.run("INSERT INTO visit(land, city) VALUES ('it', 'paris')")
+        try third.flush()
+        try first.receive(second, third)
+        try second.receive(first, third)
+        try check([first, second, third], "SELECT land, city FROM visit", shows: ["it|paris"])
+    }
+
+    /// Who writes one of the two means the other one as the row shows it, though the oldest object has another.
+    func testHalfOfAPairThatIsWrittenTakesTheOtherHalfAlong() throws {
+        let (first, second) = (try TestDevice(1, Self.pairs), try TestDevice(2, Self.pairs))
+        try first.run("INSERT INTO place(name, land, city) VALUES ('x', 'fr', 'paris')")
+        try first.flush()
+        second.clock.now += 1000
+        try second.run("INSERT INTO place(name, land, city) VALUES ('x', 'de', 'berlin')")
+        try second.run("INSERT INTO visit(land, city) VALUES ('de', 'berlin')")
+        try second.flush()
+        first.clock.now += 2000
+        try first.receive(second)
+        try check([first], "SELECT land, city FROM place", shows: ["de|berlin"])
+        try first.run("PRAGMA foreign_keys = ON; UPDATE place SET city = 'bonn'")
+        try first.flush()
+        try second.receive(first)
+        try check([first, second], "SELECT land, city FROM place", shows: ["de|bonn"])
+        try check([first, second], "SELECT land, city FROM visit", shows: ["de|bonn"])
     }
 }

@@ -68,8 +68,8 @@ struct PlainSchema {
         /// UNIQUE indexes and constraints that an object's values decide. An index with a mapped key in it cannot be
         /// violated.
         var uniques: [Unique] = []
-        /// Which columns are shown together, as a group's number for each column: those of one foreign key, and of
-        /// foreign keys that share a column.
+        /// Which columns are shown together, as a group's number for each column: those of one foreign key, those that one
+        /// refers to by value, and of several such that share a column.
         var groups: [Int] = []
         /// The statements that create the table and its UNIQUE indexes.
         var statements: [String]

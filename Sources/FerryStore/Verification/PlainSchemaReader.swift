@@ -25,7 +25,7 @@ extension PlainSchema {
         for place in tables.indices { tables[place].foreignKeys = try readForeignKeys(place, connection) }
         for place in tables.indices {
             tables[place].uniques = try readUniques(place, connection)
-            tables[place].groups = Self.groups(tables[place])
+            tables[place].groups = groups(place)
         }
         for reference in undeclaredReferences {
             guard let table = place(of: reference.table), let column = tables[table].column(reference.column),
@@ -159,11 +159,13 @@ extension PlainSchema {
         }
     }
 
-    private static func groups(_ table: Table) -> [Int] {
-        var groups = Array(table.columns.indices)
-        for key in table.foreignKeys {
-            for column in key.columns {
-                let (former, kept) = (groups[column], groups[key.columns[0]])
+    private func groups(_ place: Int) -> [Int] {
+        let own = tables[place].foreignKeys.map(\.columns)
+        let referring = tables.flatMap(\.foreignKeys).filter { $0.parent == place && !$0.isMapped }
+        var groups = Array(tables[place].columns.indices)
+        for together in own + referring.map(\.parentColumns) {
+            for column in together {
+                let (former, kept) = (groups[column], groups[together[0]])
                 groups = groups.map { $0 == former ? kept : $0 }
             }
         }
