@@ -87,13 +87,6 @@ extension CaptureHistory {
                 $0.mayHaveMoved && !($0.isFresh && $0.formerKeys.isEmpty && !$0.isDeleted)
             }
             if moved.isEmpty { continue }
-            // Columns that refer to it through another table's: no foreign key of the table's own tells of them.
-            let isInherited = registry.tables.values.contains { child in
-                child.localColumns.contains { column in
-                    column.reference == table.id
-                        && !child.foreignKeys.contains { $0.parent == table.id && $0.columns.contains(column.id) }
-                }
-            }
             for track in moved.sorted(by: { $0.object < $1.object }) {
                 let stored = track.isFresh ? nil : try formerOwners.key(of: track.object, table, perhaps: track.key[0])
                 let last = track.isDeleted && table.hasUncheckedReferences ? [track.key[0]] : []
@@ -101,7 +94,8 @@ extension CaptureHistory {
                     guard track.isDeleted || track.key[0] != key else { continue }
                     let isReferred =
                         try unchecked.hasChildren(table, key: [key]) || reservations.isInUse(key, of: table)
-                    guard try isReferred || isInherited || lookup.hasChildren(table, key: [key]) else { continue }
+                    guard try isReferred || !table.inheritingColumns.isEmpty || lookup.hasChildren(table, key: [key])
+                    else { continue }
                     let owner = keys[table.id]?[key].flatMap {
                         $0.isGone || $0.object == track.object ? nil : $0.object
                     }

@@ -41,20 +41,27 @@ struct ChildLookup {
                 parts = Array(repeating: .null, count: order.count)
                 for (part, position) in zip(rowKey, order) { parts[position] = part }
             }
-            if try refers(child, incoming.foreignKey, key, parts) { return true }
+            if try refers(child, incoming.foreignKey, key.columns, parts) { return true }
+        }
+        // The row between them may go, or become another, in the same pass: then only the rules, which read all rows before they
+        // write any, learn what the key meant.
+        for place in table.inheritingColumns where !isUnchecked {
+            let child = access.registry[place.table]
+            if try refers(child, -1 - place.column, [place.column], rowKey) { return true }
         }
         return false
     }
 
+    /// - Parameter place: the foreign key's, or below zero for a column that no foreign key leads from.
     private mutating func refers(
-        _ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey, _ parts: [FieldValue]
+        _ child: TrackedTable, _ place: Int, _ columns: [Int], _ parts: [FieldValue]
     ) throws -> Bool {
         if let known = references[child.id]?[place] { return known.contains(parts) }
-        var question = questions[child.id]?[place] ?? self.question(child, key)
+        var question = questions[child.id]?[place] ?? self.question(child, columns)
         question.count += 1
         questions[child.id, default: [:]][place] = question
-        if try question.count > Self.patience && question.isBinary && !hasIndex(child, place, key) {
-            let names = key.columns.map { quoted(child.columns[$0].name) }
+        if try question.count > Self.patience && question.isBinary && !hasIndex(child, place, columns) {
+            let names = columns.map { quoted(child.columns[$0].name) }
             let all = Set(
                 try access.connection.rows(
                     "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))"))
@@ -67,19 +74,19 @@ struct ChildLookup {
         return try statement.step()
     }
 
-    private func question(_ child: TrackedTable, _ key: TrackedForeignKey) -> Question {
-        let names = key.columns.map { quoted(child.columns[$0].name) }
+    private func question(_ child: TrackedTable, _ columns: [Int]) -> Question {
+        let names = columns.map { quoted(child.columns[$0].name) }
         let condition = zip(names, 1...).map { "\($0) = ?\($1)" }.joined(separator: " AND ")
         return Question(
             statement: LazyStatement(
                 "SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", access.connection),
-            isBinary: key.columns.allSatisfy { child.columns[$0].collation == "BINARY" })
+            isBinary: columns.allSatisfy { child.columns[$0].collation == "BINARY" })
     }
 
-    private mutating func hasIndex(_ child: TrackedTable, _ place: Int, _ key: TrackedForeignKey) throws -> Bool {
+    private mutating func hasIndex(_ child: TrackedTable, _ place: Int, _ columns: [Int]) throws -> Bool {
         if let known = isIndexed[child.id]?[place] { return known }
         let found = try access.connection.hasIndex(
-            on: child.name, beginningWith: child.columns[key.columns[0]].name)
+            on: child.name, beginningWith: child.columns[columns[0]].name)
         isIndexed[child.id, default: [:]][place] = found
         return found
     }

@@ -230,7 +230,12 @@ struct Registry: Sendable {
         for number in tables.keys.sorted() where self[number].isLocal {
             for column in self[number].localColumns {
                 guard let parent = column.reference.flatMap({ tables[$0] }) else { continue }
-                parent.referringColumns.append(.init(table: number, column: column.id))
+                let place = TrackedTable.ColumnPlace(table: number, column: column.id)
+                parent.referringColumns.append(place)
+                let isDirect = self[number].foreignKeys.contains {
+                    $0.parent == parent.id && $0.columns.contains(column.id)
+                }
+                if !isDirect { parent.inheritingColumns.append(place) }
                 if column.isUnchecked { parent.hasUncheckedReferences = true }
             }
         }

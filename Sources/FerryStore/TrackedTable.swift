@@ -26,6 +26,8 @@ final class TrackedTable: @unchecked Sendable {
     var offeredKeys: [[Int]] = []
     /// All columns that hold keys of this mapped table, of any table: declared, undeclared or by way of another table.
     var referringColumns: [ColumnPlace] = []
+    /// Those of them that hold its keys by way of another table's columns: no foreign key leads from there to this table.
+    var inheritingColumns: [ColumnPlace] = []
     /// Whether some of them are unchecked, or rows that stay on this device may go on referring to a key whose row is gone:
     /// such a key stays reserved.
     var hasUncheckedReferences = false

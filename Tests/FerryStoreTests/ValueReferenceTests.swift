@@ -30,6 +30,15 @@ final class ValueReferenceTests: XCTestCase {
             CREATE TABLE offer(id INTEGER PRIMARY KEY, price INTEGER, shop INTEGER REFERENCES shop(maker));
             """)
 
+    /// The same, and shops have names by which they become one.
+    private static let namedShops = TestSchema(
+        name: "named shops",
+        sql: """
+            CREATE TABLE maker(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+            CREATE TABLE shop(id INTEGER PRIMARY KEY, maker INTEGER UNIQUE REFERENCES maker(id), name TEXT UNIQUE);
+            CREATE TABLE offer(id INTEGER PRIMARY KEY, price INTEGER, shop INTEGER REFERENCES shop(maker));
+            """)
+
     /// Two columns are referred to together.
     private static let pairs = TestSchema(
         name: "pairs",
@@ -307,5 +316,36 @@ final class ValueReferenceTests: XCTestCase {
         try second.receive(first)
         try check([first, second], "SELECT land, city FROM place", shows: ["de|bonn"])
         try check([first, second], "SELECT land, city FROM visit", shows: ["de|bonn"])
+    }
+
+    /// In one pass an offer comes to refer to a maker by way of a shop that is one with another shop, and the maker is
+    /// deleted: what the offer's integer meant is not forgotten with the maker's row.
+    func testAKeyThatIsReferredToByWayOfAnotherTableKeepsItsMeaningUntilTheRulesHaveLooked() throws {
+        let (first, second) = (try TestDevice(1, Self.namedShops), try TestDevice(2, Self.namedShops))
+        let third = try TestDevice(3, Self.namedShops)
+        try first.run(
+            """
+            INSERT INTO maker VALUES (1, 'x'), (2, 'y');
+            INSERT INTO shop VALUES (1, NULL, 's');
+            INSERT INTO offer VALUES (1, 5, NULL);
+            """)
+        try first.flush()
+        try second.receive(first)
+        try third.receive(first)
+        second.clock.now += 1000
+        // The shop that is shown came first, and says last which maker it has.
+        try second.run("INSERT INTO shop VALUES (2, 1, 't'); UPDATE offer SET shop = 1")
+        try second.flush()
+        third.clock.now += 2000
+        try third.run("UPDATE shop SET name = 't', maker = 2")
+        try third.flush()
+        try first.receive(third)
+        try third.run("DELETE FROM maker WHERE id = 1")
+        try third.flush()
+        try first.receive(second, third)
+        try second.receive(third)
+        try third.receive(second)
+        try check([first, second, third], "SELECT maker, name FROM shop", shows: ["2|t"])
+        try check([first, second, third], "SELECT price, shop FROM offer", shows: ["5|2"])
     }
 }
