@@ -182,8 +182,7 @@ struct CaptureHistory {
             track.isDeleted = false
             track.insertedAt = time
         case .update:
-            // ON UPDATE CASCADE on a reference of the row to itself notes it under a key that it is about to get.
-            guard let object = try table.isMapped ? referredObject(table, note.key[0]) : object(table, note.key) else {
+            guard let object = try writtenObject(table, note.key) else {
                 // A row that nothing was noted of before: all of it is news.
                 var insertion = note
                 insertion.event = .insert
@@ -207,8 +206,7 @@ struct CaptureHistory {
                 sequence: note.sequence, time: note.time, key: note.key,
                 changed: tracks[table.id]?[object]?.changed ?? ColumnTimes())
         case .reference:
-            guard let object = try table.isMapped ? referredObject(table, note.key[0]) : object(table, note.key)
-            else { return }
+            guard let object = try writtenObject(table, note.key) else { return }
             let track = try self.track(object, table, key: note.key, isFresh: false)
             let column = Int(note.mask)
             guard column < table.columns.count else { return }

@@ -47,6 +47,18 @@ extension CaptureHistory {
         return object
     }
 
+    /// The object whose row a note of an update is about: by ON UPDATE CASCADE on a reference to itself a row may be noted
+    /// under a key before it has it, also under that of a row which was made and deleted before.
+    mutating func writtenObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
+        if !table.isMapped { return try object(table, key) }
+        if keys[table.id]?[key[0]]?.isGone ?? false, let former = upcomingKeys[table.id]?[key[0]], former != key[0],
+            let object = try object(table, [former])
+        {
+            return object
+        }
+        return try referredObject(table, key[0])
+    }
+
     /// The object that a key refers to: by ON UPDATE CASCADE a row may mention a key before its object has it.
     mutating func referredObject(_ table: TrackedTable, _ key: FieldValue) throws -> ObjectID? {
         if let object = try object(table, [key]) { return object }
