@@ -17,6 +17,7 @@ public final class Replica: Sendable {
     private let known: Locked<Known>
     private let heads: HeadCache
     private let quiet: QuietLogs
+    private let last = QuietLook()
 
     private struct Known {
         var identity: StoreIdentity
@@ -163,7 +164,7 @@ public final class Replica: Sendable {
         let reading = try store.reading()
         let reader = LogReader(
             container: container, device: identity.device, ended: endedDevices(reading), quiet: quiet,
-            room: availableBytes)
+            last: last, room: availableBytes)
         let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
         problems = batch.problems
         look = ContainerLook(
