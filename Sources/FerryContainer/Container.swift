@@ -249,9 +249,15 @@ public struct Container: Sendable {
         return names.compactMap { backend.localPath($0) }
     }
 
-    /// The names of a device's head and of the directory of its segments.
-    package static func names(of device: DeviceID) -> (head: String, segments: String) {
-        (headName(of: device), segmentsDirectory(of: device))
+    /// The paths of a device's head and of the directory of its segments, below the directory of all devices.
+    package static func paths(of device: DeviceID) -> (head: String, segments: String) {
+        (device.hex + "/head", device.hex + "/segments")
+    }
+
+    /// Whether files and directories of devices certainly have these versions now, as they had when they were looked at.
+    /// - Parameter versions: by their `paths`.
+    package func haveVersions(_ versions: [(path: String, version: FileVersion)]) -> Bool {
+        backend.haveVersions(versions, below: Self.devicesDirectory)
     }
 
     static func directory(of device: DeviceID) -> String { devicesDirectory + "/" + device.hex }

@@ -81,8 +81,8 @@ struct LogReader {
         for (index, peer) in batch.devices.enumerated() {
             do {
                 let (head, version, problem) = try readHead(of: peer)
-                let names = Container.names(of: peer)
-                notes.note(names.head, version)
+                let paths = Container.paths(of: peer)
+                notes.note(paths.head, version)
                 if let head { batch.heads[peer] = head }
                 let position = positions[peer].sequence
                 var directory: (version: FileVersion, milliseconds: Int64)?
@@ -92,12 +92,12 @@ struct LogReader {
                         let now = quiet.milliseconds()
                         directory = try container.segmentsVersion(of: peer).map { ($0, now) }
                         if let directory, let listed = quiet.listing(peer, after: position, directory.version, now) {
-                            notes.note(names.segments, directory.version, listed: listed)
+                            notes.note(paths.segments, directory.version, listed: listed)
                             continue
                         }
                     }
                 }
-                notes.note(names.segments, nil)
+                notes.note(paths.segments, nil)
                 try read(
                     peer, after: position, head, known[peer], isThorough: isThorough, &batch, &load)
                 if let directory, batch.segments[peer] == nil, batch.problems[peer] == nil {

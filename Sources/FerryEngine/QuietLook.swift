@@ -21,22 +21,25 @@ final class QuietLook: Sendable {
 
     /// What is known of the files while they are looked at.
     struct Notes {
-        /// By the files' names in the container.
-        fileprivate var versions: [(name: String, version: FileVersion)] = []
+        /// By their `Container.paths`.
+        fileprivate var versions: [(path: String, version: FileVersion)] = []
         /// When the directories were listed: the first and the last of them.
         fileprivate var listed: ClosedRange<Int64>?
         fileprivate(set) var isComplete = true
 
         /// Notes a file's version; `nil` where the file had to be read.
-        mutating func note(_ name: String, _ version: FileVersion?) {
-            guard let version else { return isComplete = false }
-            if isComplete { versions.append((name, version)) }
+        mutating func note(_ path: String, _ version: FileVersion?) {
+            guard let version else {
+                isComplete = false
+                return
+            }
+            if isComplete { versions.append((path, version)) }
         }
 
         /// Notes a directory that was not listed now.
         /// - Parameter milliseconds: when it was listed.
-        mutating func note(_ name: String, _ version: FileVersion?, listed milliseconds: Int64) {
-            note(name, version)
+        mutating func note(_ path: String, _ version: FileVersion?, listed milliseconds: Int64) {
+            note(path, version)
             let former = listed ?? milliseconds...milliseconds
             listed = min(former.lowerBound, milliseconds)...max(former.upperBound, milliseconds)
         }
@@ -55,11 +58,7 @@ final class QuietLook: Sendable {
     func batch(_ question: Question, in container: Container, _ milliseconds: Int64) -> LogReader.Batch? {
         guard let look = last.withLock({ $0 }), look.question == question else { return nil }
         if let listed = look.notes.listed, !QuietLogs.holds(listed, at: milliseconds) { return nil }
-        let isSame = look.notes.versions.allSatisfy { name, version in
-            // What cannot be asked is looked at one by one, which tells why.
-            (try? container.backend.version(of: name)) == version
-        }
-        return isSame ? look.batch : nil
+        return container.haveVersions(look.notes.versions) ? look.batch : nil
     }
 
     /// Keeps a look of which everything was known.

@@ -199,6 +199,7 @@ public final class Replica: Sendable {
     /// its log. Told once all that heads speak of is replayed here, so that what was forgotten before is known here too.
     private func newlyCounting(_ look: ContainerLook) throws -> Set<DeviceID> {
         let (known, first) = try store.countingDevices()
+        if look.heads.keys.allSatisfy({ known.contains($0) }) { return [] }
         let acknowledging = look.heads.filter { device, head in
             !known.contains(device) && (head.acknowledgements[identity.device]?.sequence ?? 0) >= first
         }
