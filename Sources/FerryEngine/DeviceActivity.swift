@@ -38,7 +38,9 @@ struct DeviceActivity {
         self.own = own
         // Of a device that only contexts and stamps name nothing is to be expected.
         let present = records.filter { $0.id != own && ($0.heardMilliseconds != nil || heads[$0.id] != nil) }
-        peers = present.sorted { $0.id < $1.id }.map { record in
+        // Places are sorted, because records are large.
+        peers = present.indices.sorted { present[$0].id < present[$1].id }.map { place in
+            let record = present[place]
             let head = heads[record.id]
             var state = State.active
             if let heard = record.heardMilliseconds, now - heard > settings.silentAfterMilliseconds { state = .silent }
