@@ -105,6 +105,7 @@ struct LogReader {
                 }
                 if let problem, batch.problems[peer] == nil { batch.problems[peer] = problem }
             } catch let error as FerryError where error.concernsOneFile {
+                notes.noteProblem()
                 batch.problems[peer] = error
             }
             if load.isFull {

@@ -36,6 +36,9 @@ final class QuietLook: Sendable {
             if isComplete { versions.append((path, version)) }
         }
 
+        /// Notes that a device's files could not be looked at.
+        mutating func noteProblem() { isComplete = false }
+
         /// Notes a directory that was not listed now.
         /// - Parameter milliseconds: when it was listed.
         mutating func note(_ path: String, _ version: FileVersion?, listed milliseconds: Int64) {
