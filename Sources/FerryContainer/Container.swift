@@ -220,7 +220,12 @@ public struct Container: Sendable {
     /// Reads a device's head; `nil` where there is none. A head is a hint: a missing, older or newer one than the
     /// segments are is nothing unusual.
     /// - Throws: `damagedFile`, `foreignFile`, `formatTooNew`, `inputOutput`; go by the segments then.
-    public func readHead(of device: DeviceID) throws -> Head? {
+    public func readHead(of device: DeviceID) throws -> Head? { try lookAtHead(of: device).head }
+
+    /// Reads a device's head as `readHead(of:)` does.
+    /// - Returns: also the version of its file, where it was known and not read: as long as the file has that version, it
+    ///   need not be read.
+    package func lookAtHead(of device: DeviceID) throws -> (head: Head?, known: FileVersion?) {
         let name = Self.headName(of: device)
         return try locating(device, name, limitMeansDamage: true) {
             func read() throws -> Head? {
@@ -228,8 +233,9 @@ public struct Container: Sendable {
                     try Head(decoding: bytes, container: id, device: device)
                 }
             }
-            guard let heads, let version = try backend.version(of: name) else { return try read() }
-            return try heads.head(of: device, in: id, version, read: read)
+            guard let heads, let version = try backend.version(of: name) else { return (try read(), nil) }
+            let (head, isKnown) = try heads.head(of: device, in: id, version, read: read)
+            return (head, isKnown ? version : nil)
         }
     }
 
@@ -241,6 +247,17 @@ public struct Container: Sendable {
         var names = ["", Self.devicesDirectory]
         for device in devices { names += [Self.directory(of: device), Self.segmentsDirectory(of: device)] }
         return names.compactMap { backend.localPath($0) }
+    }
+
+    /// The paths of a device's head and of the directory of its segments, below the directory of all devices.
+    package static func paths(of device: DeviceID) -> (head: String, segments: String) {
+        (device.hex + "/head", device.hex + "/segments")
+    }
+
+    /// Whether files and directories of devices certainly have these versions now, as they had when they were looked at.
+    /// - Parameter versions: by their `paths`.
+    package func haveVersions(_ versions: [(path: String, version: FileVersion)]) -> Bool {
+        backend.haveVersions(versions, below: Self.devicesDirectory)
     }
 
     static func directory(of device: DeviceID) -> String { devicesDirectory + "/" + device.hex }

@@ -23,6 +23,11 @@ public protocol ContainerBackend: Sendable {
     /// be told. What is on the way to it is not looked at: a version that is the same as before says that it is the same file.
     func version(of name: String) throws -> FileVersion?
 
+    /// Whether all of these files and directories in a directory certainly have these versions, as `version(of:)` tells them;
+    /// `false` where one of them cannot be told.
+    /// - Parameter versions: by their names within the directory, each of which was a part of a name asked for before.
+    func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool
+
     /// Writes bytes under a name for good; durable when it returns. Writing the same bytes again has no effect.
     /// - Throws: `damagedFile` where other bytes are there already, `containerMissing` and `containerEmpty` where the
     ///   container is not there (any more), `inputOutput`. It can be tried again after any of them.
@@ -48,6 +53,11 @@ public protocol ContainerBackend: Sendable {
 extension ContainerBackend {
     /// Never told.
     public func version(of name: String) throws -> FileVersion? { nil }
+
+    public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
+        // Whoever wants to know what is wrong with one asks for it alone.
+        versions.allSatisfy { (try? version(of: directory + "/" + $0.path)) == $0.version }
+    }
 
     /// Nothing, where removing is for good.
     public func settle(_ directory: String) throws {}

@@ -31,6 +31,11 @@ public protocol FileSystem: Sendable {
     /// - Returns: `nil` where there is no such thing, or where that cannot be told: read it.
     func version(at path: String) throws -> FileVersion?
 
+    /// Whether all of these files and directories below a directory certainly have these versions, as `version(at:)` tells
+    /// them; `false` where one of them cannot be told.
+    /// - Parameter versions: by their paths within the directory.
+    func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool
+
     /// Creates a directory whose parent exists. The new entry is durable once the parent is synchronized.
     /// - Returns: whether it was created; `false` where a directory was there already.
     /// - Throws: `damagedFile` where something else has that name, `inputOutput`.
@@ -61,6 +66,11 @@ public protocol FileSystem: Sendable {
 
 extension FileSystem {
     public func version(at path: String) throws -> FileVersion? { nil }
+
+    public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
+        // Whoever wants to know what is wrong with one asks for it alone.
+        versions.allSatisfy { (try? version(at: directory + "/" + $0.path)) == $0.version }
+    }
 
     public func availableBytes(at path: String) -> Int? { nil }
 }

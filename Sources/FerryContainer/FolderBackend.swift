@@ -76,6 +76,10 @@ public final class FolderBackend: ContainerBackend {
         return try fileSystem.version(at: path(name))
     }
 
+    public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
+        fileSystem.haveVersions(versions, below: path(directory))
+    }
+
     public func localPath(_ name: String) -> String? { path(name) }
 
     #if canImport(Darwin)

@@ -126,7 +126,30 @@ public struct PosixFileSystem: FileSystem {
             if error.number == ENOENT || error.number == ENOTDIR { return nil }
             throw error.ferryError(path: path)
         }
-        guard [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) else { return nil }
+        return Self.version(status)
+    }
+
+    /// The names are looked up from the directory on, which takes half the time of doing so from the root.
+    public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
+        do throws(SystemCallError) {
+            let parent = try Descriptor(opening: directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+            let number = parent.number
+            for (path, version) in versions {
+                var status = stat()
+                _ = try systemCall("fstatat") { fstatat(number, path, &status, AT_SYMLINK_NOFOLLOW) }
+                if Self.version(status) != version { return false }
+            }
+            return true
+        } catch {
+            // Asked for alone, the file in question tells what is wrong with it.
+            return false
+        }
+    }
+
+    /// - Returns: `nil` for what is neither a regular file nor a directory.
+    private static func version(_ status: stat) -> FileVersion? {
+        let kind = status.st_mode & S_IFMT
+        guard kind == S_IFREG || kind == S_IFDIR else { return nil }
         #if canImport(Darwin)
         let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
         #else
@@ -134,7 +157,7 @@ public struct PosixFileSystem: FileSystem {
         #endif
         return FileVersion(
             device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino), size: Int(status.st_size),
-            modified: Self.nanoseconds(modified), changed: Self.nanoseconds(changed))
+            modified: nanoseconds(modified), changed: nanoseconds(changed))
     }
 
     private static func nanoseconds(_ time: timespec) -> Int64 {

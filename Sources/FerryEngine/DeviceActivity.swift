@@ -38,7 +38,9 @@ struct DeviceActivity {
         self.own = own
         // Of a device that only contexts and stamps name nothing is to be expected.
         let present = records.filter { $0.id != own && ($0.heardMilliseconds != nil || heads[$0.id] != nil) }
-        peers = present.sorted { $0.id < $1.id }.map { record in
+        // Places are sorted, because records are large.
+        peers = present.indices.sorted { present[$0].id < present[$1].id }.map { place in
+            let record = present[place]
             let head = heads[record.id]
             var state = State.active
             if let heard = record.heardMilliseconds, now - heard > settings.silentAfterMilliseconds { state = .silent }
@@ -65,27 +67,46 @@ struct DeviceActivity {
         own: DeviceID, records: [DeviceRecord], heads: [DeviceID: Head], devices: [DeviceID], now: Int64,
         _ settings: RetentionSettings
     ) -> [DeviceRecord] {
-        let known = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         var told: [DeviceID: Int64] = [:]
-        for head in heads.values { told.merge(head.retired) { max($0, $1) } }
-        return Set(known.keys).union(devices).subtracting([own]).sorted().compactMap { device in
-            let former = known[device] ?? DeviceRecord(id: device, name: heads[device]?.deviceName ?? "")
-            var record = former
-            let retirements = [former.retiredMilliseconds, told[device]].compactMap { $0 }
-            let head = heads[device]
-            record.retiredMilliseconds = retirement(former, head, told: retirements.max())
-            if let head {
-                let isRetirementNews = record.retiredMilliseconds != former.retiredMilliseconds || !retirements.isEmpty
-                note(head, in: &record, isNeeded: isRetirementNews, now, settings)
-            } else if record.heardMilliseconds == nil, devices.contains(device) {
-                record.heardMilliseconds = now
-            }
-            // A clock that was set back must not keep a device active for years.
-            if let heard = record.heardMilliseconds, heard > now + settings.heardGranularityMilliseconds {
-                record.heardMilliseconds = now
-            }
-            return record == former && known[device] != nil ? nil : record
+        for head in heads.values where !head.retired.isEmpty { told.merge(head.retired) { max($0, $1) } }
+        let known = Set(records.lazy.map(\.id))
+        let strangers = devices.filter { $0 != own && !known.contains($0) }
+            .map { DeviceRecord(id: $0, name: heads[$0]?.deviceName ?? "") }
+        func noted(_ record: DeviceRecord) -> DeviceRecord? {
+            noting(
+                heads[record.id], in: record, told: told[record.id], isThere: { devices.contains(record.id) }, now,
+                settings)
         }
+        let news = records.compactMap { $0.id == own ? nil : noted($0) } + strangers.map { noted($0) ?? $0 }
+        return news.sorted { $0.id < $1.id }
+    }
+
+    /// A record with what a look shows of its device; `nil` where that is nothing new.
+    /// - Parameters:
+    ///   - told: when the head was written that the device had when others retired it.
+    ///   - isThere: whether it has a directory.
+    private static func noting(
+        _ head: Head?, in former: DeviceRecord, told: Int64?, isThere: () -> Bool, _ now: Int64,
+        _ settings: RetentionSettings
+    ) -> DeviceRecord? {
+        let latest = now + settings.heardGranularityMilliseconds
+        if let head, let heard = former.heardMilliseconds, heard <= latest, told == nil,
+            former.retiredMilliseconds == nil, former.writtenMilliseconds == head.writtenMilliseconds
+        {
+            return nil
+        }
+        var record = former
+        let retirements = [former.retiredMilliseconds, told].compactMap { $0 }
+        record.retiredMilliseconds = retirement(former, head, told: retirements.max())
+        if let head {
+            let isRetirementNews = record.retiredMilliseconds != former.retiredMilliseconds || !retirements.isEmpty
+            note(head, in: &record, isNeeded: isRetirementNews, now, settings)
+        } else if record.heardMilliseconds == nil, isThere() {
+            record.heardMilliseconds = now
+        }
+        // A clock that was set back must not keep a device active for years.
+        if let heard = record.heardMilliseconds, heard > latest { record.heardMilliseconds = now }
+        return record == former ? nil : record
     }
 
     private static func note(
@@ -115,7 +136,13 @@ struct DeviceActivity {
     /// How far every active device has replayed this one's log, all of it where there is no other.
     /// - Parameter end: the number of the last changeset.
     func acknowledged(of end: UInt64, without device: DeviceID? = nil) -> UInt64 {
-        active.filter { $0.record.id != device }.map { $0.position(of: own).sequence }.min() ?? end
+        var least: UInt64?
+        // In place: a copy of a head is a copy of all that it refers to, and every look asks this of all devices.
+        for place in peers.indices where peers[place].state == .active && peers[place].record.id != device {
+            let position = peers[place].head?.acknowledgements[own]?.sequence ?? 0
+            least = min(least ?? position, position)
+        }
+        return least ?? end
     }
 
     /// What every device that counts has replayed, this one included: deletions that it covers need no tombstones.

@@ -19,6 +19,7 @@ struct LogReader {
     var ended: Set<DeviceID> = []
     /// What is remembered of the looks before this one.
     var quiet: QuietLogs?
+    var last: QuietLook?
     /// How many bytes the disk of the database has left; `nil` where that is not known, or does not matter.
     var room: () -> Int? = { nil }
     /// Whether the changesets' schemas are wanted alone: some come without their tables then.
@@ -71,12 +72,17 @@ struct LogReader {
         after positions: VersionVector, known: [DeviceID: Checksum] = [:], isThorough: Bool
     ) throws -> Batch {
         var batch = Batch()
+        batch.devices = try container.devices().filter { $0 != device }
+        let question = QuietLook.Question(
+            container: container.id, positions: positions, ended: ended, devices: batch.devices, isThorough: isThorough)
+        if let quiet, let known = last?.batch(question, in: container, quiet.milliseconds()) { return known }
+        var notes = QuietLook.Notes()
         var load = Load()
-        for peer in try container.devices() {
-            if peer == device { continue }
-            batch.devices.append(peer)
+        for (index, peer) in batch.devices.enumerated() {
             do {
-                let (head, problem) = try readHead(of: peer)
+                let (head, version, problem) = try readHead(of: peer)
+                let paths = Container.paths(of: peer)
+                notes.note(paths.head, version)
                 if let head { batch.heads[peer] = head }
                 let position = positions[peer].sequence
                 var directory: (version: FileVersion, milliseconds: Int64)?
@@ -85,9 +91,13 @@ struct LogReader {
                     if let quiet {
                         let now = quiet.milliseconds()
                         directory = try container.segmentsVersion(of: peer).map { ($0, now) }
-                        if let directory, quiet.isQuiet(peer, after: position, directory.version, now) { continue }
+                        if let directory, let listed = quiet.listing(peer, after: position, directory.version, now) {
+                            notes.note(paths.segments, directory.version, listed: listed)
+                            continue
+                        }
                     }
                 }
+                notes.note(paths.segments, nil)
                 try read(
                     peer, after: position, head, known[peer], isThorough: isThorough, &batch, &load)
                 if let directory, batch.segments[peer] == nil, batch.problems[peer] == nil {
@@ -95,10 +105,13 @@ struct LogReader {
                 }
                 if let problem, batch.problems[peer] == nil { batch.problems[peer] = problem }
             } catch let error as FerryError where error.concernsOneFile {
+                notes.noteProblem()
                 batch.problems[peer] = error
             }
             if load.isFull {
                 batch.isFull = true
+                // The others were not looked at.
+                batch.devices.removeSubrange((index + 1)...)
                 break
             }
         }
@@ -107,6 +120,7 @@ struct LogReader {
         let superseded = Self.superseded(batch.heads).union(ended)
         batch.abandoned = superseded.filter { batch.problems[$0]?.code == .deviceForked }
         for device in batch.abandoned { batch.problems[device] = nil }
+        last?.keep(question, notes, batch)
         return batch
     }
 
@@ -118,14 +132,16 @@ struct LogReader {
 
     /// A head is a hint: where it is damaged, or has not arrived whole, the log is read without it. The device does not wait,
     /// so this is no damage of its log.
-    private func readHead(of peer: DeviceID) throws -> (Head?, problem: FerryError?) {
+    /// - Returns: also the version of its file, where that was not read.
+    private func readHead(of peer: DeviceID) throws -> (Head?, known: FileVersion?, problem: FerryError?) {
         do {
-            return (try container.readHead(of: peer), nil)
+            let (head, version) = try container.lookAtHead(of: peer)
+            return (head, version, nil)
         } catch let error as FerryError where error.code == .damagedFile {
             let message =
                 "Its file \"head\" is damaged or has not arrived whole. Its changes are read all the same, and its next "
                 + "sync writes the file anew."
-            return (nil, FerryError(.fileNotThereYet, message, path: error.path, device: peer, cause: error))
+            return (nil, nil, FerryError(.fileNotThereYet, message, path: error.path, device: peer, cause: error))
         }
     }
 

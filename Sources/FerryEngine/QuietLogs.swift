@@ -24,12 +24,18 @@ final class QuietLogs: Sendable {
     /// The wall clock's time, to be asked for before a directory's version.
     func milliseconds() -> Int64 { clock.milliseconds() }
 
-    /// Whether there is certainly nothing after a changeset in a directory that has a version now.
-    func isQuiet(_ device: DeviceID, after sequence: UInt64, _ version: FileVersion, _ now: Int64) -> Bool {
+    /// When a directory was listed that has a version now and certainly has nothing after a changeset; `nil` where it has to
+    /// be listed.
+    func listing(_ device: DeviceID, after sequence: UInt64, _ version: FileVersion, _ now: Int64) -> Int64? {
         guard let entry = entries.withLock({ $0[device] }), entry.reading.value == sequence,
-            entry.reading.holds(for: version)
-        else { return false }
-        return (0..<Self.listingMilliseconds).contains(now - entry.milliseconds)
+            entry.reading.holds(for: version), Self.holds(entry.milliseconds...entry.milliseconds, at: now)
+        else { return nil }
+        return entry.milliseconds
+    }
+
+    /// Whether directories need not be listed again that were listed at these times.
+    static func holds(_ listed: ClosedRange<Int64>, at now: Int64) -> Bool {
+        listed.upperBound <= now && now - listed.lowerBound < listingMilliseconds
     }
 
     /// Notes that a directory was listed and held nothing after a changeset.

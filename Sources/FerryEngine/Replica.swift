@@ -17,6 +17,7 @@ public final class Replica: Sendable {
     private let known: Locked<Known>
     private let heads: HeadCache
     private let quiet: QuietLogs
+    private let last = QuietLook()
 
     private struct Known {
         var identity: StoreIdentity
@@ -163,7 +164,7 @@ public final class Replica: Sendable {
         let reading = try store.reading()
         let reader = LogReader(
             container: container, device: identity.device, ended: endedDevices(reading), quiet: quiet,
-            room: availableBytes)
+            last: last, room: availableBytes)
         let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
         problems = batch.problems
         look = ContainerLook(
@@ -198,6 +199,7 @@ public final class Replica: Sendable {
     /// its log. Told once all that heads speak of is replayed here, so that what was forgotten before is known here too.
     private func newlyCounting(_ look: ContainerLook) throws -> Set<DeviceID> {
         let (known, first) = try store.countingDevices()
+        if look.heads.keys.allSatisfy({ known.contains($0) }) { return [] }
         let acknowledging = look.heads.filter { device, head in
             !known.contains(device) && (head.acknowledgements[identity.device]?.sequence ?? 0) >= first
         }

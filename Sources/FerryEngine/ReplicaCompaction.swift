@@ -97,9 +97,12 @@ extension Replica {
         let now = environment.clock.milliseconds()
         let notes = DeviceActivity.notes(
             own: identity.device, records: records, heads: look.heads, devices: look.devices, now: now, retention)
-        let news = Dictionary(notes.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let known = Set(records.map(\.id))
-        let present = records.map { news[$0.id] ?? $0 } + notes.filter { !known.contains($0.id) }
+        var present = records
+        if !notes.isEmpty {
+            let news = Dictionary(notes.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+            let known = Set(records.map(\.id))
+            present = records.map { news[$0.id] ?? $0 } + notes.filter { !known.contains($0.id) }
+        }
         return (
             DeviceActivity(own: identity.device, records: present, heads: look.heads, now: now, retention), notes
         )

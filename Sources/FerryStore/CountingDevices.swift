@@ -28,13 +28,20 @@ struct CountingDevices: Codable, Equatable {
     }
 }
 
+extension CountingDevices {
+    /// `CountingDevices.known`, and `first`.
+    typealias Known = (devices: Set<DeviceID>, acknowledging: UInt64)
+}
+
 extension Store {
     /// The devices that are known to count this one when they forget deletions, and the number of the changeset of this
     /// device's that others have to acknowledge to be among them.
     public func countingDevices() throws -> (devices: Set<DeviceID>, acknowledging: UInt64) {
         try read { connection in
-            let counting = try CountingDevices.read(StoreMeta(connection: connection))
-            return (Set(counting.known.compactMap { DeviceID($0) }), counting.first)
+            try lastCounting.value(connection) { connection in
+                let counting = try CountingDevices.read(StoreMeta(connection: connection))
+                return (Set(counting.known.compactMap { DeviceID($0) }), counting.first)
+            }
         }
     }
 }

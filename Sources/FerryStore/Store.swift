@@ -31,6 +31,9 @@ public final class Store: Sendable {
     static let pageCacheKiB = 64 << 10
     private let replayHook = Mutex<ReplayHook?>(nil)
     let registries = RegistryCache()
+    let lastVector = ReadingMemo<VersionVector>()
+    let lastReading = ReadingMemo<StoreReading>()
+    let lastCounting = ReadingMemo<CountingDevices.Known>()
 
     /// Uses an app's own connection. The store writes through it and never closes it.
     public convenience init(

@@ -6,23 +6,32 @@ import FerryCore
 /// All of it changes only under the device's lock, so it stays true until whoever has the lock writes.
 public struct StoreReading: Sendable {
     /// All devices that the store knows, this one included, in the order of their numbers.
-    public var devices: [DeviceRecord]
+    public let devices: [DeviceRecord]
     /// The IDs that the database had before, the last one first.
-    public var formerDevices: [FormerDevice]
+    public let formerDevices: [FormerDevice]
     /// Digests of the state, by what they cover; none while a snapshot is read in, because the state is that of no position
     /// then.
-    public var digests: [UInt32: UInt64]
+    public let digests: [UInt32: UInt64]
     /// The number of the first changeset that this device's log in the container still has, what is before being in
     /// snapshots; 0 where all of it is there.
-    public var logStart: UInt64
+    public let logStart: UInt64
     /// What compaction has to remember (`Store.setCompactionNotes`).
-    public var compactionNotes: String?
+    public let compactionNotes: String?
     /// The number of objects that are hidden.
-    public var hidden: Int
+    public let hidden: Int
     /// Whether everything packed is published.
-    public var isPublished: Bool
+    public let isPublished: Bool
     /// Why the last sync failed, and since when syncs fail for that reason; `nil` where it did not.
-    public var failure: WaitingReason?
+    public let failure: WaitingReason?
+
+    /// What is replayed of every device's log, this device's own included.
+    public let vector: VersionVector
+    /// What people call the devices, as far as their names are known.
+    public let names: [DeviceID: String]
+    /// The checksum of the last segment packed or replayed of each device, where it is known.
+    public let checksums: [DeviceID: Checksum]
+    /// What devices' logs waited for at the last sync.
+    public let waiting: [DeviceID: WaitingReason]
 
     init(_ connection: SQLConnection) throws {
         let meta = StoreMeta(connection: connection)
@@ -35,31 +44,20 @@ public struct StoreReading: Sendable {
         hidden = try connection.count("SELECT count(*) FROM ferry_exception WHERE kind IN (\(kinds))")
         isPublished = try Outbox(connection).count() == 0
         failure = try WaitingReason.failure(meta)
-    }
-
-    /// What is replayed of every device's log, this device's own included.
-    public var vector: VersionVector {
-        let known = devices.filter { $0.position.sequence > 0 }
-        return VersionVector(Dictionary(uniqueKeysWithValues: known.map { ($0.id, $0.position) }))
-    }
-
-    /// What people call the devices, as far as their names are known.
-    public var names: [DeviceID: String] {
-        Dictionary(uniqueKeysWithValues: devices.filter { !$0.name.isEmpty }.map { ($0.id, $0.name) })
-    }
-
-    /// The checksum of the last segment packed or replayed of each device, where it is known.
-    public var checksums: [DeviceID: Checksum] {
-        Dictionary(uniqueKeysWithValues: devices.compactMap { record in record.checksum.map { (record.id, $0) } })
-    }
-
-    /// What devices' logs waited for at the last sync.
-    public var waiting: [DeviceID: WaitingReason] {
-        Dictionary(uniqueKeysWithValues: devices.compactMap { record in record.waiting.map { (record.id, $0) } })
+        let devices = devices
+        func table<Value>(_ value: (DeviceRecord) -> Value?) -> [DeviceID: Value] {
+            Dictionary(uniqueKeysWithValues: devices.compactMap { record in value(record).map { (record.id, $0) } })
+        }
+        vector = VersionVector(table { $0.position.sequence > 0 ? $0.position : nil })
+        names = table { $0.name.isEmpty ? nil : $0.name }
+        checksums = table { $0.checksum }
+        waiting = table { $0.waiting }
     }
 }
 
 extension Store {
     /// Reads what a sync goes by.
-    public func reading() throws -> StoreReading { try read { try StoreReading($0) } }
+    public func reading() throws -> StoreReading {
+        try read { try lastReading.value($0) { try StoreReading($0) } }
+    }
 }

@@ -112,7 +112,7 @@ extension Store {
 
     /// What is replayed of every device's log, this device's own included: read on every pass, so nothing else is.
     public func versionVector() throws -> VersionVector {
-        try read { try StoreAccess.versionVector($0) }
+        try read { try lastVector.value($0) { try StoreAccess.versionVector($0) } }
     }
 
     /// Notes the name under which a device presents itself.

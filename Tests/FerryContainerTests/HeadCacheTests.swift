@@ -1,5 +1,6 @@
 import FerryCore
 import FerryTestSupport
+import Foundation
 import XCTest
 
 @testable import FerryContainer
@@ -114,6 +115,55 @@ final class HeadCacheTests: XCTestCase {
             }
             XCTAssertNotEqual(try disk.version(at: path), version)
         }
+    }
+
+    func testFilesBelowADirectoryHaveTheirVersionsUntilOneOfThemChanges() throws {
+        let folder = try TemporaryFolder()
+        let onDisk = PosixFileSystem()
+        try check(onDisk, folder.path("devices")) {
+            try Data([1]).write(to: URL(fileURLWithPath: $0))  // in place, as some syncers write
+        }
+        XCTAssertEqual(symlink("devices", folder.path("link")), 0)
+        let version = try XCTUnwrap(onDisk.version(at: folder.path("devices/d/head")))
+        XCTAssertTrue(onDisk.haveVersions([("d/head", version)], below: folder.path("devices")))
+        XCTAssertFalse(onDisk.haveVersions([("d/head", version)], below: folder.path("link")))
+        try check(files, "/devices") { _ in }
+    }
+
+    /// - Parameter overwrite: writes another content into a file.
+    private func check(_ files: some FileSystem, _ root: String, overwrite: (String) throws -> Void) throws {
+        for name in ["", "/d", "/d/segments"] { try files.createDirectory(at: root + name) }
+        let (head, segments) = (root + "/d/head", root + "/d/segments")
+        try files.write([1, 2], toNewFileAt: head)
+        func versions() throws -> [(path: String, version: FileVersion)] {
+            try ["d/head", "d/segments"].map { ($0, try XCTUnwrap(try files.version(at: root + "/" + $0))) }
+        }
+        func hasChanged(_ change: () throws -> Void) throws -> Bool {
+            let known = try versions()
+            XCTAssertTrue(files.haveVersions(known, below: root))
+            try change()
+            return !files.haveVersions(known, below: root)
+        }
+        XCTAssertFalse(try hasChanged {})
+        XCTAssertTrue(
+            try hasChanged {
+                // The times by which it is told go on in ticks.
+                let (former, deadline) = (try files.version(at: segments), Date(timeIntervalSinceNow: 10))
+                while try files.version(at: segments) == former, Date() < deadline {
+                    try files.write([3], toNewFileAt: segments + "/one")
+                    try files.removeFile(at: segments + "/one")
+                }
+            })
+        XCTAssertTrue(
+            try hasChanged {
+                try files.write([1, 2], toNewFileAt: root + "/d/new")
+                try files.rename(root + "/d/new", to: head)
+            })
+        if files is PosixFileSystem { XCTAssertTrue(try hasChanged { try overwrite(head) }) }
+        XCTAssertTrue(try hasChanged { try files.removeFile(at: head) })
+        XCTAssertTrue(files.haveVersions([], below: root))
+        try files.write([1], toNewFileAt: head)
+        XCTAssertFalse(files.haveVersions(try versions(), below: root + "/none"))
     }
 }
 

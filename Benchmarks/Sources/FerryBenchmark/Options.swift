@@ -27,6 +27,7 @@ struct Options {
           --disk      a folder on the disk to measure (the build folder)
           --only      parts whose name contains this; on two cores all of them take some 20 minutes:
                         songs, record shop    2 minutes each: capture, pack, join, replay, conflicts
+                        bounds                2 minutes: the least that any design would do, in plain SQLite
                         shell                 the sqlite3 shell as writer
                         rules                 with UNIQUE and foreign keys, and without
                         small changesets      2 minutes

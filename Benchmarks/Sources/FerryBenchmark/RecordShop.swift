@@ -1,6 +1,7 @@
 /// A record shop in the manner of Chinook: integer keys, foreign keys with indexes, a many-to-many table.
 struct RecordShop: Workload {
     let tracks: Int
+    let updated = (table: "track", column: "milliseconds")
     let name = "record shop"
     private var albums: Int { max(tracks / 12, 1) }
     private var artists: Int { max(albums / 2, 1) }

@@ -49,6 +49,7 @@ struct Catalogue: Workload {
     let rows: Int
     let hasRules: Bool
     let name = "catalogue"
+    let updated = (table: "item", column: "quantity")
     let fingerprint = "SELECT count(*) + sum(quantity) + sum(unicode(maker)) + sum(length(code)) FROM item"
 
     enum Column: CaseIterable { case quantity, code, maker }

@@ -6,29 +6,35 @@ struct ShellBenchmark {
     let workload: any Workload
     let folder: String
     let updates: Int
+    /// Makes the database that has triggers, and tells its path.
+    var makeTracked: (any Workload, Place) throws -> String = { workload, place in
+        _ = try Device.first(workload, in: place)
+        return place.database("first")
+    }
     static let shell = "/usr/bin/sqlite3"
 
-    private var section: String { "sqlite3 shell, \(workload.name), memory" }
+    static func section(_ workload: any Workload) -> String { "sqlite3 shell, \(workload.name), memory" }
 
     static var isThere: Bool { FileManager.default.isExecutableFile(atPath: shell) }
 
-    func run(rounds: Int, progress: (Int) -> Void, _ results: Measurements) throws {
+    func run(rounds: Int, progress: (Int) -> Void, into section: String? = nil, _ results: Measurements) throws {
+        let section = section ?? Self.section(workload)
         let place = try Place(below: folder)
         defer { place.remove() }
         let scripts = try scripts(place)
         for round in 1...rounds {
             progress(round)
-            try self.round(scripts, .plain, results) { try Self.plain(workload, $0).database("plain") }
-            try self.round(scripts, .ferry, results) {
-                _ = try Device.first(workload, in: $0)
-                return $0.database("first")
+            for (variant, make) in [(Measurements.Variant.plain, Self.makePlain), (.ferry, makeTracked)] {
+                for (name, rate) in try self.round(scripts, make) {
+                    results.add(section, name, "rows/s", variant, rate)
+                }
             }
         }
     }
 
-    private static func plain(_ workload: some Workload, _ place: Place) throws -> Place {
+    private static func makePlain(_ workload: any Workload, _ place: Place) throws -> String {
         try Database(path: place.database("plain")).execute(workload.schema)
-        return place
+        return place.database("plain")
     }
 
     private struct Script {
@@ -62,19 +68,19 @@ struct ShellBenchmark {
         ]
     }
 
+    /// - Returns: the rates, in rows a second.
     private func round(
-        _ scripts: [Script], _ variant: Measurements.Variant, _ results: Measurements,
-        make: (Place) throws -> String
-    ) throws {
+        _ scripts: [Script], _ make: (any Workload, Place) throws -> String
+    ) throws -> [(name: String, rate: Double)] {
         let place = try Place(below: folder)
         defer { place.remove() }
-        let path = try make(place)
-        for script in scripts {
-            let time = try seconds { try run(script, path) }
-            results.add(section, script.name, "rows/s", variant, Double(script.rows) / time)
+        let path = try make(workload, place)
+        let rates = try scripts.map { script in
+            (script.name, Double(script.rows) / (try seconds { try run(script, path) }))
         }
         let fingerprint = try Database(path: path).integer(workload.fingerprint)
         if fingerprint == 0 { throw BenchmarkError("the shell wrote nothing") }
+        return rates
     }
 
     private func run(_ script: Script, _ database: String) throws {

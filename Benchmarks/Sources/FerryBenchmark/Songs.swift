@@ -1,6 +1,7 @@
 /// Rows of about 120 bytes under a random 16-byte key.
 struct Songs: Workload {
     let rows: Int
+    let updated = (table: "songs", column: "rank")
     let name = "songs"
 
     let schema = """

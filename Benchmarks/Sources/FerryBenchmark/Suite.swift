@@ -10,6 +10,7 @@ struct Suite {
 
     func run() throws {
         try workloads()
+        try bounds()
         try shell()
         try rules()
         try smallChangesets()
@@ -39,6 +40,43 @@ struct Suite {
                 }
             }
         }
+    }
+
+    private func bounds() throws {
+        guard options.isWanted("bounds") else { return }
+        for workload in [Songs(rows: options.rows), RecordShop(rows: options.rows)] as [any Workload] {
+            let updates = min(options.rows, workload.updatableRows)
+            let benchmark = BoundsBenchmark(
+                workload: workload, folder: options.memory, updates: updates, singles: updates / 5)
+            for round in 1...options.rounds {
+                progress("bounds, \(workload.name), round \(round)")
+                try benchmark.round(results)
+            }
+        }
+        try boundsOfShell()
+        progress("bounds, key-value")
+        guard let small = options.sizes.first, let large = options.sizes.last(where: { $0 <= 1_000_000 }) else {
+            return
+        }
+        try SetBounds(folder: options.memory, small: small, large: large).run(results)
+    }
+
+    private func boundsOfShell() throws {
+        if !ShellBenchmark.isThere {
+            return progress("bounds, shell: left out, because \(ShellBenchmark.shell) is missing")
+        }
+        let songs = Songs(rows: options.rows)
+        var benchmark = ShellBenchmark(workload: songs, folder: options.memory, updates: options.rows)
+        benchmark.makeTracked = { workload, place in
+            let database = try Database(path: place.database("least"))
+            try database.execute(workload.schema)
+            try LeastDesign.track(database)
+            return place.database("least")
+        }
+        let section = "\(BoundsBenchmark.title), \(ShellBenchmark.section(songs))"
+        results.name(.ferry, "the least", in: section)
+        try benchmark.run(
+            rounds: options.rounds, progress: { progress("bounds, shell, round \($0)") }, into: section, results)
     }
 
     private func shell() throws {

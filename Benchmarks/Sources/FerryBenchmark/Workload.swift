@@ -9,6 +9,8 @@ protocol Workload: Sendable {
     /// Inserts all rows in transactions of 1,000.
     /// - Returns: the number of rows.
     func insert(_ database: Database) throws -> Int
+    /// What `update` updates.
+    var updated: (table: String, column: String) { get }
     /// The number of rows that `update` can reach.
     var updatableRows: Int { get }
     /// Updates one column of `count` rows, none of them twice, in random order from the `first` on, in transactions of
