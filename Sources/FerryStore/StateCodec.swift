@@ -3,19 +3,55 @@ import FerryMerge
 
 /// The compact forms in which an object's registers and kept values lie in its row of the state.
 ///
-/// `span`: the insertion wrote all columns numbered below it, except those listed in `fields`. `fields` lists, by
-/// column, the stamps that differ from the insertion's: varint column, varint device number + 1 (0: no stamp at all),
-/// then eight bytes of time; after them, as of the column 4294967295, deletions before the newest one that still matter.
+/// `state` begins with a varint: 1 where an insertion is known, 2 where a deletion is, and 4 times the span; the insertion
+/// wrote all columns numbered below the span, except those listed. Then come the stamps of the insertion and of the newest
+/// deletion, as far as they are known: eight bytes of time, varint device number. Then, by column, the stamps that differ
+/// from the insertion's: varint column, varint device number + 1 (0: no stamp at all), eight bytes of time; after them,
+/// as of the column 4294967295, deletions before the newest one that still matter. As of the column 4294967294 the rest is
+/// what columns have beside their stamps and values (`PolicyCodec`).
 /// `kept` lists values that no row shows: varint column + 1 (0: the local key that the object would like; 2^20: the key
 /// that its author gave it, where its own is another), then the value.
 enum StateCodec {
-    static func span(_ registers: ObjectRegisters) -> Int {
-        guard registers.inserted != nil else { return 0 }
-        return registers.fields.count
+    private static let insertionKnown: UInt64 = 1
+    private static let deletionKnown: UInt64 = 2
+    private static let spanUnit: UInt64 = 4
+
+    /// - Returns: `nil` where nothing is known of the object.
+    static func encode(
+        _ registers: ObjectRegisters, _ policies: [Int: ColumnRegister] = [:], number: (DeviceID) throws -> Int
+    ) rethrows -> [UInt8]? {
+        var writer = ByteWriter(reservingCapacity: 32)
+        let span = registers.inserted == nil ? 0 : registers.fields.count
+        writer.writeVarint(head(span, registers.inserted, registers.deleted))
+        if let stamp = registers.inserted { try write(stamp, to: &writer, number) }
+        if let stamp = registers.deleted { try write(stamp, to: &writer, number) }
+        try writeFields(registers, to: &writer, number)
+        for stamp in registers.earlierDeletions {
+            writer.writeVarint(deletionColumn)
+            writer.writeVarint(UInt64(try number(stamp.device) + 1))
+            writer.write64(stamp.time.rawValue)
+        }
+        if let rest = PolicyCodec.encode(policies, own: { registers.stamp(of: $0) }) {
+            writer.writeVarint(policyColumn)
+            writer.write(contentsOf: rest)
+        }
+        return writer.bytes == [0] ? nil : writer.bytes
     }
 
-    static func encodeFields(_ registers: ObjectRegisters, number: (DeviceID) throws -> Int) rethrows -> [UInt8]? {
-        var writer = ByteWriter()
+    private static func head(_ span: Int, _ inserted: Stamp?, _ deleted: Stamp?) -> UInt64 {
+        UInt64(span) * spanUnit | (inserted == nil ? 0 : insertionKnown) | (deleted == nil ? 0 : deletionKnown)
+    }
+
+    private static func write(
+        _ stamp: Stamp, to writer: inout ByteWriter, _ number: (DeviceID) throws -> Int
+    ) rethrows {
+        writer.write64(stamp.time.rawValue)
+        writer.writeVarint(UInt64(try number(stamp.device)))
+    }
+
+    private static func writeFields(
+        _ registers: ObjectRegisters, to writer: inout ByteWriter, _ number: (DeviceID) throws -> Int
+    ) rethrows {
         for (column, stamp) in registers.fields.enumerated() {
             if let stamp {
                 if stamp == registers.inserted { continue }
@@ -27,15 +63,40 @@ enum StateCodec {
                 writer.writeVarint(0)
             }
         }
-        for stamp in registers.earlierDeletions {
-            writer.writeVarint(deletionColumn)
-            writer.writeVarint(UInt64(try number(stamp.device) + 1))
-            writer.write64(stamp.time.rawValue)
+    }
+
+    /// What the states of objects that were inserted once, with values in the same columns, have in common.
+    struct Insertion {
+        private let head: [UInt8]
+        private let fields: [UInt8]
+
+        init(_ columns: [Int]) {
+            let span = (columns.max() ?? -1) + 1
+            var writer = ByteWriter()
+            writer.writeVarint(UInt64(span) * spanUnit | insertionKnown)
+            head = writer.bytes
+            writer = ByteWriter()
+            let written = Set(columns)
+            for column in 0..<span where !written.contains(column) {
+                writer.writeVarint(UInt64(column))
+                writer.writeVarint(0)
+            }
+            fields = writer.bytes
         }
-        return writer.bytes.isEmpty ? nil : writer.bytes
+
+        /// The state, as `encode` has it.
+        func encode(_ time: HybridTime, device: Int) -> [UInt8] {
+            var writer = ByteWriter(reservingCapacity: 32)
+            writer.write(contentsOf: head)
+            writer.write64(time.rawValue)
+            writer.writeVarint(UInt64(device))
+            writer.write(contentsOf: fields)
+            return writer.bytes
+        }
     }
 
     private static let deletionColumn = UInt64(UInt32.max)
+    private static let policyColumn = deletionColumn - 1
     /// More columns than any table can ever have had.
     private static let columns: UInt64 = 1 << 20
 
@@ -46,30 +107,72 @@ enum StateCodec {
                 + "`ferry join`, mends it.")
     }
 
-    /// - Throws: `databaseCorrupt` for what `encodeFields` does not write.
-    static func decodeFields(
-        _ bytes: [UInt8], span: Int, inserted: Stamp?, device: (Int) throws -> DeviceID
-    ) throws -> (stamps: [Stamp?], earlierDeletions: [Stamp]) {
-        var earlierDeletions: [Stamp] = []
-        var fields: [Stamp?] = Array(repeating: inserted, count: span)
+    /// - Parameter bytes: none where nothing is known of the object.
+    /// - Throws: `databaseCorrupt` for what `encode` does not write.
+    static func decode(
+        _ bytes: [UInt8], device: (Int) throws -> DeviceID
+    ) throws -> (registers: ObjectRegisters, policies: [Int: ColumnRegister]) {
+        if bytes.isEmpty { return (ObjectRegisters(), [:]) }
         var reader = ByteReader(bytes)
+        let (span, inserted, deleted) = try decodeHead(&reader, device)
+        var fields: [Stamp?] = Array(repeating: inserted, count: span)
+        var earlierDeletions: [Stamp] = []
         while !reader.isAtEnd {
             let code = try reader.readVarint()
-            guard let number = Int(exactly: try reader.readVarint()) else { throw damaged("a device is out of range") }
+            if code == policyColumn { break }
+            let stamp = try readOptionalStamp(&reader, device)
             if code == deletionColumn {
-                let time = HybridTime(rawValue: try reader.read64())
-                earlierDeletions.append(Stamp(time: time, device: try device(number - 1)))
+                guard let stamp else { throw damaged("a deletion has no stamp") }
+                earlierDeletions.append(stamp)
                 continue
             }
             guard code < columns else { throw damaged("a column is out of range") }
             let column = Int(code)
             while fields.count <= column { fields.append(nil) }
-            fields[column] =
-                number == 0
-                ? nil
-                : Stamp(time: HybridTime(rawValue: try reader.read64()), device: try device(number - 1))
+            fields[column] = stamp
         }
-        return (fields, earlierDeletions)
+        let registers = ObjectRegisters(
+            inserted: inserted, deleted: deleted, earlierDeletions: earlierDeletions, fields: fields)
+        if reader.isAtEnd { return (registers, [:]) }
+        let policies = try PolicyCodec.decodeRegisters(
+            Array(reader.read(reader.remaining)), own: { registers.stamp(of: $0) })
+        return (registers, policies)
+    }
+
+    /// The newest insertion alone.
+    static func decodeInsertion(_ bytes: [UInt8], device: (Int) throws -> DeviceID) throws -> Stamp? {
+        if bytes.isEmpty { return nil }
+        var reader = ByteReader(bytes)
+        return try decodeHead(&reader, device).inserted
+    }
+
+    private static func decodeHead(
+        _ reader: inout ByteReader, _ device: (Int) throws -> DeviceID
+    ) throws -> (span: Int, inserted: Stamp?, deleted: Stamp?) {
+        let head = try reader.readVarint()
+        guard head / spanUnit <= columns else { throw damaged("a column is out of range") }
+        let inserted = try head & insertionKnown == 0 ? nil : readStamp(&reader, device)
+        let deleted = try head & deletionKnown == 0 ? nil : readStamp(&reader, device)
+        return (Int(head / spanUnit), inserted, deleted)
+    }
+
+    private static func readStamp(_ reader: inout ByteReader, _ device: (Int) throws -> DeviceID) throws -> Stamp {
+        let time = HybridTime(rawValue: try reader.read64())
+        return Stamp(time: time, device: try device(readDevice(&reader)))
+    }
+
+    private static func readOptionalStamp(
+        _ reader: inout ByteReader, _ device: (Int) throws -> DeviceID
+    ) throws -> Stamp? {
+        let number = try readDevice(&reader)
+        if number == 0 { return nil }
+        let time = HybridTime(rawValue: try reader.read64())
+        return Stamp(time: time, device: try device(number - 1))
+    }
+
+    private static func readDevice(_ reader: inout ByteReader) throws -> Int {
+        guard let number = Int(exactly: try reader.readVarint()) else { throw damaged("a device is out of range") }
+        return number
     }
 
     /// Stands for the key that an object's author gave it, in the place of a column number + 1.

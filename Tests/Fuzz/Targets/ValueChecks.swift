@@ -48,23 +48,24 @@ func checkArray(_ input: [UInt8]) throws {
     try require(JSONArray.elements(of: JSONArray.text(of: elements)) == elements, "the array has two forms")
 }
 
-/// The first byte is the number of columns that the insertion wrote.
 func checkState(_ input: [UInt8]) throws {
-    guard let span = input.first else { throw Nothing() }
-    let bytes = Array(input.dropFirst())
-    var isRead = false
-    do {
-        _ = try StateCodec.decodeFields(bytes, span: Int(span), inserted: own) { number in
-            DeviceID(high: 7, low: UInt64(bitPattern: Int64(number)))
-        }
-        isRead = true
-    } catch is FerryError {}
-    let (kept, given) = try StateCodec.decodeKeptAndGiven(bytes)
+    var state: (registers: ObjectRegisters, policies: [Int: ColumnRegister])?
+    let device = { (number: Int) in DeviceID(high: 7, low: UInt64(bitPattern: Int64(number))) }
+    let encode = { (registers: ObjectRegisters, policies: [Int: ColumnRegister]) in
+        StateCodec.encode(registers, policies) { Int(Int64(bitPattern: $0.low)) } ?? []
+    }
+    do { state = try StateCodec.decode(input, device: device) } catch is FerryError {}
+    if let state {
+        let bytes = encode(state.registers, state.policies)
+        let again = try mustSucceed("reading what was written") { try StateCodec.decode(bytes, device: device) }
+        try require(encode(again.registers, again.policies) == bytes, "the state changed")
+    }
+    let (kept, given) = try StateCodec.decodeKeptAndGiven(input)
     if let again = StateCodec.encodeKept(kept, given: given) {
         let second = try mustSucceed("reading what was written") { try StateCodec.decodeKeptAndGiven(again) }
         try require(second.kept == kept && second.given == given, "what is kept changed")
     }
-    if !isRead { throw Nothing() }
+    if state == nil { throw Nothing() }
 }
 
 func checkSchema(_ input: [UInt8]) throws {
