@@ -11,11 +11,11 @@ final class NewStates {
     /// How many are written by one statement.
     private let number: Int
     private var columns: [Int]?
-    private var code: StateCodec.Insertion?
+    private var state: StateCodec.Insertion?
     private var statement: SQLStatement?
     private var place: Int32 = 0
-    /// The device that was met last, and its number.
-    private var author: (device: DeviceID, number: Int)?
+    /// The device that `state` names.
+    private var author: DeviceID?
     /// By how much the states written change the table's digest.
     private var checks: [UInt64] = []
 
@@ -35,17 +35,14 @@ final class NewStates {
         statement.rewind()
         place = 1
         if self.columns == columns { return }
-        // What is told of the fields is the same of all: those in these columns were written by the insertion.
-        code = StateCodec.Insertion(columns)
         self.columns = columns
+        state = nil
     }
 
     /// Adds a state to the statement.
     func append(_ object: ObjectID, key: some Collection<FieldValue>, _ inserted: Stamp, check: UInt64) throws {
-        guard let statement, let code else { return }
-        if author?.device != inserted.device {
-            author = (inserted.device, try devices.number(of: inserted.device))
-        }
+        guard let statement else { return }
+        try set(inserted)
         statement.bind(object, place)
         place += 1
         // A key that is the object's ID is not stored twice.
@@ -56,9 +53,19 @@ final class NewStates {
             place += 1
         }
         statement.bind(Int64(bitPattern: check), place)
-        statement.bind(blob: code.encode(inserted.time, device: author?.number ?? 0), place + 1)
+        if let state { statement.bind(blob: state.bytes, place + 1) }
         place += 2
         checks.append(check)
+    }
+
+    /// Makes `state` that of an object inserted then. What it tells of the fields is the same of all: those in the columns
+    /// were written by the insertion.
+    private func set(_ inserted: Stamp) throws {
+        if state == nil || author != inserted.device {
+            state = StateCodec.Insertion(columns ?? [], device: try devices.number(of: inserted.device))
+            author = inserted.device
+        }
+        state?.set(inserted.time)
     }
 
     /// Writes them.

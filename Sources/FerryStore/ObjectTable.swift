@@ -162,8 +162,9 @@ final class ObjectTable {
         }
         state.check = UInt64(bitPattern: statement.integer(base + 1))
         state.storedCheck = state.check
-        (state.registers, state.policies) = try StateCodec.decode(
-            statement.bytes(base + 2), device: { try devices.device($0) })
+        (state.registers, state.policies) = try statement.withBytes(base + 2) {
+            try StateCodec.decode($0, device: { try devices.device($0) })
+        }
         state.registers.deletionWins = table.deletionWins
         var given: FieldValue?
         if !statement.isNull(base + 3) {

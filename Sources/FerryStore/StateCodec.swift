@@ -67,31 +67,30 @@ enum StateCodec {
 
     /// What the states of objects that were inserted once, with values in the same columns, have in common.
     struct Insertion {
-        private let head: [UInt8]
-        private let fields: [UInt8]
+        /// The state of one of them, as `encode` has it.
+        private(set) var bytes: [UInt8]
+        /// Where its time is.
+        private let start: Int
 
-        init(_ columns: [Int]) {
+        /// - Parameter device: the number of the device that inserted them.
+        init(_ columns: [Int], device: Int) {
             let span = (columns.max() ?? -1) + 1
             var writer = ByteWriter()
             writer.writeVarint(UInt64(span) * spanUnit | insertionKnown)
-            head = writer.bytes
-            writer = ByteWriter()
+            start = writer.count
+            writer.write64(0)
+            writer.writeVarint(UInt64(device))
             let written = Set(columns)
             for column in 0..<span where !written.contains(column) {
                 writer.writeVarint(UInt64(column))
                 writer.writeVarint(0)
             }
-            fields = writer.bytes
+            bytes = writer.bytes
         }
 
-        /// The state, as `encode` has it.
-        func encode(_ time: HybridTime, device: Int) -> [UInt8] {
-            var writer = ByteWriter(reservingCapacity: 32)
-            writer.write(contentsOf: head)
-            writer.write64(time.rawValue)
-            writer.writeVarint(UInt64(device))
-            writer.write(contentsOf: fields)
-            return writer.bytes
+        /// Makes it that of one inserted at this time.
+        mutating func set(_ time: HybridTime) {
+            for place in 0..<8 { bytes[start + place] = UInt8(truncatingIfNeeded: time.rawValue >> (8 * place)) }
         }
     }
 
@@ -100,20 +99,26 @@ enum StateCodec {
     /// More columns than any table can ever have had.
     private static let columns: UInt64 = 1 << 20
 
-    private static func damaged(_ what: String) -> FerryError {
+    fileprivate static func damaged(_ what: String) -> FerryError {
         FerryError(
             .databaseCorrupt,
             "The state of a row cannot be read: \(what). Run `ferry doctor`; a backup, or `ferry leave` and "
                 + "`ferry join`, mends it.")
     }
 
-    /// - Parameter bytes: none where nothing is known of the object.
-    /// - Throws: `databaseCorrupt` for what `encode` does not write.
     static func decode(
         _ bytes: [UInt8], device: (Int) throws -> DeviceID
     ) throws -> (registers: ObjectRegisters, policies: [Int: ColumnRegister]) {
+        try bytes.withUnsafeBytes { try decode($0, device: device) }
+    }
+
+    /// - Parameter bytes: none where nothing is known of the object.
+    /// - Throws: `databaseCorrupt` for what `encode` does not write.
+    static func decode(
+        _ bytes: UnsafeRawBufferPointer, device: (Int) throws -> DeviceID
+    ) throws -> (registers: ObjectRegisters, policies: [Int: ColumnRegister]) {
         if bytes.isEmpty { return (ObjectRegisters(), [:]) }
-        var reader = ByteReader(bytes)
+        var reader = StateReader(bytes)
         let (span, inserted, deleted) = try decodeHead(&reader, device)
         var fields: [Stamp?] = Array(repeating: inserted, count: span)
         var earlierDeletions: [Stamp] = []
@@ -134,20 +139,21 @@ enum StateCodec {
         let registers = ObjectRegisters(
             inserted: inserted, deleted: deleted, earlierDeletions: earlierDeletions, fields: fields)
         if reader.isAtEnd { return (registers, [:]) }
-        let policies = try PolicyCodec.decodeRegisters(
-            Array(reader.read(reader.remaining)), own: { registers.stamp(of: $0) })
+        let policies = try PolicyCodec.decodeRegisters(Array(reader.rest), own: { registers.stamp(of: $0) })
         return (registers, policies)
     }
 
     /// The newest insertion alone.
     static func decodeInsertion(_ bytes: [UInt8], device: (Int) throws -> DeviceID) throws -> Stamp? {
         if bytes.isEmpty { return nil }
-        var reader = ByteReader(bytes)
-        return try decodeHead(&reader, device).inserted
+        return try bytes.withUnsafeBytes { bytes in
+            var reader = StateReader(bytes)
+            return try decodeHead(&reader, device).inserted
+        }
     }
 
     private static func decodeHead(
-        _ reader: inout ByteReader, _ device: (Int) throws -> DeviceID
+        _ reader: inout StateReader, _ device: (Int) throws -> DeviceID
     ) throws -> (span: Int, inserted: Stamp?, deleted: Stamp?) {
         let head = try reader.readVarint()
         guard head / spanUnit <= columns else { throw damaged("a column is out of range") }
@@ -156,13 +162,13 @@ enum StateCodec {
         return (Int(head / spanUnit), inserted, deleted)
     }
 
-    private static func readStamp(_ reader: inout ByteReader, _ device: (Int) throws -> DeviceID) throws -> Stamp {
+    private static func readStamp(_ reader: inout StateReader, _ device: (Int) throws -> DeviceID) throws -> Stamp {
         let time = HybridTime(rawValue: try reader.read64())
         return Stamp(time: time, device: try device(readDevice(&reader)))
     }
 
     private static func readOptionalStamp(
-        _ reader: inout ByteReader, _ device: (Int) throws -> DeviceID
+        _ reader: inout StateReader, _ device: (Int) throws -> DeviceID
     ) throws -> Stamp? {
         let number = try readDevice(&reader)
         if number == 0 { return nil }
@@ -170,7 +176,7 @@ enum StateCodec {
         return Stamp(time: time, device: try device(number - 1))
     }
 
-    private static func readDevice(_ reader: inout ByteReader) throws -> Int {
+    private static func readDevice(_ reader: inout StateReader) throws -> Int {
         guard let number = Int(exactly: try reader.readVarint()) else { throw damaged("a device is out of range") }
         return number
     }
@@ -216,6 +222,40 @@ enum StateCodec {
             }
         }
         return (values, given)
+    }
+}
+
+/// Reads a state where SQLite has it: every object that is merged is read, and a copy of its bytes would take longer.
+///
+/// Bounds: every read checks what is left first.
+private struct StateReader {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    var isAtEnd: Bool { position == bytes.count }
+    var rest: Slice<UnsafeRawBufferPointer> { bytes[position...] }
+
+    mutating func readVarint() throws -> UInt64 {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while true {
+            guard position < bytes.count else { throw StateCodec.damaged("it ends too early") }
+            let byte = bytes[position]
+            position += 1
+            // The tenth byte holds the last bit of 64.
+            if shift == 63, byte > 1 { throw StateCodec.damaged("a number is longer than 64 bits") }
+            value |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+    }
+
+    mutating func read64() throws -> UInt64 {
+        guard bytes.count - position >= 8 else { throw StateCodec.damaged("it ends too early") }
+        defer { position += 8 }
+        return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
     }
 }
 

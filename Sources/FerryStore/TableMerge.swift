@@ -52,7 +52,7 @@ struct TableMerge {
 
     func run() throws {
         if parts.count == 1 { try runOnePart() } else { try runSorted() }
-        try waiting?.write(alone: merge)
+        try waiting?.write { try merge($0) }
     }
 
     /// One part is in order already.
@@ -94,7 +94,7 @@ struct TableMerge {
     /// - Parameter entries: all of one object.
     private func mergeOrTake(_ entries: ArraySlice<Entry>) throws {
         if entries.count == 1, let only = entries.first, try take(only) { return }
-        try waiting?.write(alone: merge)
+        try waiting?.write { try merge($0) }
         try merge(entries)
     }
 
@@ -109,7 +109,7 @@ struct TableMerge {
             object: operation.object, stamp: Stamp(time: operation.time, device: parts[entry.part].device),
             key: operation.key, columns: parts[entry.part].shapes[operation.shape],
             values: parts[entry.part].changes.values(of: operation))
-        return try waiting.take(entry, insertion, writeAlone: merge)
+        return try waiting.take(entry, insertion) { try merge($0) }
     }
 
     /// Whether nothing is known of an object.
@@ -120,6 +120,7 @@ struct TableMerge {
         return try lastKnown.map { $0 < object } ?? false || objects.place(of: object) == nil
     }
 
+    /// To be named in a closure: `merge` by itself would be a copy of all of this, made for every object.
     private func merge(_ entry: Entry) throws { try merge([entry]) }
 
     private func merge(_ entries: ArraySlice<Entry>) throws {

@@ -13,7 +13,7 @@ final class StateCodecTests: XCTestCase {
     }
 
     func testAColumnOrDeviceThatCannotBeIsDamage() {
-        let fields = { bytes in
+        let fields = { (bytes: [UInt8]) in
             _ = try StateCodec.decode(bytes) { _ in DeviceID(high: 0, low: 1) }
         }
         var writer = ByteWriter()
@@ -79,9 +79,10 @@ final class StateCodecTests: XCTestCase {
             var fields: [Stamp?] = Array(repeating: nil, count: (columns.max() ?? -1) + 1)
             for column in columns { fields[column] = inserted }
             let registers = ObjectRegisters(inserted: inserted, fields: fields)
-            XCTAssertEqual(
-                StateCodec.Insertion(columns).encode(inserted.time, device: 200),
-                StateCodec.encode(registers) { Int($0.low) })
+            var state = StateCodec.Insertion(columns, device: 200)
+            state.set(HybridTime(rawValue: .max))
+            state.set(inserted.time)
+            XCTAssertEqual(state.bytes, StateCodec.encode(registers) { Int($0.low) })
         }
     }
 }

@@ -224,7 +224,9 @@ extension TestDevice {
             for table in schema.tables {
                 guard let tracked = access.registry.table(named: table.name) else { continue }
                 let slots = table.key.indices.map { "k\($0)" }.joined(separator: ", ")
-                for row in try access.connection.rows("SELECT object, \(Shown.way), \(slots) FROM \(tracked.objectTable)") {
+                let states = try access.connection.rows(
+                    "SELECT object, \(Shown.way), \(slots) FROM \(tracked.objectTable)")
+                for row in states {
                     guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { continue }
                     guard case .integer(1...2) = row[1] else {
                         if table.isMapped, row[2] != .null { reserved[table.name, default: [:]][row[2]] = object }
