@@ -3,7 +3,7 @@ import FerryMerge
 
 /// Merges the changes of a batch into one table's state, object by object in the order of their IDs, and writes the rows
 /// that nothing else depends on.
-struct TableMerge {
+final class TableMerge {
     private let parts: [ChangesetPart]
     private let objects: ObjectTable
     private let merging: StateMerge
@@ -120,7 +120,6 @@ struct TableMerge {
         return try lastKnown.map { $0 < object } ?? false || objects.place(of: object) == nil
     }
 
-    /// To be named in a closure: `merge` by itself would be a copy of all of this, made for every object.
     private func merge(_ entry: Entry) throws { try merge([entry]) }
 
     private func merge(_ entries: ArraySlice<Entry>) throws {
