@@ -63,11 +63,6 @@ public struct ObjectRegisters: Equatable, Sendable {
         return max(written, deleted ?? written)
     }
 
-    /// Whether at most the stamps of the same columns, and earlier deletions, differ from other registers.
-    public func differsInFieldsOnly(from other: ObjectRegisters) -> Bool {
-        inserted == other.inserted && deleted == other.deleted && fields.count == other.fields.count
-    }
-
     @inlinable
     public func stamp(of column: Int) -> Stamp? { column < fields.count ? fields[column] : nil }
 

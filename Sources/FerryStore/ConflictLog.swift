@@ -16,13 +16,7 @@ struct ConflictLog {
         _ kind: Conflict.Kind, table: Int, object: ObjectID, column: Int?, lost: (value: FieldValue?, stamp: Stamp),
         kept: (value: FieldValue?, stamp: Stamp)
     ) throws {
-        let statement = try connection.prepare(
-            """
-            INSERT OR IGNORE INTO ferry_conflict(
-                "table", object, "column", kind, lost_value, lost_device, lost_time, kept_value, kept_device, kept_time,
-                noticed)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """)
+        let statement = try access.conflictInsertion.prepared()
         statement.bind(table, 1)
         statement.bind(object, 2)
         if let column { statement.bind(column, 3) } else { statement.bind(-1, 3) }
@@ -32,6 +26,12 @@ struct ConflictLog {
         statement.bind(access.clock.milliseconds(), 11)
         try statement.run()
     }
+
+    static let insertion = """
+        INSERT OR IGNORE INTO ferry_conflict(
+            "table", object, "column", kind, lost_value, lost_device, lost_time, kept_value, kept_device, kept_time, noticed)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
 
     private func bind(
         _ side: (value: FieldValue?, stamp: Stamp), _ statement: SQLStatement, _ place: Int32
@@ -91,14 +91,15 @@ struct ContextLog {
     /// Whether the author of the write stamped `later` had seen the one stamped `earlier`.
     func knew(_ later: Stamp, of earlier: Stamp) throws -> Bool {
         if later.device == earlier.device { return true }
-        let seen = try access.connection.firstValue(
-            """
-            SELECT seen FROM ferry_context WHERE author = ? AND other = ? AND time <= ?
-            ORDER BY time DESC LIMIT 1
-            """, .integer(Int64(try access.devices.number(of: later.device))),
-            .integer(Int64(try access.devices.number(of: earlier.device))),
-            .integer(Int64(bitPattern: later.time.rawValue)))
-        if case .integer(let time)? = seen { return Int64(bitPattern: earlier.time.rawValue) <= time }
-        return false
+        let statement = try access.contextSelection.prepared()
+        defer { statement.rewind() }
+        statement.bind(try access.devices.number(of: later.device), 1)
+        statement.bind(try access.devices.number(of: earlier.device), 2)
+        statement.bind(Int64(bitPattern: later.time.rawValue), 3)
+        return try statement.step() && Int64(bitPattern: earlier.time.rawValue) <= statement.integer(0)
     }
+
+    static let selection = """
+        SELECT seen FROM ferry_context WHERE author = ? AND other = ? AND time <= ? ORDER BY time DESC LIMIT 1
+        """
 }

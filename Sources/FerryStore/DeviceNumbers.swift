@@ -4,6 +4,9 @@ import FerryCore
 final class DeviceNumbers {
     private let connection: SQLConnection
     private var numbers: [DeviceID: Int] = [:]
+    /// The one whose number was asked for last, and the one that was asked for by its number: mostly they are again.
+    private var lastNumbered: (device: DeviceID, number: Int)?
+    private var lastNamed: (device: DeviceID, number: Int)?
     private var devices: [Int: DeviceID] = [:]
 
     init(_ connection: SQLConnection) throws {
@@ -22,6 +25,13 @@ final class DeviceNumbers {
 
     /// The number of a device; a new one is entered where it is met first.
     func number(of device: DeviceID, name: String = "") throws -> Int {
+        if let last = lastNumbered, last.device == device { return last.number }
+        let number = try find(device, name: name)
+        lastNumbered = (device, number)
+        return number
+    }
+
+    private func find(_ device: DeviceID, name: String) throws -> Int {
         if let number = numbers[device] { return number }
         // Another process may have entered it.
         try load()
@@ -36,6 +46,13 @@ final class DeviceNumbers {
     }
 
     func device(_ number: Int) throws -> DeviceID {
+        if let last = lastNamed, last.number == number { return last.device }
+        let device = try find(number)
+        lastNamed = (device, number)
+        return device
+    }
+
+    private func find(_ number: Int) throws -> DeviceID {
         if let device = devices[number] { return device }
         try load()
         guard let device = devices[number] else {

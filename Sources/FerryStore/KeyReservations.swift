@@ -125,7 +125,7 @@ struct KeyReservations {
         if let refusal = try writer.delete(key: rowKey, of: object) { throw failure(child, refusal) }
         if let refusal = try writer.insert(key: nil, row.map { ($0.key, $0.value) }) { throw failure(child, refusal) }
         try connection.execute(
-            "UPDATE \(child.objectTable) SET k\(place) = ? WHERE object = ? AND shown IN "
+            "UPDATE \(child.objectTable) SET k\(place) = ? WHERE object = ? AND \(Shown.way) IN "
                 + "(\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue))", key, .blob(object.bytes[...]))
     }
 

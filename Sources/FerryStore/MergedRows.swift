@@ -221,6 +221,10 @@ final class MergedRows {
                 merge.state.check &-= objects.checks.field(object, column, stamp, own)
                 return
             }
+            if let former = merge.former[column] {
+                merge.state.check &-= objects.checks.field(object, column, stamp, former)
+                return
+            }
             if row == nil { row = try present() }
             guard let shown = row?[column] else { return }
             let former = try travelling.value(shown, table.columns[column])

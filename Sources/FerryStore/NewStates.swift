@@ -11,10 +11,11 @@ final class NewStates {
     /// How many are written by one statement.
     private let number: Int
     private var columns: [Int]?
+    private var state: StateCodec.Insertion?
     private var statement: SQLStatement?
     private var place: Int32 = 0
-    /// The device that was met last, and its number.
-    private var author: (device: DeviceID, number: Int)?
+    /// The device that `state` names.
+    private var author: DeviceID?
     /// By how much the states written change the table's digest.
     private var checks: [UInt64] = []
 
@@ -32,28 +33,16 @@ final class NewStates {
         let statement = try self.statement ?? connection.makeStatement(sql)
         self.statement = statement
         statement.rewind()
-        place = 3
+        place = 1
         if self.columns == columns { return }
-        // What is told of the fields is the same of all: those in these columns were written by the insertion.
-        let stamp = Stamp(time: .zero, device: DeviceID(high: 0, low: 0))
-        var fields: [Stamp?] = Array(repeating: nil, count: (columns.max() ?? -1) + 1)
-        for column in columns { fields[column] = stamp }
-        let registers = ObjectRegisters(inserted: stamp, fields: fields)
-        statement.bind(StateCodec.span(registers), 1)
-        if let bytes = StateCodec.encodeFields(registers, number: { _ in 0 }) {
-            statement.bind(blob: bytes, 2)
-        } else {
-            statement.bindNull(2)
-        }
         self.columns = columns
+        state = nil
     }
 
     /// Adds a state to the statement.
     func append(_ object: ObjectID, key: some Collection<FieldValue>, _ inserted: Stamp, check: UInt64) throws {
         guard let statement else { return }
-        if author?.device != inserted.device {
-            author = (inserted.device, try devices.number(of: inserted.device))
-        }
+        try set(inserted)
         statement.bind(object, place)
         place += 1
         // A key that is the object's ID is not stored twice.
@@ -63,11 +52,20 @@ final class NewStates {
             if isOwnKey { statement.bindNull(place) } else { statement.bind(value, place) }
             place += 1
         }
-        statement.bind(Int64(bitPattern: inserted.time.rawValue), place)
-        statement.bind(author?.number ?? 0, place + 1)
-        statement.bind(Int64(bitPattern: check), place + 2)
-        place += 3
+        statement.bind(Int64(bitPattern: check), place)
+        if let state { statement.bind(blob: state.bytes, place + 1) }
+        place += 2
         checks.append(check)
+    }
+
+    /// Makes `state` that of an object inserted then. What it tells of the fields is the same of all: those in the columns
+    /// were written by the insertion.
+    private func set(_ inserted: Stamp) throws {
+        if state == nil || author != inserted.device {
+            state = StateCodec.Insertion(columns ?? [], device: try devices.number(of: inserted.device))
+            author = inserted.device
+        }
+        state?.set(inserted.time)
     }
 
     /// Writes them.
@@ -96,9 +94,9 @@ final class NewStates {
 
     private var sql: String {
         let keys = table.keyColumns.indices.map { "k\($0)" }
-        let names = ["span", "fields", "shown", "object"] + keys + ["inserted", "inserted_by", "\"check\""]
-        let places = Array(repeating: "?", count: keys.count + 4).joined(separator: ", ")
-        let row = "(?1, ?2, \(Shown.row.rawValue), \(places))"
+        let names = ["shown", "object"] + keys + ["\"check\"", "state"]
+        let places = Array(repeating: "?", count: keys.count + 3).joined(separator: ", ")
+        let row = "(\(Shown.row.rawValue), \(places))"
         // FAIL needs no copy of the pages: where this fails, so does the whole transaction.
         return "INSERT OR FAIL INTO \(table.objectTable)(\(names.joined(separator: ", "))) VALUES "
             + Array(repeating: row, count: number).joined(separator: ", ")

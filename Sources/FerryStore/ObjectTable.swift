@@ -16,6 +16,24 @@ enum Shown: Int {
 
     var hasRow: Bool { self == .row || self == .exceptionalRow }
     var isExceptional: Bool { self == .exceptionalRow || self == .hidden || self == .joined }
+
+    // MARK: The column
+
+    /// How objects are shown, in SQL: the column has more.
+    static let way = way(in: "")
+    /// - Parameter row: what the row of the state is called, with a period.
+    static func way(in row: String) -> String { "(\(row)shown & \(ways))" }
+    private static let ways = 7
+    /// In the column, where a deletion of the object is known.
+    static let deletion = 8
+    /// In the column, where that is all there is: no row, and nothing alive.
+    static let tombstone = deletion | 16
+
+    /// - Parameter code: what the column has.
+    init?(code: Int) {
+        guard code & ~(Self.ways | Self.tombstone) == 0 else { return nil }
+        self.init(rawValue: code & Self.ways)
+    }
 }
 
 /// The state of one object as it lies in the store.
@@ -38,6 +56,12 @@ struct ObjectState {
     /// Whether the store has a state for the object yet.
     var isStored = false
 
+    /// What the column `shown` has.
+    var shownCode: Int {
+        if registers.deleted == nil { return shown.rawValue }
+        return shown.rawValue | (shown == .none && check == 0 ? Shown.tombstone : Shown.deletion)
+    }
+
     /// The key that it has here, or would like to have.
     var ownKey: FieldValue? { kept.key ?? (shown.hasRow ? key.first : nil) }
 }
@@ -52,13 +76,11 @@ final class ObjectTable {
     private let digests: StateDigests
     private let keyWidth: Int
     private let keySlots: [String]
-    private static let rest = [
-        "inserted", "inserted_by", "span", "deleted", "deleted_by", "shown", "fields", "kept", "\"check\"", "registers",
-    ]
+    private static let rest = ["shown", "\"check\"", "state", "kept"]
     private let selectByObject: LazyStatement
     private let insertOnly: LazyStatement
     private let update: LazyStatement
-    private let updateFields: LazyStatement
+    private let updateStamps: LazyStatement
     private let deletion: LazyStatement
     private let selectByKey: LazyStatement
     private let selectPlace: LazyStatement
@@ -85,7 +107,7 @@ final class ObjectTable {
         deletion = LazyStatement("DELETE FROM \(name) WHERE object = ?", connection)
         let assignments = (keys + rest).enumerated().map { "\($1) = ?\($0 + 2)" }.joined(separator: ", ")
         update = LazyStatement("UPDATE \(name) SET \(assignments) WHERE object = ?1", connection)
-        updateFields = LazyStatement("UPDATE \(name) SET fields = ?2, \"check\" = ?3 WHERE object = ?1", connection)
+        updateStamps = LazyStatement("UPDATE \(name) SET state = ?2, \"check\" = ?3 WHERE object = ?1", connection)
         self.connection = connection
     }
 
@@ -128,9 +150,8 @@ final class ObjectTable {
     func read(_ statement: SQLStatement, from first: Int32, into state: inout ObjectState) throws {
         let object = state.object
         state.isStored = true
-        state.registers.deletionWins = table.deletionWins
         let base = first + Int32(keyWidth)
-        guard let shown = Shown(rawValue: statement.int(base + 5)) else {
+        guard let shown = Shown(code: statement.int(base)) else {
             throw FerryError(.storeTooNew, "The state was written by a newer Ferry. Update Ferry.")
         }
         state.shown = shown
@@ -139,32 +160,17 @@ final class ObjectTable {
             // A 16-byte key is not stored twice.
             if keyWidth == 1, statement.isNull(first) { state.key = [.blob(object.bytes[...])] }
         }
-        let inserted = try stamp(statement, base)
-        let fields = try StateCodec.decodeFields(
-            statement.bytes(base + 6), span: statement.int(base + 2), inserted: inserted,
-            device: { try devices.device($0) })
-        state.registers = ObjectRegisters(
-            inserted: inserted, deleted: try stamp(statement, base + 3), earlierDeletions: fields.earlierDeletions,
-            fields: fields.stamps)
-        state.registers.deletionWins = table.deletionWins
-        if !statement.isNull(base + 9) {
-            state.policies = try PolicyCodec.decodeRegisters(
-                statement.bytes(base + 9), own: { state.registers.stamp(of: $0) })
+        state.check = UInt64(bitPattern: statement.integer(base + 1))
+        state.storedCheck = state.check
+        (state.registers, state.policies) = try statement.withBytes(base + 2) {
+            try StateCodec.decode($0, device: { try devices.device($0) })
         }
+        state.registers.deletionWins = table.deletionWins
         var given: FieldValue?
-        if !statement.isNull(base + 7) {
-            (state.kept, given) = try StateCodec.decodeKeptAndGiven(statement.bytes(base + 7))
+        if !statement.isNull(base + 3) {
+            (state.kept, given) = try StateCodec.decodeKeptAndGiven(statement.bytes(base + 3))
         }
         if table.isMapped { state.givenKey = given ?? state.ownKey }
-        state.check = UInt64(bitPattern: statement.integer(base + 8))
-        state.storedCheck = state.check
-    }
-
-    private func stamp(_ statement: SQLStatement, _ column: Int32) throws -> Stamp? {
-        if statement.isNull(column) { return nil }
-        return Stamp(
-            time: HybridTime(rawValue: UInt64(bitPattern: statement.integer(column))),
-            device: try devices.device(statement.int(column + 1)))
     }
 
     /// Computes an object's check anew.
@@ -186,17 +192,15 @@ final class ObjectTable {
         note(state)
     }
 
-    /// Writes the state of an object that is stored, of which only stamps of fields changed: the rest, and its indexes, is
-    /// left alone.
+    /// Writes the state of an object that is stored. Where stamps alone changed, the rest, and its indexes, is left alone.
     /// - Parameter former: the state as it is stored.
     func save(_ state: ObjectState, over former: ObjectState) throws {
-        guard state.isStored, state.shown == former.shown, state.registers.differsInFieldsOnly(from: former.registers),
-            state.kept == former.kept, state.givenKey == former.givenKey, state.policies.isEmpty,
-            former.policies.isEmpty, state.key == former.key
+        guard state.isStored, state.shownCode == former.shownCode, state.kept == former.kept,
+            state.givenKey == former.givenKey, state.key == former.key
         else { return try save(state) }
-        let statement = try updateFields.prepared()
+        let statement = try updateStamps.prepared()
         statement.bind(state.object, 1)
-        try bind(fieldsOf: state, statement, 2)
+        try bind(stampsOf: state, statement, 2)
         statement.bind(Int64(bitPattern: state.check), 3)
         try statement.run()
         if connection.changedRowCount == 0 { return try save(state) }
@@ -208,12 +212,9 @@ final class ObjectTable {
         digests.note(table.id, from: state.storedCheck, to: state.check)
     }
 
-    private func bind(fieldsOf state: ObjectState, _ statement: SQLStatement, _ place: Int32) throws {
-        if let fields = try StateCodec.encodeFields(state.registers, number: { try devices.number(of: $0) }) {
-            statement.bind(blob: fields, place)
-        } else {
-            statement.bindNull(place)
-        }
+    private func bind(stampsOf state: ObjectState, _ statement: SQLStatement, _ place: Int32) throws {
+        let bytes = try StateCodec.encode(state.registers, state.policies) { try devices.number(of: $0) }
+        if let bytes { statement.bind(blob: bytes, place) } else { statement.bindNull(place) }
     }
 
     /// - Returns: whether a row was written.
@@ -231,23 +232,15 @@ final class ObjectTable {
             }
             place += 1
         }
-        try bind(state.registers.inserted, statement, place)
-        statement.bind(StateCodec.span(state.registers), place + 2)
-        try bind(state.registers.deleted, statement, place + 3)
-        statement.bind(state.shown.rawValue, place + 5)
-        try bind(fieldsOf: state, statement, place + 6)
+        statement.bind(state.shownCode, place)
+        statement.bind(Int64(bitPattern: state.check), place + 1)
+        try bind(stampsOf: state, statement, place + 2)
         // The author's key is told by the object's own where they are the same.
         let given = state.givenKey == state.ownKey ? nil : state.givenKey
         if let kept = StateCodec.encodeKept(state.kept, given: given) {
-            statement.bind(blob: kept, place + 7)
+            statement.bind(blob: kept, place + 3)
         } else {
-            statement.bindNull(place + 7)
-        }
-        statement.bind(Int64(bitPattern: state.check), place + 8)
-        if let registers = PolicyCodec.encode(state.policies, own: { state.registers.stamp(of: $0) }) {
-            statement.bind(blob: registers, place + 9)
-        } else {
-            statement.bindNull(place + 9)
+            statement.bindNull(place + 3)
         }
         try statement.run()
         return connection.changedRowCount > 0
@@ -279,16 +272,6 @@ final class ObjectTable {
         try save(left)
     }
 
-    private func bind(_ stamp: Stamp?, _ statement: SQLStatement, _ place: Int32) throws {
-        if let stamp {
-            statement.bind(Int64(bitPattern: stamp.time.rawValue), place)
-            statement.bind(try devices.number(of: stamp.device), place + 1)
-        } else {
-            statement.bindNull(place)
-            statement.bindNull(place + 1)
-        }
-    }
-
     /// The object that a mapped table's local key belongs to.
     func object(forKey key: FieldValue) throws -> ObjectID? {
         if case .null = key { return nil }
@@ -305,7 +288,7 @@ final class ObjectTable {
         statement.bind(object, 1)
         guard try statement.step() else { return nil }
         if !statement.isNull(1) { return statement.value(1) }
-        return (Shown(rawValue: statement.int(0)) ?? .none).hasRow ? .blob(object.bytes[...]) : nil
+        return (Shown(code: statement.int(0)) ?? .none).hasRow ? .blob(object.bytes[...]) : nil
     }
 
     /// The local key and the way of showing of an object, without the rest of its state.
@@ -315,6 +298,6 @@ final class ObjectTable {
         statement.bind(object, 1)
         guard try statement.step() else { return nil }
         let key = statement.isNull(1) ? FieldValue.blob(object.bytes[...]) : statement.value(1)
-        return (key, Shown(rawValue: statement.int(0)) ?? .none)
+        return (key, Shown(code: statement.int(0)) ?? .none)
     }
 }

@@ -4,16 +4,17 @@ import FerryCore
 /// A prepared statement: one of the few places that touch SQLite's C interface.
 ///
 /// Bounds: parameter and column indices are checked by SQLite (an index out of range binds nothing or reads NULL); the
-/// bytes of a column are copied before the next step. Bytes are copied when they are bound, but for IDs, which lie in the
-/// statement's own buffer with 16 bytes for each parameter, and `bind(lasting:_:)`, where the caller keeps them. Not
-/// thread-safe; lives inside one access to the database.
+/// bytes of a column are copied before the next step. Bytes are copied when they are bound, up to 32 of them into the
+/// statement's own buffer with a place for each parameter, so that SQLite allocates nothing; but for `bind(lasting:_:)`,
+/// where the caller keeps them. Not thread-safe; lives inside one access to the database.
 final class SQLStatement {
     let handle: OpaquePointer
     private unowned let connection: SQLConnection
     /// Whether it ran since it was last made ready.
     private var hasRun = false
-    /// The IDs that are bound, by parameter.
-    private let identifiers: UnsafeMutableRawBufferPointer
+    /// The IDs and the short texts and blobs that are bound, by parameter.
+    private let places: UnsafeMutableRawBufferPointer
+    private static let placeSize = 32
 
     init(_ sql: String, on connection: SQLConnection) throws {
         var statement: OpaquePointer?
@@ -23,12 +24,12 @@ final class SQLStatement {
         }
         handle = statement
         self.connection = connection
-        identifiers = .allocate(byteCount: Int(sqlite3_bind_parameter_count(statement)) * 16, alignment: 8)
+        places = .allocate(byteCount: Int(sqlite3_bind_parameter_count(statement)) * Self.placeSize, alignment: 8)
     }
 
     deinit {
         sqlite3_finalize(handle)
-        identifiers.deallocate()
+        places.deallocate()
     }
 
     /// Starts again with no parameter bound.
@@ -54,12 +55,17 @@ final class SQLStatement {
         copy.withUTF8 { bindBytes(UnsafeRawBufferPointer($0), index, isText: true) }
     }
     func bind<Kind>(_ id: UniqueID<Kind>, _ index: Int32) {
-        let offset = Int(index - 1) * 16
-        precondition(offset >= 0 && offset + 16 <= identifiers.count, "an ID is bound to a parameter of the statement")
-        identifiers.storeBytes(of: id.high.bigEndian, toByteOffset: offset, as: UInt64.self)
-        identifiers.storeBytes(of: id.low.bigEndian, toByteOffset: offset + 8, as: UInt64.self)
-        guard let address = identifiers.baseAddress else { return }
-        sqlite3_bind_blob(handle, index, address + offset, 16, nil)
+        guard let place = place(index) else { preconditionFailure("an ID is bound to a parameter of the statement") }
+        place.storeBytes(of: id.high.bigEndian, as: UInt64.self)
+        place.storeBytes(of: id.low.bigEndian, toByteOffset: 8, as: UInt64.self)
+        sqlite3_bind_blob(handle, index, place.baseAddress, 16, nil)
+    }
+
+    /// Where a parameter's bytes may lie; `nil` where the statement has no such parameter.
+    private func place(_ index: Int32) -> UnsafeMutableRawBufferPointer? {
+        let start = Int(index - 1) * Self.placeSize
+        guard start >= 0, start < places.count else { return nil }
+        return UnsafeMutableRawBufferPointer(rebasing: places[start..<start + Self.placeSize])
     }
     func bind(blob bytes: [UInt8], _ index: Int32) { bytes.withUnsafeBytes { bindBytes($0, index, isText: false) } }
     func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
@@ -94,12 +100,20 @@ final class SQLStatement {
     }
 
     private func bindBytes(_ bytes: UnsafeRawBufferPointer, _ index: Int32, isText: Bool) {
-        // A buffer of no bytes may have no address, which SQLite would take for NULL.
-        let address = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
+        if bytes.count <= Self.placeSize, let place = place(index), let address = place.baseAddress {
+            if !bytes.isEmpty { place.copyMemory(from: bytes) }
+            if isText {
+                let characters = address.assumingMemoryBound(to: CChar.self)
+                sqlite3_bind_text(handle, index, characters, Int32(bytes.count), nil)
+            } else {
+                sqlite3_bind_blob(handle, index, address, Int32(bytes.count), nil)
+            }
+            return
+        }
         if isText {
-            ferry_sqlite3_bind_text_copy(handle, index, address, Int32(bytes.count))
+            ferry_sqlite3_bind_text_copy(handle, index, bytes.baseAddress, Int32(bytes.count))
         } else {
-            ferry_sqlite3_bind_blob_copy(handle, index, address, Int32(bytes.count))
+            ferry_sqlite3_bind_blob_copy(handle, index, bytes.baseAddress, Int32(bytes.count))
         }
     }
 
@@ -159,6 +173,12 @@ final class SQLStatement {
         // sqlite3_column_bytes follows sqlite3_column_blob: https://www.sqlite.org/c3ref/column_blob.html
         guard let address = sqlite3_column_blob(handle, column) else { return [] }
         return [UInt8](UnsafeRawBufferPointer(start: address, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+
+    /// The bytes of text or a blob where SQLite has them.
+    func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        let address = sqlite3_column_blob(handle, column)
+        return try body(UnsafeRawBufferPointer(start: address, count: Int(sqlite3_column_bytes(handle, column))))
     }
 
     /// A 16-byte ID, or `nil` where the column holds anything else.

@@ -3,19 +3,55 @@ import FerryMerge
 
 /// The compact forms in which an object's registers and kept values lie in its row of the state.
 ///
-/// `span`: the insertion wrote all columns numbered below it, except those listed in `fields`. `fields` lists, by
-/// column, the stamps that differ from the insertion's: varint column, varint device number + 1 (0: no stamp at all),
-/// then eight bytes of time; after them, as of the column 4294967295, deletions before the newest one that still matter.
+/// `state` begins with a varint: 1 where an insertion is known, 2 where a deletion is, and 4 times the span; the insertion
+/// wrote all columns numbered below the span, except those listed. Then come the stamps of the insertion and of the newest
+/// deletion, as far as they are known: eight bytes of time, varint device number. Then, by column, the stamps that differ
+/// from the insertion's: varint column, varint device number + 1 (0: no stamp at all), eight bytes of time; after them,
+/// as of the column 4294967295, deletions before the newest one that still matter. As of the column 4294967294 the rest is
+/// what columns have beside their stamps and values (`PolicyCodec`).
 /// `kept` lists values that no row shows: varint column + 1 (0: the local key that the object would like; 2^20: the key
 /// that its author gave it, where its own is another), then the value.
 enum StateCodec {
-    static func span(_ registers: ObjectRegisters) -> Int {
-        guard registers.inserted != nil else { return 0 }
-        return registers.fields.count
+    private static let insertionKnown: UInt64 = 1
+    private static let deletionKnown: UInt64 = 2
+    private static let spanUnit: UInt64 = 4
+
+    /// - Returns: `nil` where nothing is known of the object.
+    static func encode(
+        _ registers: ObjectRegisters, _ policies: [Int: ColumnRegister] = [:], number: (DeviceID) throws -> Int
+    ) rethrows -> [UInt8]? {
+        var writer = ByteWriter(reservingCapacity: 32)
+        let span = registers.inserted == nil ? 0 : registers.fields.count
+        writer.writeVarint(head(span, registers.inserted, registers.deleted))
+        if let stamp = registers.inserted { try write(stamp, to: &writer, number) }
+        if let stamp = registers.deleted { try write(stamp, to: &writer, number) }
+        try writeFields(registers, to: &writer, number)
+        for stamp in registers.earlierDeletions {
+            writer.writeVarint(deletionColumn)
+            writer.writeVarint(UInt64(try number(stamp.device) + 1))
+            writer.write64(stamp.time.rawValue)
+        }
+        if let rest = PolicyCodec.encode(policies, own: { registers.stamp(of: $0) }) {
+            writer.writeVarint(policyColumn)
+            writer.write(contentsOf: rest)
+        }
+        return writer.bytes == [0] ? nil : writer.bytes
     }
 
-    static func encodeFields(_ registers: ObjectRegisters, number: (DeviceID) throws -> Int) rethrows -> [UInt8]? {
-        var writer = ByteWriter()
+    private static func head(_ span: Int, _ inserted: Stamp?, _ deleted: Stamp?) -> UInt64 {
+        UInt64(span) * spanUnit | (inserted == nil ? 0 : insertionKnown) | (deleted == nil ? 0 : deletionKnown)
+    }
+
+    private static func write(
+        _ stamp: Stamp, to writer: inout ByteWriter, _ number: (DeviceID) throws -> Int
+    ) rethrows {
+        writer.write64(stamp.time.rawValue)
+        writer.writeVarint(UInt64(try number(stamp.device)))
+    }
+
+    private static func writeFields(
+        _ registers: ObjectRegisters, to writer: inout ByteWriter, _ number: (DeviceID) throws -> Int
+    ) rethrows {
         for (column, stamp) in registers.fields.enumerated() {
             if let stamp {
                 if stamp == registers.inserted { continue }
@@ -27,49 +63,122 @@ enum StateCodec {
                 writer.writeVarint(0)
             }
         }
-        for stamp in registers.earlierDeletions {
-            writer.writeVarint(deletionColumn)
-            writer.writeVarint(UInt64(try number(stamp.device) + 1))
-            writer.write64(stamp.time.rawValue)
+    }
+
+    /// What the states of objects that were inserted once, with values in the same columns, have in common.
+    struct Insertion {
+        /// The state of one of them, as `encode` has it.
+        private(set) var bytes: [UInt8]
+        /// Where its time is.
+        private let start: Int
+
+        /// - Parameter device: the number of the device that inserted them.
+        init(_ columns: [Int], device: Int) {
+            let span = (columns.max() ?? -1) + 1
+            var writer = ByteWriter()
+            writer.writeVarint(UInt64(span) * spanUnit | insertionKnown)
+            start = writer.count
+            writer.write64(0)
+            writer.writeVarint(UInt64(device))
+            let written = Set(columns)
+            for column in 0..<span where !written.contains(column) {
+                writer.writeVarint(UInt64(column))
+                writer.writeVarint(0)
+            }
+            bytes = writer.bytes
         }
-        return writer.bytes.isEmpty ? nil : writer.bytes
+
+        /// Makes it that of one inserted at this time.
+        mutating func set(_ time: HybridTime) {
+            for place in 0..<8 { bytes[start + place] = UInt8(truncatingIfNeeded: time.rawValue >> (8 * place)) }
+        }
     }
 
     private static let deletionColumn = UInt64(UInt32.max)
+    private static let policyColumn = deletionColumn - 1
     /// More columns than any table can ever have had.
     private static let columns: UInt64 = 1 << 20
 
-    private static func damaged(_ what: String) -> FerryError {
+    fileprivate static func damaged(_ what: String) -> FerryError {
         FerryError(
             .databaseCorrupt,
             "The state of a row cannot be read: \(what). Run `ferry doctor`; a backup, or `ferry leave` and "
                 + "`ferry join`, mends it.")
     }
 
-    /// - Throws: `databaseCorrupt` for what `encodeFields` does not write.
-    static func decodeFields(
-        _ bytes: [UInt8], span: Int, inserted: Stamp?, device: (Int) throws -> DeviceID
-    ) throws -> (stamps: [Stamp?], earlierDeletions: [Stamp]) {
-        var earlierDeletions: [Stamp] = []
+    static func decode(
+        _ bytes: [UInt8], device: (Int) throws -> DeviceID
+    ) throws -> (registers: ObjectRegisters, policies: [Int: ColumnRegister]) {
+        try bytes.withUnsafeBytes { try decode($0, device: device) }
+    }
+
+    /// - Parameter bytes: none where nothing is known of the object.
+    /// - Throws: `databaseCorrupt` for what `encode` does not write.
+    static func decode(
+        _ bytes: UnsafeRawBufferPointer, device: (Int) throws -> DeviceID
+    ) throws -> (registers: ObjectRegisters, policies: [Int: ColumnRegister]) {
+        if bytes.isEmpty { return (ObjectRegisters(), [:]) }
+        var reader = StateReader(bytes)
+        let (span, inserted, deleted) = try decodeHead(&reader, device)
         var fields: [Stamp?] = Array(repeating: inserted, count: span)
-        var reader = ByteReader(bytes)
+        var earlierDeletions: [Stamp] = []
         while !reader.isAtEnd {
             let code = try reader.readVarint()
-            guard let number = Int(exactly: try reader.readVarint()) else { throw damaged("a device is out of range") }
+            if code == policyColumn { break }
+            let stamp = try readOptionalStamp(&reader, device)
             if code == deletionColumn {
-                let time = HybridTime(rawValue: try reader.read64())
-                earlierDeletions.append(Stamp(time: time, device: try device(number - 1)))
+                guard let stamp else { throw damaged("a deletion has no stamp") }
+                earlierDeletions.append(stamp)
                 continue
             }
             guard code < columns else { throw damaged("a column is out of range") }
             let column = Int(code)
             while fields.count <= column { fields.append(nil) }
-            fields[column] =
-                number == 0
-                ? nil
-                : Stamp(time: HybridTime(rawValue: try reader.read64()), device: try device(number - 1))
+            fields[column] = stamp
         }
-        return (fields, earlierDeletions)
+        let registers = ObjectRegisters(
+            inserted: inserted, deleted: deleted, earlierDeletions: earlierDeletions, fields: fields)
+        if reader.isAtEnd { return (registers, [:]) }
+        let policies = try PolicyCodec.decodeRegisters(Array(reader.rest), own: { registers.stamp(of: $0) })
+        return (registers, policies)
+    }
+
+    /// The newest insertion alone.
+    static func decodeInsertion(_ bytes: [UInt8], device: (Int) throws -> DeviceID) throws -> Stamp? {
+        if bytes.isEmpty { return nil }
+        return try bytes.withUnsafeBytes { bytes in
+            var reader = StateReader(bytes)
+            return try decodeHead(&reader, device).inserted
+        }
+    }
+
+    private static func decodeHead(
+        _ reader: inout StateReader, _ device: (Int) throws -> DeviceID
+    ) throws -> (span: Int, inserted: Stamp?, deleted: Stamp?) {
+        let head = try reader.readVarint()
+        guard head / spanUnit <= columns else { throw damaged("a column is out of range") }
+        let inserted = try head & insertionKnown == 0 ? nil : readStamp(&reader, device)
+        let deleted = try head & deletionKnown == 0 ? nil : readStamp(&reader, device)
+        return (Int(head / spanUnit), inserted, deleted)
+    }
+
+    private static func readStamp(_ reader: inout StateReader, _ device: (Int) throws -> DeviceID) throws -> Stamp {
+        let time = HybridTime(rawValue: try reader.read64())
+        return Stamp(time: time, device: try device(readDevice(&reader)))
+    }
+
+    private static func readOptionalStamp(
+        _ reader: inout StateReader, _ device: (Int) throws -> DeviceID
+    ) throws -> Stamp? {
+        let number = try readDevice(&reader)
+        if number == 0 { return nil }
+        let time = HybridTime(rawValue: try reader.read64())
+        return Stamp(time: time, device: try device(number - 1))
+    }
+
+    private static func readDevice(_ reader: inout StateReader) throws -> Int {
+        guard let number = Int(exactly: try reader.readVarint()) else { throw damaged("a device is out of range") }
+        return number
     }
 
     /// Stands for the key that an object's author gave it, in the place of a column number + 1.
@@ -113,6 +222,40 @@ enum StateCodec {
             }
         }
         return (values, given)
+    }
+}
+
+/// Reads a state where SQLite has it: every object that is merged is read, and a copy of its bytes would take longer.
+///
+/// Bounds: every read checks what is left first.
+private struct StateReader {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    var isAtEnd: Bool { position == bytes.count }
+    var rest: Slice<UnsafeRawBufferPointer> { bytes[position...] }
+
+    mutating func readVarint() throws -> UInt64 {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while true {
+            guard position < bytes.count else { throw StateCodec.damaged("it ends too early") }
+            let byte = bytes[position]
+            position += 1
+            // The tenth byte holds the last bit of 64.
+            if shift == 63, byte > 1 { throw StateCodec.damaged("a number is longer than 64 bits") }
+            value |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+    }
+
+    mutating func read64() throws -> UInt64 {
+        guard bytes.count - position >= 8 else { throw StateCodec.damaged("it ends too early") }
+        defer { position += 8 }
+        return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
     }
 }
 

@@ -7,6 +7,8 @@ struct ObjectMerge {
     let before: ObjectState
     /// Values won in this batch, by column.
     var won: FieldValues
+    /// Values of its row, by column, as they travel: what was read of it, which shows the former ones until it is written.
+    var former: FieldValues
     /// Columns under a policy of which the batch changed the stamp alone.
     var stamped: Set<Int> = []
 
@@ -15,6 +17,7 @@ struct ObjectMerge {
         state = before
         self.before = before
         won = FieldValues(width: width)
+        former = FieldValues()
     }
 
     /// The deletion, where the batch did nothing to the object but delete it, for the first time.
@@ -101,7 +104,7 @@ struct StateMerge {
                 let written = try RegisterMerge.written(value, payload, at: stamp, part)
                 let isExtreme = payload == .maximum || payload == .minimum
                 if isVoid, try !isExtreme || isKnown(stamp, to: merge.state.registers.inserted, part) {
-                    try noteVoid(written.ownValue, stamp, column, part, merge)
+                    try noteVoid(written.ownValue, stamp, column, part, &merge)
                     continue
                 }
                 try mergeRegister(written, column, at: stamp, part, &merge)
@@ -109,7 +112,7 @@ struct StateMerge {
             }
             let known = merge.state.registers.stamp(of: column)
             if isVoid, known == nil {
-                try noteVoid(value, stamp, column, part, merge)
+                try noteVoid(value, stamp, column, part, &merge)
                 continue
             }
             // Read before the merge forgets it; only a conflict or a tie needs it.
@@ -117,7 +120,7 @@ struct StateMerge {
             var former: FieldValue?
             if let known {
                 isConflict = try known.device != part.device && isConcurrent(stamp, part, with: known)
-                if isConflict || known == stamp { former = try present(column, merge) }
+                if isConflict || known == stamp { former = try present(column, &merge) }
             }
             let wins = merge.state.registers.mergeField(column, stamp, value: value, present: former)
             if isConflict, let known, let former, former != value {
@@ -139,7 +142,7 @@ struct StateMerge {
         let written = operation.kind == .delete ? [] : plainColumns(of: operation, part, merge)
         for (column, stamp) in merge.state.registers.fields.enumerated() {
             guard let stamp else { continue }
-            let former = try self.present(column, merge)
+            let former = try self.present(column, &merge)
             if var register = merge.state.policies[column] {
                 try register.forget(before: floor) { try isKnown($0, to: merge.state.registers.inserted, part) }
                 let policy = table.columns[column].policy
@@ -155,7 +158,7 @@ struct StateMerge {
             merge.state.forget(column)
             merge.won[column] = nil
             merge.stamped.remove(column)
-            try noteVoid(former, stamp, column, part, merge)
+            try noteVoid(former, stamp, column, part, &merge)
             if floor < stamp {
                 // What stood on older values goes with them; that it was written stays, as where it arrives later.
                 merge.state.registers.noteWrite(column, stamp)
@@ -186,13 +189,13 @@ struct StateMerge {
 
     /// A value is lost to a deletion that an insertion followed, and that insertion says nothing of the column.
     private func noteVoid(
-        _ value: FieldValue?, _ stamp: Stamp, _ column: Int, _ part: ChangesetPart, _ merge: ObjectMerge
+        _ value: FieldValue?, _ stamp: Stamp, _ column: Int, _ part: ChangesetPart, _ merge: inout ObjectMerge
     ) throws {
         guard let value, let inserted = merge.state.registers.inserted, stamp.device != inserted.device,
             !part.context.includes(stamp)
         else { return }
         let known = merge.state.registers.stamp(of: column)
-        let kept = try known == nil ? nil : present(column, merge)
+        let kept = try known == nil ? nil : present(column, &merge)
         guard kept != value else { return }
         guard try stamp.device == part.device || !contexts.knew(inserted, of: stamp) else { return }
         try conflicts.record(
@@ -206,7 +209,7 @@ struct StateMerge {
     ) throws {
         let known = merge.state.registers.stamp(of: column)
         let isMet = try known.map { try $0.device != part.device && isConcurrent(stamp, part, with: $0) } ?? false
-        let present = try known == nil ? nil : self.present(column, merge)
+        let present = try known == nil ? nil : self.present(column, &merge)
         let (inserted, floor) = (merge.state.registers.inserted, merge.state.registers.floor)
         let shown = try registers.merge(
             written, column, at: stamp, present: present, isConcurrent: isMet, &merge.state
@@ -229,13 +232,15 @@ struct StateMerge {
         return try known < stamp || !contexts.knew(known, of: stamp)
     }
 
-    private func present(_ column: Int, _ merge: ObjectMerge) throws -> FieldValue? {
-        if let value = merge.won[column] ?? merge.state.kept.fields[column] { return value }
+    private func present(_ column: Int, _ merge: inout ObjectMerge) throws -> FieldValue? {
+        if let value = merge.won[column] ?? merge.state.kept.fields[column] ?? merge.former[column] { return value }
         guard merge.before.shown.hasRow, table.isLocal else { return nil }
         guard table.columns[column].isLocal,
             let value = try reader.read(merge.before.key, columns: [column])?[column]
         else { return nil }
-        return try travelling.value(value, table.columns[column])
+        let former = try travelling.value(value, table.columns[column])
+        merge.former[column] = former
+        return former
     }
 
     /// A deletion arrived: it or the writes that it had not seen have lost.

@@ -26,6 +26,9 @@ final class StoreAccess {
     let keyValueChanges = KeyValueChanges()
     /// What Ferry took away in this transaction from rows that stay on this device.
     let departures: Departures
+    /// Statements of `ConflictLog` and `ContextLog`, which replay runs often.
+    let conflictInsertion: LazyStatement
+    let contextSelection: LazyStatement
     /// Tables of which a temporary one with the same columns was made, for computing indexes.
     private var shapes: Set<Int> = []
     private var objectTables: [Int: ObjectTable] = [:]
@@ -44,6 +47,8 @@ final class StoreAccess {
         self.digests = digests
         self.departures = departures
         devices = try DeviceNumbers(connection)
+        conflictInsertion = LazyStatement(ConflictLog.insertion, connection)
+        contextSelection = LazyStatement(ContextLog.selection, connection)
         joined = JoinedObjects(connection)
         exceptionTokens = ExceptionTokens(connection)
         meta = StoreMeta(connection: connection)

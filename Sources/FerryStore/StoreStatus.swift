@@ -63,7 +63,8 @@ extension Store {
                 let objects =
                     counting
                     ? try connection.count(
-                        "SELECT count(*) FROM \(table.objectTable) WHERE shown NOT IN (\(Shown.none.rawValue), \(Shown.joined.rawValue))"
+                        "SELECT count(*) FROM \(table.objectTable) "
+                            + "WHERE \(Shown.way) NOT IN (\(Shown.none.rawValue), \(Shown.joined.rawValue))"
                     ) : 0
                 tables.append(
                     .init(name: table.name, identity: table.identity, objects: objects, isLocal: table.isLocal))

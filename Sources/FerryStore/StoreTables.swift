@@ -3,7 +3,7 @@ import FerryCore
 /// Ferry's tables in the app's database (Docs/Architecture.md, "What Ferry keeps in the database").
 enum StoreTables {
     /// The version of these tables; a store of another version is refused.
-    static let version: Int64 = 5
+    static let version: Int64 = 6
 
     /// - Throws: `storeTooOld` where an earlier Ferry made the tables. (`Store.identity` refuses those of a newer one.)
     static func checkVersion(_ meta: StoreMeta) throws {
@@ -98,13 +98,13 @@ enum StoreTables {
         var statements = [
             """
             CREATE TABLE \(table.objectTable)(
-                object BLOB PRIMARY KEY, \(keys)inserted INTEGER, inserted_by INTEGER, span INTEGER,
-                deleted INTEGER, deleted_by INTEGER, shown INTEGER NOT NULL, fields BLOB, kept BLOB, "check" INTEGER NOT NULL, registers BLOB) WITHOUT ROWID
+                object BLOB PRIMARY KEY, \(keys)shown INTEGER NOT NULL, "check" INTEGER NOT NULL, state BLOB,
+                kept BLOB) WITHOUT ROWID
             """,
             // By which deleted objects are counted and collected.
             """
             CREATE INDEX \(table.objectTable)_tombstone ON \(table.objectTable)(object)
-            WHERE deleted IS NOT NULL AND shown = 0 AND "check" = 0
+            WHERE \(TombstoneCollection.condition)
             """,
         ]
         if table.isMapped {

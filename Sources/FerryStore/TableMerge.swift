@@ -3,7 +3,7 @@ import FerryMerge
 
 /// Merges the changes of a batch into one table's state, object by object in the order of their IDs, and writes the rows
 /// that nothing else depends on.
-struct TableMerge {
+final class TableMerge {
     private let parts: [ChangesetPart]
     private let objects: ObjectTable
     private let merging: StateMerge
@@ -52,7 +52,7 @@ struct TableMerge {
 
     func run() throws {
         if parts.count == 1 { try runOnePart() } else { try runSorted() }
-        try waiting?.write(alone: merge)
+        try waiting?.write { try merge($0) }
     }
 
     /// One part is in order already.
@@ -94,7 +94,7 @@ struct TableMerge {
     /// - Parameter entries: all of one object.
     private func mergeOrTake(_ entries: ArraySlice<Entry>) throws {
         if entries.count == 1, let only = entries.first, try take(only) { return }
-        try waiting?.write(alone: merge)
+        try waiting?.write { try merge($0) }
         try merge(entries)
     }
 
@@ -109,7 +109,7 @@ struct TableMerge {
             object: operation.object, stamp: Stamp(time: operation.time, device: parts[entry.part].device),
             key: operation.key, columns: parts[entry.part].shapes[operation.shape],
             values: parts[entry.part].changes.values(of: operation))
-        return try waiting.take(entry, insertion, writeAlone: merge)
+        return try waiting.take(entry, insertion) { try merge($0) }
     }
 
     /// Whether nothing is known of an object.

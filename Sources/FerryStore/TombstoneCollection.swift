@@ -25,7 +25,7 @@ struct TombstoneCollection {
     private let hasNotes: Bool
 
     /// The state of tombstones, as the index of them has it.
-    static let condition = "deleted IS NOT NULL AND shown = 0 AND \"check\" = 0"
+    static let condition = "shown = \(Shown.tombstone)"
 
     /// - Parameter awaited: as an earlier batch found it, where nothing was replayed since; `nil`: it is found.
     init(_ access: StoreAccess, stable: VersionVector, awaited: Set<RowToken>? = nil) throws {

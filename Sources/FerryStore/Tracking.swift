@@ -175,7 +175,7 @@ struct Tracking {
             SELECT \(table.id), \(PendingEvent.insert.rawValue), \(areOld ? "NULL" : "julianday('now')"), * FROM (
                 SELECT \(table.keyList) FROM \(quoted(table.name))
                 EXCEPT SELECT \(known) FROM \(table.objectTable)
-                WHERE shown IN (\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue)))
+                WHERE \(Shown.way) IN (\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue)))
             """)
     }
 

@@ -84,24 +84,19 @@ struct UnsentRewriting {
     }
 
     private func objects(of table: TrackedTable) throws -> [ObjectID] {
-        let number = try access.devices.number(of: former)
-        let time = published.position.time <= .unknown ? .zero : published.position.time
         var found: [ObjectID] = []
         try access.connection.forEachRow(
-            """
-            SELECT object FROM \(table.objectTable)
-            WHERE inserted_by = \(number) AND inserted > \(time.rawValue)
-                OR deleted_by = \(number) AND deleted > \(time.rawValue) OR fields IS NOT NULL
-            """
+            "SELECT object, state FROM \(table.objectTable) WHERE state IS NOT NULL ORDER BY object"
         ) { row in
-            if let id: ObjectID = row.id(0) { found.append(id) }
-        }
-        let states = access.objects(of: table.id)
-        return try found.filter { object in
-            let registers = try states.load(object).registers
-            return isUnsent(registers.inserted) || isUnsent(registers.deleted)
+            guard let id: ObjectID = row.id(0) else { return }
+            let registers = try StateCodec.decode(row.bytes(1), device: { try access.devices.device($0) }).registers
+            if isUnsent(registers.inserted) || isUnsent(registers.deleted)
                 || registers.fields.contains(where: isUnsent)
-        }.sorted()
+            {
+                found.append(id)
+            }
+        }
+        return found
     }
 
     // MARK: Writing

@@ -17,7 +17,7 @@ final class GoldenStoreTests: XCTestCase {
 
     func testADatabaseGoesOnWhereItWas() throws {
         let workshop = try begin()
-        let dump = try String(contentsOf: golden.appendingPathComponent("store-v5.sql"), encoding: .utf8)
+        let dump = try String(contentsOf: golden.appendingPathComponent("store-v6.sql"), encoding: .utf8)
         let path = workshop.path("shared")
         try workshop.sql(
             "a.sqlite", dump + "UPDATE ferry_meta SET value = '\(path)' WHERE name = 'containerPath';")
@@ -35,6 +35,23 @@ final class GoldenStoreTests: XCTestCase {
         try workshop.succeed("join", "c.sqlite", "shared", "--name", "new")
         XCTAssertEqual(try shared(workshop, "c.sqlite"), try shared(workshop, "a.sqlite"))
         try workshop.succeed("verify", "c.sqlite", "--deep")
+    }
+
+    func testADatabaseOfAnEarlierFerryIsToLeaveAndJoinAgain() throws {
+        let workshop = try begin()
+        let dump = try String(contentsOf: golden.appendingPathComponent("store-v5.sql"), encoding: .utf8)
+        let path = workshop.path("shared")
+        try workshop.sql(
+            "a.sqlite", dump + "UPDATE ferry_meta SET value = '\(path)' WHERE name = 'containerPath';")
+        let before = try workshop.rows("a.sqlite")
+        for command in ["sync", "status"] {
+            try workshop.fail(command, "a.sqlite", status: 65, code: "storeTooOld", mentioning: "ferry leave")
+        }
+        XCTAssertEqual(try workshop.rows("a.sqlite"), before)
+        try workshop.succeed("leave", "a.sqlite")
+        try workshop.succeed("join", "a.sqlite", "shared", "--match", "keys")
+        try workshop.succeed("verify", "a.sqlite", "--deep")
+        XCTAssertTrue(try workshop.rows("a.sqlite").contains("'Not sent yet'"))
     }
 
     func testAContainerAndABackupGiveTheRowsThatTheyAlwaysGave() throws {

@@ -53,12 +53,23 @@ final class NewRowsTests: XCTestCase {
     private func content(_ device: TestDevice) throws -> [String] {
         var lines = try device.query("SELECT \"table\", sum, count FROM ferry_digest ORDER BY 1")
         let tables = try device.store.readAccess { access in
-            access.registry.parentsFirst.map { ($0.name, $0.objectTable) }
+            try access.registry.parentsFirst.map { table in
+                let rows = try access.connection.rows("SELECT object FROM \(table.objectTable) ORDER BY object")
+                let registers = try rows.compactMap { row -> String? in
+                    guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { return nil }
+                    return "\(object) \(try access.objects(of: table.id).load(object).registers)"
+                }
+                return (table.name, table.objectTable, registers)
+            }
         }
-        for (name, states) in tables {
-            let columns = try device.query("SELECT group_concat(name) FROM pragma_table_info('\(states)')")[0]
-                .replacing("inserted_by,", with: "").replacing("check", with: "\"check\"")
+        for (name, states, registers) in tables {
+            // What names the devices by numbers that are this device's own is in the registers.
+            let columns = try device.query(
+                """
+                SELECT group_concat('"' || name || '"') FROM pragma_table_info('\(states)') WHERE name <> 'state'
+                """)[0]
             lines += try device.query("SELECT \(columns) FROM \(states) ORDER BY object").map { "\(states) \($0)" }
+            lines += registers.map { "\(states) \($0)" }
             lines += try device.query("SELECT * FROM \(quoted(name)) ORDER BY 1, 2").map { "\(name) \($0)" }
         }
         return lines

@@ -1,4 +1,5 @@
 import FerryCore
+import FerryMerge
 import XCTest
 
 @testable import FerryStore
@@ -12,14 +13,24 @@ final class StateCodecTests: XCTestCase {
     }
 
     func testAColumnOrDeviceThatCannotBeIsDamage() {
-        let fields = { bytes in
-            _ = try StateCodec.decodeFields(bytes, span: 0, inserted: nil) { _ in DeviceID(high: 0, low: 1) }
+        let fields = { (bytes: [UInt8]) in
+            _ = try StateCodec.decode(bytes) { _ in DeviceID(high: 0, low: 1) }
         }
         var writer = ByteWriter()
+        writer.writeVarint(0)
         writer.writeVarint(1 << 20)
         writer.writeVarint(0)
         assertDamaged(writer.bytes, fields)
         writer = ByteWriter()
+        writer.writeVarint(1 << 23)
+        assertDamaged(writer.bytes, fields)
+        writer = ByteWriter()
+        writer.writeVarint(0)
+        writer.writeVarint(UInt64(UInt32.max))
+        writer.writeVarint(0)
+        assertDamaged(writer.bytes, fields)
+        writer = ByteWriter()
+        writer.writeVarint(0)
         writer.writeVarint(0)
         writer.writeVarint(.max)
         writer.write64(0)
@@ -29,6 +40,49 @@ final class StateCodecTests: XCTestCase {
             writer.writeVarint(column)
             writer.write(FieldValue.null)
             assertDamaged(writer.bytes) { _ = try StateCodec.decodeKeptAndGiven($0) }
+        }
+    }
+
+    private func stamp(_ time: UInt64, _ device: UInt64) -> Stamp {
+        Stamp(time: HybridTime(rawValue: time), device: DeviceID(high: 0, low: device))
+    }
+
+    private func assertKept(
+        _ registers: ObjectRegisters, _ policies: [Int: ColumnRegister] = [:], count: Int?, line: UInt = #line
+    ) throws {
+        let bytes = StateCodec.encode(registers, policies) { Int($0.low) }
+        XCTAssertEqual(bytes?.count, count, line: line)
+        let decoded = try StateCodec.decode(bytes ?? []) { DeviceID(high: 0, low: UInt64($0)) }
+        XCTAssertEqual(decoded.registers, registers, line: line)
+        XCTAssertEqual(decoded.policies, policies, line: line)
+        let inserted = try StateCodec.decodeInsertion(bytes ?? []) { DeviceID(high: 0, low: UInt64($0)) }
+        XCTAssertEqual(inserted, registers.inserted, line: line)
+    }
+
+    func testWhatIsWrittenIsReadAgain() throws {
+        let (first, second, third) = (stamp(1 << 60, 1), stamp(1 << 60 + 1, 2), stamp(.max, 300))
+        try assertKept(ObjectRegisters(), count: nil)
+        try assertKept(ObjectRegisters(inserted: first, fields: [first, first, first]), count: 10)
+        try assertKept(ObjectRegisters(inserted: first, fields: [first, second, nil]), count: 22)
+        try assertKept(ObjectRegisters(deleted: third), count: 11)
+        try assertKept(ObjectRegisters(fields: [nil, second]), count: 11)
+        let all = ObjectRegisters(
+            inserted: second, deleted: third, earlierDeletions: [first, second], fields: [nil, second, third])
+        try assertKept(all, count: 61)
+        let policies = [1: ColumnRegister(plain: StampedValue(first, .integer(7)))]
+        try assertKept(all, policies, count: 95)
+    }
+
+    func testAnInsertionIsWrittenAsAnyOtherState() throws {
+        for columns in [[], [0, 1, 2], [2], [1, 40]] {
+            let inserted = stamp(1 << 60, 200)
+            var fields: [Stamp?] = Array(repeating: nil, count: (columns.max() ?? -1) + 1)
+            for column in columns { fields[column] = inserted }
+            let registers = ObjectRegisters(inserted: inserted, fields: fields)
+            var state = StateCodec.Insertion(columns, device: 200)
+            state.set(HybridTime(rawValue: .max))
+            state.set(inserted.time)
+            XCTAssertEqual(state.bytes, StateCodec.encode(registers) { Int($0.low) })
         }
     }
 }

@@ -36,7 +36,7 @@ struct AbsentObjects {
         _ table: TrackedTable, after start: ObjectID?, through end: ObjectID?, except present: Set<ObjectID>,
         partial: Set<ObjectID> = []
     ) throws {
-        var conditions = ["(inserted IS NOT NULL OR deleted IS NOT NULL OR fields IS NOT NULL)"]
+        var conditions = ["state IS NOT NULL"]
         var bounds: [FieldValue] = []
         if let start {
             conditions.append("object > ?")
@@ -49,18 +49,15 @@ struct AbsentObjects {
         var found: [ObjectID] = []
         try connection.forEachRow(
             """
-            SELECT object, inserted, inserted_by FROM \(table.objectTable)
+            SELECT object, state FROM \(table.objectTable)
             WHERE \(conditions.joined(separator: " AND ")) ORDER BY object
             """, bounds
         ) { row in
             guard let id: ObjectID = row.id(0), !present.contains(id) else { return }
-            if row.isNull(1), partial.contains(id) { return }
+            let inserted = try StateCodec.decodeInsertion(row.bytes(1)) { try access.devices.device($0) }
+            if inserted == nil, partial.contains(id) { return }
             // What was inserted since is simply not known there.
-            if !row.isNull(1) {
-                let time = HybridTime(rawValue: UInt64(bitPattern: row.integer(1)))
-                let stamp = Stamp(time: time, device: try access.devices.device(row.int(2)))
-                if !standing.isKnownToSnapshot(stamp) { return }
-            }
+            if let inserted, !standing.isKnownToSnapshot(inserted) { return }
             found.append(id)
         }
         for id in found {

@@ -31,7 +31,10 @@ struct KeptRows {
         try access.registry.parentsFirst.map { table in
             var ids: [ObjectID] = []
             try access.connection.forEachRow(
-                "SELECT object FROM \(table.objectTable) WHERE deleted IS NOT NULL AND shown <> 0 ORDER BY object"
+                """
+                SELECT object FROM \(table.objectTable)
+                WHERE shown & \(Shown.deletion) AND \(Shown.way) <> \(Shown.none.rawValue) ORDER BY object
+                """
             ) { if let id: ObjectID = $0.id(0) { ids.append(id) } }
             let objects = access.objects(of: table.id)
             return (table, try ids.filter { try isKept(objects.load($0), since: time, heldBack: heldBack) })

@@ -124,7 +124,7 @@ private struct TableSource {
         let shown = "\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue)"
         return """
             SELECT o.object, \(states)\(values) FROM \(table.objectTable) o
-            LEFT JOIN \(quoted(table.name)) r ON o.shown IN (\(shown)) AND \(key.joined(separator: " AND "))
+            LEFT JOIN \(quoted(table.name)) r ON \(Shown.way(in: "o.")) IN (\(shown)) AND \(key.joined(separator: " AND "))
             ORDER BY o.object
             """
     }

@@ -55,26 +55,24 @@ struct StoredState {
         let slots = (0..<width).map { "k\($0)" }.joined(separator: ", ")
         try access.connection.forEachRow(
             """
-            SELECT object, inserted, inserted_by, deleted, deleted_by, span, fields, kept, shown, "check",
-                \(slots)
-            FROM \(table.objectTable)
+            SELECT object, shown, "check", state, kept, \(slots) FROM \(table.objectTable)
             """
         ) { statement in
-            guard let id: ObjectID = statement.id(0), let shown = Shown(rawValue: statement.int(8)) else {
+            guard let id: ObjectID = statement.id(0), let shown = Shown(code: statement.int(1)) else {
                 throw FerryError(.internalInconsistency, "The state of \(table.name) holds an unreadable object.")
             }
             var object = Object(plain: PlainObject(table: foldedName(table.name), id: id), shown: shown, key: [])
-            object.check = UInt64(bitPattern: statement.integer(9))
-            object.plain.inserted = try stamp(statement, 1, access.devices)
-            object.plain.deleted = try stamp(statement, 3, access.devices)
-            let stamps = try StateCodec.decodeFields(
-                statement.bytes(6), span: statement.int(5), inserted: object.plain.inserted,
-                device: { try access.devices.device($0) }
-            ).stamps
+            object.check = UInt64(bitPattern: statement.integer(2))
+            let registers = try StateCodec.decode(
+                statement.bytes(3), device: { try access.devices.device($0) }
+            ).registers
+            let stamps = registers.fields
+            object.plain.inserted = registers.inserted
+            object.plain.deleted = registers.deleted
             // Only referred to so far.
             if object.plain.inserted == nil, object.plain.deleted == nil, stamps.allSatisfy({ $0 == nil }) { return }
             if shown.hasRow {
-                object.key = (0..<width).map { statement.value(10 + $0) }
+                object.key = (0..<width).map { statement.value(5 + $0) }
                 // A 16-byte key is not stored twice.
                 if object.key == [.null] { object.key = [.blob(id.bytes[...])] }
                 if table.isMapped { object.plain.key = object.key[0] }
@@ -83,7 +81,7 @@ struct StoredState {
                 // It may show the plain value of an object that is joined to it.
                 if shown == .exceptionalRow { object.plainValues = row?.plain ?? [:] }
             }
-            let kept = statement.isNull(7) ? [:] : try StateCodec.decodeKept(statement.bytes(7)).fields
+            let kept = statement.isNull(4) ? [:] : try StateCodec.decodeKept(statement.bytes(4)).fields
             for (place, column) in table.localColumns.enumerated() where column.isUnchecked && shown == .row {
                 // A plain value that is a row's key here, and was none where it was written.
                 guard let parent = column.reference, let plain = kept[column.id],
@@ -101,13 +99,6 @@ struct StoredState {
         }
         result.unknownRows = rows.keys.filter { !$0.contains(.null) }.sorted { $0.lexicographicallyPrecedes($1) }
         return result
-    }
-
-    private static func stamp(_ statement: SQLStatement, _ column: Int32, _ devices: DeviceNumbers) throws -> Stamp? {
-        if statement.isNull(column) { return nil }
-        return Stamp(
-            time: HybridTime(rawValue: UInt64(bitPattern: statement.integer(column))),
-            device: try devices.device(statement.int(column + 1)))
     }
 
     private struct Row {

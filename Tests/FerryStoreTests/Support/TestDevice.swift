@@ -160,12 +160,13 @@ final class TestDevice {
         try store.readAccess { access in
             guard let table = access.registry.table(named: table) else { return [] }
             let rows = try access.connection.rows(
-                "SELECT object FROM \(table.objectTable) WHERE shown IN (0, 3) AND inserted IS NOT NULL ORDER BY object"
+                "SELECT object FROM \(table.objectTable) WHERE \(Shown.way) IN (0, 3) ORDER BY object"
             )
             return try rows.compactMap { row in
                 guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { return nil }
-                let kept = try access.objects(of: table.id).load(object).kept.fields
-                let values = kept.map { (table.columns[$0.key].name, $0.value) }
+                let state = try access.objects(of: table.id).load(object)
+                if state.registers.inserted == nil { return nil }
+                let values = state.kept.fields.map { (table.columns[$0.key].name, $0.value) }
                 return (object, Dictionary(uniqueKeysWithValues: values))
             }
         }
@@ -223,7 +224,9 @@ extension TestDevice {
             for table in schema.tables {
                 guard let tracked = access.registry.table(named: table.name) else { continue }
                 let slots = table.key.indices.map { "k\($0)" }.joined(separator: ", ")
-                for row in try access.connection.rows("SELECT object, shown, \(slots) FROM \(tracked.objectTable)") {
+                let states = try access.connection.rows(
+                    "SELECT object, \(Shown.way), \(slots) FROM \(tracked.objectTable)")
+                for row in states {
                     guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { continue }
                     guard case .integer(1...2) = row[1] else {
                         if table.isMapped, row[2] != .null { reserved[table.name, default: [:]][row[2]] = object }
@@ -297,7 +300,7 @@ extension TestDevice {
                     """
                     SELECT o.object, j.representative FROM \(tracked.objectTable) o
                     LEFT JOIN ferry_joined j ON j."table" = \(tracked.id) AND j.object = o.object AND NOT j.alias
-                    WHERE o.shown = \(Shown.joined.rawValue) OR j.object IS NOT NULL AND o.shown <> \(Shown.joined.rawValue)
+                    WHERE \(Shown.way(in: "o.")) = \(Shown.joined.rawValue) OR j.object IS NOT NULL
                     """)
                 for row in rows {
                     guard case .blob(let bytes) = row[0], let id = ObjectID(bytes: bytes) else { continue }
