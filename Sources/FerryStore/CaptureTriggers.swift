@@ -109,18 +109,17 @@ struct CaptureTriggers {
         var masks: [String]
     }
 
-    private var updateGroups: [UpdateGroup] {
-        let columns = table.localColumns
-        return stride(from: 0, to: columns.count, by: Self.groupSize).map { start in
+    private func updateGroups(_ columns: [TrackedColumn]) -> [UpdateGroup] {
+        stride(from: 0, to: columns.count, by: Self.groupSize).map { start in
             let group = columns[start..<min(start + Self.groupSize, columns.count)]
             // Numbers of one group may straddle a boundary after a column was dropped: one mask for each.
             let masks = Dictionary(grouping: group) { $0.id / Self.groupSize }
             return UpdateGroup(
                 first: start, changed: group.map { differs($0.name, $0.affinity) }.joined(separator: " OR "),
                 masks: masks.keys.sorted().map { number -> String in
+                    // Shorter than CASE, and compiled anew for every statement that comes as text.
                     let bits = (masks[number] ?? []).map { column in
-                        "CASE WHEN \(differs(column.name, column.affinity)) "
-                            + "THEN \(1 << (column.id % Self.groupSize)) ELSE 0 END"
+                        "\(differs(column.name, column.affinity)) * \(1 << (column.id % Self.groupSize))"
                     }
                     return "\(number << Self.groupSize) | " + bits.joined(separator: " | ")
                 })
@@ -133,14 +132,22 @@ struct CaptureTriggers {
     /// Where one mask holds all columns, an update that changes nothing is noted too, with an empty mask: comparing the
     /// columns once more would cost every update more than such a note costs one.
     private var updates: [String] {
-        let groups = updateGroups
+        let groups = updateGroups(table.localColumns.filter { !table.keyColumnIDs.contains($0.id) })
         let isOneMask = groups.count == 1 && groups[0].masks.count == 1
+        // Columns of the key may change and stay the same key, as under NOCASE: that concerns only statements that name them.
+        let inKey = updateGroups(table.localColumns.filter { table.keyColumnIDs.contains($0.id) })
         return groups.map { group in
             trigger(
                 "update_\(group.first)", "AFTER UPDATE",
                 when: "NOT (\(keyChanged))" + (isOneMask ? "" : " AND (\(group.changed))"),
                 group.masks.map { note(.update, "NEW", mask: $0) })
         }
+            + inKey.map { group in
+                trigger(
+                    "update_key_\(group.first)", "AFTER \(updating([]))",
+                    when: "NOT (\(keyChanged)) AND (\(group.changed))",
+                    group.masks.map { note(.update, "NEW", mask: $0) })
+            }
     }
 
     /// An update that names columns which matter: a trigger that does not concern a statement costs it nothing then. An
@@ -155,7 +162,7 @@ struct CaptureTriggers {
     private var keyUpdate: String {
         if table.isMapped {
             let rekey = note(.rekey, "NEW", value: "OLD.\(quoted(table.keyColumns[0]))")
-            let updates = updateGroups.flatMap { group in
+            let updates = updateGroups(table.localColumns).flatMap { group in
                 group.masks.map { note(.update, "NEW", mask: $0, where: group.changed) }
             }
             let references = clearableColumns.map { column in
