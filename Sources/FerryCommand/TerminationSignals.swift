@@ -19,12 +19,18 @@ final class TerminationSignals {
 
     init(_ handler: @escaping @Sendable () -> Void) {
         let queue = DispatchQueue(label: "ferry.signals")
-        sources = [SIGINT, SIGTERM].map { number in
-            // The default action would end the process before the source hears of it.
-            signal(number, SIG_IGN)
-            return DispatchSource.makeSignalSource(signal: number, queue: queue)
-        }
-        for source in sources {
+        let registrations = DispatchGroup()
+        sources = [SIGINT, SIGTERM].map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
+        for (source, number) in zip(sources, [SIGINT, SIGTERM]) {
+            registrations.enter()
+            source.setRegistrationHandler {
+                #if canImport(Darwin)
+                // The default action would end the process before the source hears of it. Elsewhere the source has a
+                // handler of its own in its place.
+                signal(number, SIG_IGN)
+                #endif
+                registrations.leave()
+            }
             source.setEventHandler { [flag] in
                 flag.isSet.store(true, ordering: .relaxed)
                 signal(SIGINT, SIG_DFL)
@@ -33,6 +39,8 @@ final class TerminationSignals {
             }
             source.resume()
         }
+        // A signal that comes before ends the process, as that of any other; none that comes later is lost.
+        registrations.wait()
     }
 
     /// Whether a signal has come.

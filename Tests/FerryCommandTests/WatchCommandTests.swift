@@ -48,6 +48,18 @@ final class WatchCommandTests: XCTestCase {
         XCTAssertEqual(watch.wait(), 0)
     }
 
+    /// None that comes after the first line is lost, also where the computer is busy with many that begin.
+    func testASignalThatComesAtOnceEndsIt() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        let watches = try (0..<8).map { _ in try Watch(workshop, "a.sqlite") }
+        for watch in watches {
+            XCTAssertNotNil(watch.line())
+            watch.send(SIGTERM)
+        }
+        for watch in watches { XCTAssertEqual(watch.wait(), 0) }
+    }
+
     func testTheSecondWatchFollowsAndTakesOverWhenTheFirstIsKilled() throws {
         let workshop = try Workshop()
         try workshop.beginTwo()
