@@ -75,8 +75,7 @@ struct CapturedWriter {
             // and the row would take the key of another.
             operations[0].kind = .update
         }
-        operations = withWholeReferences(operations, state, row)
-        if shown == .exceptionalRow { operations = try withWholeGroups(operations, state, row) }
+        try WrittenTogether(access, table).complete(&operations, state, row)
         if notesReferences, !key.isEmpty { noteReferences(of: operations, row.overlaid(with: state.kept.fields)) }
         let changed = merge(
             operations, into: &state, wish: formerKey.first, isMinted: isFresh && table.identity == .surrogate, &clock)
@@ -96,46 +95,6 @@ struct CapturedWriter {
         }
         if shown == .exceptionalRow { touched += try writeMembers(of: object, operations, row, &clock) }
         return true
-    }
-
-    /// Who writes a part of a reference of several columns means the rest as the row shows it: where that is not the object's
-    /// own, because the target is one with another row or the row shows another object's, it is written too.
-    private func withWholeReferences(
-        _ operations: [CapturedOperation], _ state: ObjectState, _ row: FieldValues
-    ) -> [CapturedOperation] {
-        if state.kept.fields.isEmpty { return operations }
-        var operations = operations
-        for key in table.foreignKeys where key.columns.count > 1 {
-            guard let last = operations.lastIndex(where: { $0.kind == .update && $0.values.hasAny(of: key.columns) })
-            else { continue }
-            for column in key.columns where !operations.contains(where: { $0.values[column] != nil }) {
-                guard let own = state.kept.fields[column], let shown = row[column], shown != own else { continue }
-                operations[last].values[column] = shown
-            }
-        }
-        return operations
-    }
-
-    /// Who writes a part of what a joined row shows from one of its objects together means the rest as the row shows it: the
-    /// other columns that are referred to with it by value, or of a reference that shares columns with the written one. A
-    /// reference that is shown cleared stays what it is.
-    private func withWholeGroups(
-        _ operations: [CapturedOperation], _ state: ObjectState, _ row: FieldValues
-    ) throws -> [CapturedOperation] {
-        if state.kept.fields.isEmpty { return operations }
-        if try access.joined.members(of: state.object, table.id).isEmpty { return operations }
-        var operations = operations
-        for group in table.columnGroups where !group.isKey && group.columns.count > 1 {
-            guard let last = operations.lastIndex(where: { $0.kind == .update && $0.values.hasAny(of: group.columns) })
-            else { continue }
-            for column in group.columns where !operations.contains(where: { $0.values[column] != nil }) {
-                guard let own = state.kept.fields[column], let shown = row[column], shown != own,
-                    shown != .null || !table.clearableColumns.contains(column)
-                else { continue }
-                operations[last].values[column] = shown
-            }
-        }
-        return operations
     }
 
     /// What is written to a joined row is written to all objects that it shows, so that it stays one thing. After a
