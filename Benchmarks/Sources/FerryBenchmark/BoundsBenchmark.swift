@@ -25,12 +25,14 @@ struct BoundsBenchmark {
         results.name(.ferry, "the least", in: section)
         results.name(.session, "changeset_apply", in: section)
         let plain = try plain()
-        let idle = try untouched()
+        let idle = try tracked(.nothing)
+        let changes = try tracked(.change)
         let least = try least()
         let applied = try applied()
         for name in [Self.inserting, Self.updating, Self.updatingSingly, Self.deleting] {
             add(name + ", a trigger that never fires", idle[name], beside: plain[name], results)
             add(name, least[name], beside: plain[name], results)
+            add(name + ", with time, mask and old row", changes[name], beside: plain[name], results)
         }
         add(Self.packingInsertions, least[Self.packingInsertions], beside: plain[Self.inserting], results)
         add(Self.joining, least[Self.joining], beside: plain[Self.inserting], results)
@@ -111,14 +113,14 @@ struct BoundsBenchmark {
         }
     }
 
-    /// With triggers that never fire.
-    private func untouched() throws -> Figures {
+    /// With triggers, and nobody who reads their notes.
+    private func tracked(_ note: LeastDesign.Note) throws -> Figures {
         let place = try Place(below: folder)
         defer { place.remove() }
-        let database = try Database(path: place.database("untouched"))
+        let database = try Database(path: place.database("tracked"))
         try database.execute(workload.schema)
-        try LeastDesign.track(database, firing: false)
-        return try write(database)
+        try LeastDesign.track(database, note)
+        return try write(database) { _, _, _ in try database.execute("DELETE FROM least_log") }
     }
 
     private func least() throws -> Figures {

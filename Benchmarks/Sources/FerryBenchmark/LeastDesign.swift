@@ -39,22 +39,49 @@ struct LeastDesign {
 
     // MARK: Capture
 
-    /// Has triggers note the key of every row written and a constant.
-    /// - Parameter firing: whether they ever do.
-    static func track(_ database: Database, firing: Bool = true) throws {
+    /// What triggers note of every row written.
+    enum Note {
+        /// Nothing: they never fire.
+        case nothing
+        /// Its key, and a constant.
+        case key
+        /// Also what the changes of several devices cannot be merged without: the time, which columns an update changed, and
+        /// the values of a row that is deleted, which an update on another device may bring back.
+        case change
+    }
+
+    /// Has triggers note what is written.
+    static func track(_ database: Database, _ note: Note = .key) throws {
         let tables = try LeastTable.all(database)
-        let width = tables.map(\.keys.count).max() ?? 1
-        func slots(_ count: Int) -> String { (0..<count).map { ", k\($0)" }.joined() }
+        func slots(_ name: String, _ count: Int) -> String { (0..<count).map { ", \(name)\($0)" }.joined() }
+        let keys = tables.map(\.keys.count).max() ?? 1
+        let values = note == .change ? tables.map(\.columns.count).max() ?? 0 : 0
         try database.execute(
-            "CREATE TABLE least_log(sequence INTEGER PRIMARY KEY, event INTEGER\(slots(width)))")
+            """
+            CREATE TABLE least_log(
+                sequence INTEGER PRIMARY KEY, event INTEGER\(slots("k", keys))
+                \(note == .change ? ", time REAL, mask INTEGER" : "")\(slots("v", values)))
+            """)
         for table in tables {
             for (event, (name, row)) in [("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD")].enumerated() {
+                var columns = "event" + slots("k", table.keys.count)
+                var noted = ["\(table.number << 2 | event)"] + table.keys.map { "\(row).\($0)" }
+                if note == .change {
+                    columns += ", time"
+                    noted.append("julianday('now')")
+                    if name == "UPDATE" {
+                        columns += ", mask"
+                        noted.append(table.mask)
+                    } else if name == "DELETE" {
+                        columns += slots("v", table.columns.count)
+                        noted += table.columns.map { "OLD.\($0)" }
+                    }
+                }
                 try database.execute(
                     """
                     CREATE TRIGGER least_\(table.name)_\(name) AFTER \(name) ON \(table.name)
-                    \(firing ? "" : "WHEN 0") BEGIN
-                        INSERT INTO least_log(event\(slots(table.keys.count)))
-                        VALUES (\(table.number << 2 | event)\(table.keys.map { ", \(row).\($0)" }.joined()));
+                    \(note == .nothing ? "WHEN 0" : "") BEGIN
+                        INSERT INTO least_log(\(columns)) VALUES (\(noted.joined(separator: ", ")));
                     END
                     """)
             }
@@ -164,7 +191,7 @@ struct LeastDesign {
         try inTransaction {
             for (table, rows) in zip(tables, rows) {
                 let states = try LeastStates(own, table)
-                let inserted = try ManyRows(own, into: table.name, columns: table.columnCount)
+                let inserted = try ManyRows(own, into: table.name, columns: table.columns.count)
                 for (object, row) in rows {
                     try inserted.append(row)
                     try states.append(object, table.key(ofRow: row))

@@ -22,7 +22,7 @@ struct LeastTable {
 
     let number: Int
     let name: String
-    let columnCount: Int
+    let columns: [String]
     let keys: [String]
     /// The places of the key's columns.
     let keyPlaces: [Int]
@@ -33,6 +33,12 @@ struct LeastTable {
     var selection: String { selection(of: "*") }
     func selection(of column: String) -> String { "SELECT \(column) FROM \(name) WHERE \(keyIsGiven)" }
     var deletion: String { "DELETE FROM \(name) WHERE \(keyIsGiven)" }
+    /// In a trigger: a bit for each column that an update changed, but for the key's.
+    var mask: String {
+        let others = columns.filter { !keys.contains($0) }
+        if others.isEmpty { return "0" }
+        return others.enumerated().map { "(OLD.\($1) IS NOT NEW.\($1)) * \(1 << $0)" }.joined(separator: " | ")
+    }
     func update(of column: String) -> String { "UPDATE \(name) SET \(column) = ? WHERE \(keyIsGiven)" }
 
     /// The tables of the app in a database.
@@ -59,7 +65,10 @@ struct LeastTable {
         }
         self.number = number
         self.name = name
-        columnCount = columns.count
+        self.columns = try columns.map { column in
+            guard case .text(let name) = column[0] else { throw BenchmarkError("a column has no name") }
+            return name
+        }
         self.keys = keys.map(\.name)
         keyPlaces = keys.map(\.place)
         identity = keys.count > 1 ? .derived : keys.first?.type == "INTEGER" ? .mapped : .own
