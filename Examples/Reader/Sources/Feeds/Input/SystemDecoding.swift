@@ -37,9 +37,10 @@ struct SystemDecoding: TextDecoding {
         while offset < input.count {
             let (taken, given, code) = convert(&input, from: offset, into: &room)
             output.append(contentsOf: room[..<given])
-            offset += taken
+            // glibc keeps the beginning of a character from one call to the next, and may go back by it where the rest is wrong.
+            offset += max(taken, 0)
             switch code {
-            case 0, E2BIG: continue
+            case 0 where taken > 0, E2BIG where taken > 0 || given > 0: continue
             case EINVAL:  // the bytes end within a character
                 waiting = Array(input[offset...])
                 return
