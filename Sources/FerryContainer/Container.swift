@@ -249,20 +249,23 @@ public struct Container: Sendable {
         return names.compactMap { backend.localPath($0) }
     }
 
-    /// The paths of a device's head and of the directory of its segments, below the directory of all devices.
-    package static func paths(of device: DeviceID) -> (head: String, segments: String) {
-        (device.hex + "/head", device.hex + "/segments")
-    }
+    /// The path of a device's head below the directory of all devices.
+    package static func headPath(of device: DeviceID) -> String { device.hex + "/head" }
+
+    /// The path of the directory of a device's segments below the directory of all devices.
+    package static func segmentsPath(of device: DeviceID) -> String { device.hex + "/segments" }
 
     /// Whether files and directories of devices certainly have these versions now, as they had when they were looked at.
-    /// - Parameter versions: by their `paths`.
+    /// - Parameter versions: by `headPath(of:)` and `segmentsPath(of:)`.
     package func haveVersions(_ versions: [(path: String, version: FileVersion)]) -> Bool {
         backend.haveVersions(versions, below: Self.devicesDirectory)
     }
 
     static func directory(of device: DeviceID) -> String { devicesDirectory + "/" + device.hex }
-    static func segmentsDirectory(of device: DeviceID) -> String { directory(of: device) + "/segments" }
-    static func headName(of device: DeviceID) -> String { directory(of: device) + "/head" }
+    static func segmentsDirectory(of device: DeviceID) -> String {
+        devicesDirectory + "/" + segmentsPath(of: device)
+    }
+    static func headName(of device: DeviceID) -> String { devicesDirectory + "/" + headPath(of: device) }
 
     /// Adds the device and the path to what `body` throws.
     func locating<Result>(

@@ -55,7 +55,7 @@ extension ContainerBackend {
     public func version(of name: String) throws -> FileVersion? { nil }
 
     public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
-        // Whoever wants to know what is wrong with one asks for it alone.
+        // An error is not lost: `false` makes the caller ask for each alone, which throws it again.
         versions.allSatisfy { (try? version(of: directory + "/" + $0.path)) == $0.version }
     }
 

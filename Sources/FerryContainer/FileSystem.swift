@@ -68,7 +68,7 @@ extension FileSystem {
     public func version(at path: String) throws -> FileVersion? { nil }
 
     public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
-        // Whoever wants to know what is wrong with one asks for it alone.
+        // An error is not lost: `false` makes the caller ask for each alone, which throws it again.
         versions.allSatisfy { (try? version(at: directory + "/" + $0.path)) == $0.version }
     }
 

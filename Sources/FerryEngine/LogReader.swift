@@ -81,8 +81,7 @@ struct LogReader {
         for (index, peer) in batch.devices.enumerated() {
             do {
                 let (head, version, problem) = try readHead(of: peer)
-                let paths = Container.paths(of: peer)
-                notes.note(paths.head, version)
+                notes.note(Container.headPath(of: peer), version)
                 if let head { batch.heads[peer] = head }
                 let position = positions[peer].sequence
                 var directory: (version: FileVersion, milliseconds: Int64)?
@@ -92,12 +91,12 @@ struct LogReader {
                         let now = quiet.milliseconds()
                         directory = try container.segmentsVersion(of: peer).map { ($0, now) }
                         if let directory, let listed = quiet.listing(peer, after: position, directory.version, now) {
-                            notes.note(paths.segments, directory.version, listed: listed)
+                            notes.note(Container.segmentsPath(of: peer), directory.version, listed: listed)
                             continue
                         }
                     }
                 }
-                notes.note(paths.segments, nil)
+                notes.noteUnknown()
                 try read(
                     peer, after: position, head, known[peer], isThorough: isThorough, &batch, &load)
                 if let directory, batch.segments[peer] == nil, batch.problems[peer] == nil {
@@ -105,7 +104,7 @@ struct LogReader {
                 }
                 if let problem, batch.problems[peer] == nil { batch.problems[peer] = problem }
             } catch let error as FerryError where error.concernsOneFile {
-                notes.noteProblem()
+                notes.noteUnknown()
                 batch.problems[peer] = error
             }
             if load.isFull {

@@ -21,28 +21,27 @@ final class QuietLook: Sendable {
 
     /// What is known of the files while they are looked at.
     struct Notes {
-        /// By their `Container.paths`.
+        /// By their paths below the directory of all devices.
         fileprivate var versions: [(path: String, version: FileVersion)] = []
         /// When the directories were listed: the first and the last of them.
         fileprivate var listed: ClosedRange<Int64>?
         fileprivate(set) var isComplete = true
 
         /// Notes a file's version; `nil` where the file had to be read.
-        mutating func note(_ path: String, _ version: FileVersion?) {
-            guard let version else {
-                isComplete = false
-                return
-            }
-            if isComplete { versions.append((path, version)) }
+        mutating func note(_ path: @autoclosure () -> String, _ version: FileVersion?) {
+            guard let version else { return noteUnknown() }
+            if isComplete { versions.append((path(), version)) }
         }
 
-        /// Notes that a device's files could not be looked at.
-        mutating func noteProblem() { isComplete = false }
+        /// Notes that something of a device had to be read, or could not be looked at.
+        mutating func noteUnknown() { isComplete = false }
 
         /// Notes a directory that was not listed now.
         /// - Parameter milliseconds: when it was listed.
-        mutating func note(_ path: String, _ version: FileVersion?, listed milliseconds: Int64) {
-            note(path, version)
+        mutating func note(
+            _ path: @autoclosure () -> String, _ version: FileVersion?, listed milliseconds: Int64
+        ) {
+            note(path(), version)
             let former = listed ?? milliseconds...milliseconds
             listed = min(former.lowerBound, milliseconds)...max(former.upperBound, milliseconds)
         }

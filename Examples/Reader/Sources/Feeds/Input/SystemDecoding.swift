@@ -37,7 +37,7 @@ struct SystemDecoding: TextDecoding {
         while offset < input.count {
             let (taken, given, code) = convert(&input, from: offset, into: &room)
             output.append(contentsOf: room[..<given])
-            // glibc keeps the beginning of a character from one call to the next, and may go back by it where the rest is wrong.
+            // Seen with glibc: a wrong byte, and one byte more left than there was before. It must not lead back there.
             offset += max(taken, 0)
             switch code {
             case 0 where taken > 0, E2BIG where taken > 0 || given > 0: continue
