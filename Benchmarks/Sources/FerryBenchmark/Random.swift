@@ -1,7 +1,8 @@
 /// Repeatable random numbers (SplitMix64).
 struct Random {
     private var state: UInt64
-    init(seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 }
+    /// Not by the step's own constant: then each seed would give the numbers of the one before, but for the first.
+    init(seed: UInt64) { state = seed &* 0xd134_2543_de82_ef95 }
 
     mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
