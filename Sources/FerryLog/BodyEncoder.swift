@@ -8,9 +8,10 @@ enum BodyEncoder {
     }
 
     /// - Parameter formatVersion: at least what `formatVersion(of:)` says, which it is where it is `nil`.
+    /// - Returns: the body, and where in it nothing stands that stood before.
     static func encode(
         _ changesets: [Changeset], formatVersion version: UInt8? = nil, budget: inout SegmentBudget
-    ) throws(FerryError) -> [UInt8] {
+    ) throws(FerryError) -> (bytes: [UInt8], unrepeated: [Range<Int>]) {
         try check(changesets)
         var names = NameDictionary()
         var layouts = LayoutDictionary(formatVersion: version ?? formatVersion(of: changesets))
@@ -65,9 +66,10 @@ enum BodyEncoder {
         for prefix in prefixes.chosen { prefix.write(to: &body) }
         body.writeVarint(UInt64(layouts.layouts.count))
         for layout in layouts.layouts { for number in layout { body.writeVarint(UInt64(number)) } }
+        let shift = body.count
         body.write(contentsOf: writer.bytes)
         try budget.check(body.count, atMost: SegmentLimits.bodyBytes, bodyNoun)
-        return body.bytes
+        return (body.bytes, identifiers.unrepeated.map { $0.lowerBound + shift..<$0.upperBound + shift })
     }
 
     private static let bodyNoun = "bytes in one segment before compression"

@@ -1,8 +1,8 @@
 import CFerryZlib
 import FerryCore
 
-/// Compresses and decompresses bodies with zlib (RFC 1950). One of the two leaves of FerryLog with unsafe code: zlib
-/// is given pointers into arrays that outlive the call, and never more than the bytes that are there.
+/// Compresses and decompresses bodies with zlib (RFC 1950). With `PiecewiseCompression` and another leaf FerryLog's
+/// unsafe code: zlib is given pointers into arrays that outlive the call, and never more than the bytes that are there.
 enum Compression {
     /// How a body is stored; the codec byte of the header.
     enum Codec: UInt8 {
@@ -14,9 +14,14 @@ enum Compression {
     static let level: Int32 = 1
 
     /// Compresses a body of at most `SegmentLimits.bodyBytes`.
+    /// - Parameter unrepeated: where in it nothing stands that stood before, ascending; it may be empty.
     /// - Returns: the compressed bytes, or nil where they would not be shorter.
-    static func compress(_ body: [UInt8]) throws(FerryError) -> [UInt8]? {
+    static func compress(_ body: [UInt8], unrepeated: [Range<Int>] = []) throws(FerryError) -> [UInt8]? {
         guard body.count > 1 else { return nil }
+        if body.count > PiecewiseCompression.pieceBytes {
+            guard let stream = PiecewiseCompression.compress(body, unrepeated: unrepeated) else { throw outOfMemory }
+            return stream.count < body.count ? stream : nil
+        }
         var stream = z_stream()
         guard deflateInit_(&stream, level, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             throw outOfMemory

@@ -8,6 +8,11 @@ struct IdentifierColumnWriter {
     private var lastSuffixes: [UInt32]
     private var runs = RunLength()
     private var steps: [Int64] = []
+    /// Where in the bytes written IDs stand in full: nothing of them stands anywhere else in the segment, so that a search for
+    /// it would be in vain.
+    private(set) var unrepeated: [Range<Int>] = []
+    /// What is shorter is not listed.
+    private static let leastUnrepeated = 16 << 10
 
     /// - Parameter prefixes: after its first pass over every ID that is going to be written.
     init(prefixes: IdentifierPrefixes) {
@@ -32,7 +37,11 @@ struct IdentifierColumnWriter {
         guard steps.count < objects.count else { return }
         var position = 0
         for run in runs.runs {
-            if run.value == 0 { for object in objects[position..<position + run.count] { writer.write(object) } }
+            if run.value == 0 {
+                let start = writer.count
+                for object in objects[position..<position + run.count] { writer.write(object) }
+                if writer.count - start >= Self.leastUnrepeated { unrepeated.append(start..<writer.count) }
+            }
             position += run.count
         }
     }

@@ -24,8 +24,8 @@ public enum SegmentEncoder {
         try budget.take(changesets.count, .changesets)
         let formatVersion =
             tail == nil ? BodyEncoder.formatVersion(of: changesets) : SegmentHeader.rolledUpVersion
-        let body = try BodyEncoder.encode(changesets, formatVersion: formatVersion, budget: &budget)
-        let compressed = try Compression.compress(body)
+        let (body, unrepeated) = try BodyEncoder.encode(changesets, formatVersion: formatVersion, budget: &budget)
+        let compressed = try Compression.compress(body, unrepeated: unrepeated)
         let stored = compressed ?? body
         let header = SegmentHeader(
             container: container, device: first.device, firstSequence: first.sequence, lastSequence: last.sequence,

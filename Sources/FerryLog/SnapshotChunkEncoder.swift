@@ -9,20 +9,22 @@ public enum SnapshotChunkEncoder {
         _ chunk: SnapshotChunk, container: ContainerID
     ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
         var budget = SegmentBudget.forSnapshot(isDecoding: false)
-        let body = try body(of: chunk, budget: &budget)
+        let (body, unrepeated) = try body(of: chunk, budget: &budget)
         try budget.check(
             budget.used(.contentBytes), atMost: body.count + SnapshotLimits.repeatedBytes,
             "bytes of texts and blobs, each as often as it stands, in such a file of a snapshot")
-        return try SnapshotFile.encode(body, .chunk, container: container)
+        return try SnapshotFile.encode(body, unrepeated: unrepeated, .chunk, container: container)
     }
 
     /// The body, however often its contents stand.
     static func body(of chunk: SnapshotChunk) throws(FerryError) -> [UInt8] {
         var budget = SegmentBudget.forSnapshot(isDecoding: false)
-        return try body(of: chunk, budget: &budget)
+        return try body(of: chunk, budget: &budget).bytes
     }
 
-    private static func body(of chunk: SnapshotChunk, budget: inout SegmentBudget) throws(FerryError) -> [UInt8] {
+    private static func body(
+        of chunk: SnapshotChunk, budget: inout SegmentBudget
+    ) throws(FerryError) -> (bytes: [UInt8], unrepeated: [Range<Int>]) {
         try check(chunk)
         try budget.take(chunk.objects.count, .operations)
         try budget.take(chunk.cells.count, .values)
@@ -62,7 +64,7 @@ public enum SnapshotChunkEncoder {
         try budget.check(deletions.count, atMost: SnapshotLimits.cells, "deletions in a chunk")
         StampColumn.write(deletions, devices: indices, to: &writer)
         try writeCells(of: chunk, devices: indices, &identifiers, budget: &budget, to: &writer)
-        return writer.bytes
+        return (writer.bytes, identifiers.unrepeated)
     }
 
     /// Writes the objects' shapes, their keys, then column by column stamps and contents.

@@ -20,14 +20,15 @@ struct SnapshotFile {
     static let checksumBytes = 16
 
     /// Puts a body into a file.
+    /// - Parameter unrepeated: as `Compression.compress` takes it.
     /// - Throws: `limitExceeded`.
     static func encode(
-        _ body: [UInt8], _ kind: Kind, container: ContainerID
+        _ body: [UInt8], unrepeated: [Range<Int>] = [], _ kind: Kind, container: ContainerID
     ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
         guard body.count <= kind.bodyBytes else {
             throw FerryError(.limitExceeded, "The \(kind.noun) is larger than \(kind.bodyBytes) bytes.")
         }
-        let compressed = try Compression.compress(body)
+        let compressed = try Compression.compress(body, unrepeated: unrepeated)
         let stored = compressed ?? body
         let size = headerBytes + stored.count + checksumBytes
         guard size <= SegmentLimits.fileBytes else {

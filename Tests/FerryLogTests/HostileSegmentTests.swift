@@ -36,7 +36,7 @@ final class HostileSegmentTests: XCTestCase {
 
     private func body(of changesets: [Changeset]) throws -> [UInt8] {
         var budget = SegmentBudget.forEncoding
-        return try BodyEncoder.encode(changesets, budget: &budget)
+        return try BodyEncoder.encode(changesets, budget: &budget).bytes
     }
 
     func testEveryCutOffSegmentIsRefused() throws {

@@ -58,7 +58,7 @@ func checkSegmentBody(_ input: [UInt8]) throws {
     try requireSame(changesets, late)
     var budget = SegmentBudget.forEncoding
     let again = try mustSucceed("writing what was read") {
-        try BodyEncoder.encode(changesets, formatVersion: version, budget: &budget)
+        try BodyEncoder.encode(changesets, formatVersion: version, budget: &budget).bytes
     }
     let second = try mustSucceed("reading what was written") {
         try BodyDecoder.decode(again[...], header: &header)
@@ -66,7 +66,7 @@ func checkSegmentBody(_ input: [UInt8]) throws {
     try requireSame(changesets, second)
     var secondBudget = SegmentBudget.forEncoding
     let third = try mustSucceed("writing values that are read when they are asked for") {
-        try BodyEncoder.encode(late, formatVersion: version, budget: &secondBudget)
+        try BodyEncoder.encode(late, formatVersion: version, budget: &secondBudget).bytes
     }
     try require(third == again, "the same changesets give other bytes")
 }
