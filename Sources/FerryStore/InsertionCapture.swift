@@ -177,14 +177,7 @@ struct InsertionCapture {
         for table in access.registry.parentsFirst {
             guard let rows = insertions[table.id], !rows.objects.isEmpty else { continue }
             var writer = try InsertionWriter(access, rows, among: insertions)
-            for place in try order(of: rows) {
-                try writer.write(place)
-                guard valueBytes + writer.valueBytes <= maximumBytes else {
-                    throw FerryError(.limitExceeded, "The changes have more than \(maximumBytes) bytes.")
-                }
-            }
-            valueBytes += writer.valueBytes
-            try writer.finish()
+            valueBytes += try writer.write(in: order(of: rows), maximumBytes: maximumBytes - valueBytes)
             outcome.tables.append(writer.changes)
             outcome.touched.append(
                 TouchedObject(

@@ -1,11 +1,11 @@
 import FerryCore
 import FerryMerge
 
-/// Writes new rows of one table as `InsertionCapture` found them: the changes, and the states of objects that have none.
+/// Writes new rows of one table as `InsertionCapture` found them: the changes, and the states of objects that have none. First
+/// all are read, in the order in which that is done best, then all are written in the order of their objects.
 struct InsertionWriter {
     private(set) var changes: TableChanges
-    /// What the values take, in bytes.
-    private(set) var valueBytes = 0
+    private var gathered: GatheredRows
     private let access: StoreAccess
     private let rows: InsertionCapture.Insertions
     private var table: TrackedTable { rows.table }
@@ -50,16 +50,54 @@ struct InsertionWriter {
         changes = TableChanges(
             name: table.name, identity: table.identity, columns: table.localColumns.map(\.name),
             shapes: [Array(columns.indices)])
-        changes.operations.reserveCapacity(rows.objects.count)
-        changes.values = Array(repeating: .null, count: rows.objects.count * columns.count)
+        gathered = GatheredRows(width: columns.count)
+        gathered.reserveRows(rows.objects.count)
     }
 
-    /// Writes one row; they follow one another in the order of their objects.
-    mutating func write(_ place: Int) throws {
+    /// Reads the rows and writes them.
+    /// - Parameters:
+    ///   - order: their places, in the order of their objects.
+    ///   - maximumBytes: of values; with more of them it throws `limitExceeded`.
+    /// - Returns: how many bytes their values have.
+    mutating func write(in order: [Int], maximumBytes: Int) throws -> Int {
+        // Rows under minted IDs were noted in their order.
+        let isRead = !isMapped && cursor.isOrderedByInsertion
+        for index in order.indices {
+            try read(isRead ? index : order[index])
+            guard gathered.valueBytes <= maximumBytes else {
+                throw FerryError(.limitExceeded, "The changes have more than \(maximumBytes) bytes.")
+            }
+        }
+        changes.values = gathered.values(in: isRead ? order : nil)
+        let valueBytes = gathered.valueBytes
+        gathered = GatheredRows(width: columns.count)
+        changes.operations.reserveCapacity(order.count)
+        for place in order { try write(place) }
+        for place in waiting.indices { try save(waiting[place...place], by: singleState) }
+        waiting = []
+        return valueBytes
+    }
+
+    /// Reads a row's values as they travel.
+    private mutating func read(_ place: Int) throws {
+        // Displaced by OR REPLACE, or moved while no trigger ran.
+        guard let row = try cursor.row(rows.keys, at: place * keyWidth) else { throw InsertionCapture.Unsuited() }
+        if !valueKeys.isEmpty { try checkTargets(row) }
+        let first = cursor.firstColumn
+        for column in columns.indices {
+            if let reference = references[column] {
+                gathered.append(try reference.travelling(row.value(first + Int32(column)), targets))
+            } else {
+                gathered.append(row, first + Int32(column))
+            }
+        }
+    }
+
+    /// Writes one row, whose values are next.
+    private mutating func write(_ place: Int) throws {
         let object = rows.objects[place]
         let time = rows.times[place]
         let firstValue = changes.operations.count * columns.count
-        try read(place, into: firstValue)
         changes.operations.append(
             Operation(
                 object: object, kind: .insert, time: time, key: isMapped ? rows.keys[place] : nil, shape: 0,
@@ -71,26 +109,6 @@ struct InsertionWriter {
         if waiting.count < access.newRowsAtOnce { return }
         try save(waiting[...], by: states)
         waiting.removeAll(keepingCapacity: true)
-    }
-
-    /// Writes the states that still wait.
-    mutating func finish() throws {
-        for place in waiting.indices { try save(waiting[place...place], by: singleState) }
-        waiting = []
-    }
-
-    /// Reads a row's values as they travel.
-    private mutating func read(_ place: Int, into firstValue: Int) throws {
-        // Displaced by OR REPLACE, or moved while no trigger ran.
-        guard let row = try cursor.row(rows.keys, at: place * keyWidth) else { throw InsertionCapture.Unsuited() }
-        if !valueKeys.isEmpty { try checkTargets(row) }
-        let first = cursor.firstColumn
-        for column in columns.indices {
-            var value = row.value(first + Int32(column))
-            if let reference = references[column] { value = try reference.travelling(value, targets) }
-            valueBytes += value.byteCount
-            changes.values[firstValue + column] = value
-        }
     }
 
     /// Writes as many states as `states` writes at once.

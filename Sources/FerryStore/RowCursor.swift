@@ -1,30 +1,36 @@
 import FerryCore
 
-/// Reads rows of a tracked table by keys that mostly follow one another: under consecutive integer keys it goes on from
-/// row to row instead of searching for each.
+/// Reads rows of a tracked table by keys. Where rows that are asked for follow one another in the table, it goes on from row
+/// to row instead of searching for each: under consecutive integer keys, and under other keys in the order in which the rows
+/// were inserted, which is that of their rowids.
 final class RowCursor {
     private let keyWidth: Int
+    /// How the rows of a table are ordered that has them in another order than its key's.
+    private let rowID: String?
     private let select: SQLStatement
-    /// From a key on, in the order of keys; the key stands before the columns.
+    /// From a key or a rowid on, in their order; the rowid stands before all else.
     private let scan: SQLStatement?
-    /// The key of the row that `scan` is on.
+    /// The integer key or the rowid of the row that was read last.
     private var last: Int64?
+    /// Whether `scan` is on that row.
+    private var isScanning = false
 
     init(_ table: TrackedTable, _ connection: SQLConnection) throws {
         keyWidth = table.keyColumns.count
-        let columns = (table.keyColumns + table.localColumns.map(\.name)).map(quoted).joined(separator: ", ")
-        let rows = "SELECT \(columns) FROM \(quoted(table.name)) WHERE "
-        if table.isIntegerKey {
-            select = try connection.makeStatement(rows + "\(table.keyList) = ?")
-            scan = try connection.makeStatement(rows + "\(table.keyList) >= ? ORDER BY \(table.keyList)")
-        } else {
-            select = try connection.makeStatement(rows + table.keyCondition(first: 1))
-            scan = nil
-        }
+        rowID = table.isIntegerKey || table.isWithoutRowID ? nil : table.nameOfRowID
+        let columns = (rowID.map { [$0] } ?? []) + (table.keyColumns + table.localColumns.map(\.name)).map(quoted)
+        let rows = "SELECT \(columns.joined(separator: ", ")) FROM \(quoted(table.name)) WHERE "
+        select = try connection.makeStatement(rows + table.keyCondition(first: 1))
+        let order = table.isIntegerKey ? table.keyList : rowID
+        scan = try order.map { try connection.makeStatement(rows + "\($0) >= ? ORDER BY \($0)") }
     }
 
+    /// Whether rows are read faster in the order of their insertion than in that of their keys.
+    var isOrderedByInsertion: Bool { rowID != nil }
+
     /// The column of a row's first value; those after it are the table's local columns, in the order of their numbers.
-    var firstColumn: Int32 { Int32(keyWidth) }
+    var firstColumn: Int32 { firstKey + Int32(keyWidth) }
+    private var firstKey: Int32 { rowID == nil ? 0 : 1 }
 
     /// The row with a key.
     /// - Parameters:
@@ -32,7 +38,30 @@ final class RowCursor {
     ///   - first: where the row's own begins.
     /// - Returns: a statement that is on it until the next call; `nil` where there is none.
     func row(_ keys: [FieldValue], at first: Int) throws -> SQLStatement? {
-        if let scan, case .integer(let integer) = keys[first] { return try row(integer, scan) }
+        guard let scan else { return try search(keys, first) }
+        if rowID == nil, case .integer(let key) = keys[first] { return try row(key, scan) }
+        if isScanning, let last, last < .max {
+            if try scan.step(), scan.holds(keys[first..<first + keyWidth], firstKey) {
+                self.last = scan.integer(0)
+                return scan
+            }
+            isScanning = false
+            self.last = nil
+        }
+        guard let row = try search(keys, first) else { return nil }
+        guard rowID != nil else { return row }
+        let number = row.integer(0)
+        let follows = last.map { $0 < .max && $0 + 1 == number } ?? false
+        last = number
+        if !follows { return row }
+        // Two in a row: more may come.
+        scan.rewind()
+        scan.bind(number, 1)
+        isScanning = try scan.step()
+        return isScanning ? scan : row
+    }
+
+    private func search(_ keys: [FieldValue], _ first: Int) throws -> SQLStatement? {
         select.rewind()
         for slot in 0..<keyWidth { select.bind(lasting: keys[first + slot], Int32(slot + 1)) }
         return try select.step() ? select : nil
@@ -48,5 +77,31 @@ final class RowCursor {
         guard try scan.step(), scan.integer(0) == key else { return nil }
         last = key
         return scan
+    }
+}
+
+extension TrackedTable {
+    /// A name of the rowid that no column has; `nil` where all are taken.
+    fileprivate var nameOfRowID: String? {
+        let taken = localColumns.map(\.name) + keyColumns + generatedColumns.map(\.name)
+        return ["rowid", "_rowid_", "oid"].first { name in !taken.contains { equalNames($0, name) } }
+    }
+}
+
+extension SQLStatement {
+    /// Whether columns hold just these values.
+    fileprivate func holds(_ values: ArraySlice<FieldValue>, _ first: Int32) -> Bool {
+        var column = first
+        for value in values {
+            let isSame =
+                switch value {
+                case .text(let bytes): isText(column) == true && withBytes(column) { $0.elementsEqual(bytes) }
+                case .blob(let bytes): isText(column) == false && withBytes(column) { $0.elementsEqual(bytes) }
+                default: self.value(column) == value
+                }
+            if !isSame { return false }
+            column += 1
+        }
+        return true
     }
 }

@@ -191,6 +191,15 @@ final class SQLStatement {
             low: UInt64(bigEndian: words.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
     }
 
+    /// Whether a column holds text; `nil` where that is neither text nor a blob.
+    func isText(_ column: Int32) -> Bool? {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_TEXT: true
+        case SQLITE_BLOB: false
+        default: nil
+        }
+    }
+
     func value(_ column: Int32) -> FieldValue {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: .integer(integer(column))

@@ -158,7 +158,12 @@ extension Store {
         let sequence = own.sequence + 1
         let sortedTables = tables.map { changes -> TableChanges in
             var sorted = changes
-            sorted.operations.sort { $0.object != $1.object ? $0.object < $1.object : $0.time < $1.time }
+            func precedes(_ left: Operation, _ right: Operation) -> Bool {
+                left.object != right.object ? left.object < right.object : left.time < right.time
+            }
+            // New rows come in that order: no copy of them then.
+            let isSorted = !zip(changes.operations.dropFirst(), changes.operations).contains { precedes($0, $1) }
+            if !isSorted { sorted.operations.sort(by: precedes) }
             return sorted
         }
         let changeset = Changeset(

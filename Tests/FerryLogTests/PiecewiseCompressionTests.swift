@@ -77,8 +77,8 @@ final class PiecewiseCompressionTests: XCTestCase {
         let table = TableChanges(
             name: "songs", identity: .key(["id"]), columns: ["id"], shapes: [[]], operations: operations)
         let changeset = Changeset(
-            device: DeviceID(high: 1, low: 2), sequence: 1, time: HybridTime(rawValue: 1 << 20), context: VersionVector(),
-            tables: [table])
+            device: DeviceID(high: 1, low: 2), sequence: 1, time: HybridTime(rawValue: 1 << 20),
+            context: VersionVector(), tables: [table])
         var budget = SegmentBudget.forEncoding
         let (body, unrepeated) = try BodyEncoder.encode([changeset], budget: &budget)
         XCTAssertEqual(unrepeated.map(\.count), [16 * objects.count])

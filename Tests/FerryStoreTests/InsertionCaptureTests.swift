@@ -138,31 +138,63 @@ final class InsertionCaptureTests: XCTestCase {
                 for device in [short, long] { device.runTolerating([statement], foreignKeys: foreignKeys) }
             }
             if try short.query("SELECT 1 FROM ferry_pending LIMIT 1").isEmpty { continue }
-            // On both, because it asks for random numbers.
-            if try [short, long].map(isTaken).contains(true) { taken += 1 }
-            try long.run(
-                """
-                INSERT INTO ferry_pending("table", event, mask, k0)
-                SELECT "table", \(PendingEvent.update.rawValue), 0, 1 FROM ferry_pending LIMIT 1
-                """)
-            let packed = try [short, long].map { device in
-                try device.flush()
-                let changeset = try XCTUnwrap(device.log.last)
-                return try SegmentEncoder.encode([changeset], container: TestDevice.container, previous: nil).bytes
-            }
-            XCTAssertEqual(packed[0], packed[1], "seed \(seed)")
-            let tables = try short.query(
-                """
-                SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'ferry/_%' ESCAPE '/'
-                    AND name NOT IN ('ferry_meta', 'ferry_pending') ORDER BY name
-                """
-            ).map { $0.trimmingCharacters(in: ["'"]) }
-            for table in tables {
-                XCTAssertEqual(
-                    try short.query("SELECT * FROM \(table)"), try long.query("SELECT * FROM \(table)"),
-                    "seed \(seed), \(table)")
-            }
+            if try packsAlike(short, long, "seed \(seed)") { taken += 1 }
         }
         return taken
+    }
+
+    /// Packs what two devices have noted alike, one of them the long way, and compares what comes of it.
+    /// - Returns: whether the first went the short way.
+    private func packsAlike(_ short: TestDevice, _ long: TestDevice, _ which: String) throws -> Bool {
+        // On both, because it asks for random numbers.
+        let isTaken = try [short, long].map(isTaken).contains(true)
+        try long.run(
+            """
+            INSERT INTO ferry_pending("table", event, mask, k0)
+            SELECT "table", \(PendingEvent.update.rawValue), 0, 1 FROM ferry_pending LIMIT 1
+            """)
+        let packed = try [short, long].map { device in
+            try device.flush()
+            let changeset = try XCTUnwrap(device.log.last)
+            return try SegmentEncoder.encode([changeset], container: TestDevice.container, previous: nil).bytes
+        }
+        XCTAssertEqual(packed[0], packed[1], which)
+        let tables = try short.query(
+            """
+            SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'ferry/_%' ESCAPE '/'
+                AND name NOT IN ('ferry_meta', 'ferry_pending') ORDER BY name
+            """
+        ).map { $0.trimmingCharacters(in: ["'"]) }
+        for table in tables {
+            XCTAssertEqual(
+                try short.query("SELECT * FROM \(table)"), try long.query("SELECT * FROM \(table)"),
+                "\(which), \(table)")
+        }
+        return isTaken
+    }
+
+    /// Rows under keys of their own are read in the order of their insertion, where that is the table's, and searched for
+    /// where it is not.
+    func testRowsAreReadInWhateverOrderTheyWereInserted() throws {
+        var chance = Chance(seed: 11)
+        func id() -> String { "x'" + (0..<16).map { _ in String(format: "%02x", chance.below(256)) }.joined() + "'" }
+        var statements: [String] = []
+        func add(_ rowID: String, _ note: String) {
+            statements.append("INSERT INTO song(rowid, id, note) VALUES (\(rowID), \(id()), \(note))")
+        }
+        for number in 0..<40 { add("NULL", "'note \(number)'") }
+        for number in 0..<20 { add("\(1000 - number)", "\(number)") }
+        for number in 0..<20 {
+            add("NULL", ["''", "x''", "NULL", "-0.0", "zeroblob(5000)", "printf('%.6000c', 'a')"][number % 6])
+            statements.append("INSERT INTO label VALUES ('l\(number)', x'0\(number % 10)')")
+        }
+        // The largest rowid, and one before it: nothing comes after it.
+        add("9223372036854775806", "1")
+        add("9223372036854775807", "2")
+        for number in 0..<20 { add("\(2000 + number * 2)", "'gap'") }
+        statements.append("INSERT INTO song VALUES ('a text', 1), (12, 2), (0.5, 3), (x'', 4)")
+        let (short, long) = (try TestDevice(1, Self.shop), try TestDevice(1, Self.shop))
+        for device in [short, long] { for statement in statements { try device.run(statement) } }
+        XCTAssertTrue(try packsAlike(short, long, "all"))
     }
 }
