@@ -48,9 +48,10 @@ struct JoiningRows {
     }
 
     /// How the rows stand to the container's, after both were merged.
-    func counts() throws -> [RowComparisonCount] {
+    /// - Parameter status: as it is then.
+    func counts(_ status: StoreStatus) throws -> [RowComparisonCount] {
         if let objects { return try store.compareRows(here: here, there: objects.alive) }
-        return try store.status().tables.map { table in
+        return status.tables.map { table in
             var count = RowComparisonCount(table: table.name)
             count.onlyThere = table.objects
             return count

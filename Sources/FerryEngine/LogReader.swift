@@ -9,7 +9,7 @@ import FerryLog
 struct LogReader {
     /// Operations in one batch: with the values and bytes, bounds the memory of a replay, and its transaction. One segment
     /// always fits.
-    static let maximumOperations = 200_000
+    static let maximumOperations = 100_000
     static let maximumValues = SegmentLimits.valuesAtOnce
     static let maximumBytes = SegmentLimits.plannedContentBytes
 

@@ -133,13 +133,16 @@ extension Replica {
         let packed = try rows.pack(seal: replica.sealer(for: identity))
         var sync =
             isPublishing ? try replica.sync(progress: progress) : try replica.rehearse(container, packed: packed)
-        let counts = try rows.counts()
-        if try rows.writeAgain() > 0, isPublishing {
-            let second = try replica.sync(progress: progress)
-            sync.published.segments += second.published.segments
-            sync.published.changes += second.published.changes
+        var status = try store.status()
+        let counts = try rows.counts(status)
+        if try rows.writeAgain() > 0 {
+            if isPublishing {
+                let second = try replica.sync(progress: progress)
+                sync.published.segments += second.published.segments
+                sync.published.changes += second.published.changes
+            }
+            status = try store.status()
         }
-        let status = try store.status()
         let report = JoinReport(
             device: .init(id: identity.device.description, name: deviceName),
             container: .init(id: container.id.description, name: container.name), path: path, dryRun: !isPublishing,

@@ -83,6 +83,26 @@ enum Compression {
         return body
     }
 
+    /// Decompresses no more than the beginning of a body; nothing of it is verified.
+    static func decompress(_ stored: ArraySlice<UInt8>, first byteCount: Int) throws(FerryError) -> [UInt8] {
+        var stream = z_stream()
+        guard inflateInit_(&stream, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+            throw outOfMemory
+        }
+        defer { inflateEnd(&stream) }
+        return [UInt8](unsafeUninitializedCapacity: byteCount) { output, count in
+            stored.withUnsafeBufferPointer { input in
+                stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+                stream.avail_in = UInt32(clamping: input.count)
+                stream.next_out = output.baseAddress
+                stream.avail_out = UInt32(byteCount)
+                // Where it fails there is less.
+                _ = inflate(&stream, Z_NO_FLUSH)
+                count = byteCount - Int(stream.avail_out)
+            }
+        }
+    }
+
     private static var outOfMemory: FerryError {
         FerryError(.inputOutput, "There is not enough memory to compress or decompress a segment. Try again.")
     }

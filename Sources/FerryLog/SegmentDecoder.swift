@@ -31,12 +31,13 @@ public enum SegmentDecoder {
     /// for (`TableChanges.source`); all of it is verified before.
     ///
     /// - Parameters:
+    ///   - bytes: not needed any more once they are decompressed: a caller that keeps none frees their memory.
     ///   - container: the container that the file was found in.
     ///   - device: the device whose segment it is held for.
     /// - Throws: as `header`, and `foreignFile` where the segment belongs to another container or device: it was moved
     ///   or forged, and is not to be replayed. Errors about the content name the changeset.
     public static func decode(
-        _ bytes: [UInt8], container: ContainerID, device: DeviceID
+        _ bytes: consuming [UInt8], container: ContainerID, device: DeviceID
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
         try decode(bytes, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce)
     }
@@ -44,7 +45,7 @@ public enum SegmentDecoder {
     /// Decodes a file as `decode` does, for the schemas that are in it: the last changeset, mostly the only one, comes without
     /// its tables, and what they hold is not verified.
     public static func decodeSchemas(
-        _ bytes: [UInt8], container: ContainerID, device: DeviceID
+        _ bytes: consuming [UInt8], container: ContainerID, device: DeviceID
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
         try decode(
             bytes, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce, schemasOnly: true)
@@ -55,10 +56,10 @@ public enum SegmentDecoder {
     ///   - fewValues: the most values of a table that are to be in memory as they are.
     ///   - schemasOnly: as for `decodeSchemas`.
     static func decode(
-        _ bytes: [UInt8], container: ContainerID, device: DeviceID, valuesAtOnce: Int, fewValues: Int = BlockValues.few,
-        schemasOnly: Bool = false
+        _ bytes: consuming [UInt8], container: ContainerID, device: DeviceID, valuesAtOnce: Int,
+        fewValues: Int = BlockValues.few, schemasOnly: Bool = false
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
-        var header = try SegmentHeader(file: bytes)
+        var header = try SegmentHeader(file: copy bytes)
         guard header.container == container else {
             throw FerryError(
                 .foreignFile, "The segment belongs to another container. Remove it from this one.",
@@ -69,14 +70,35 @@ public enum SegmentDecoder {
                 .foreignFile, "The segment belongs to another device than its place says. Move it back or remove it.",
                 device: device, sequence: header.firstSequence)
         }
-        let stored = bytes[header.bodyRange]
-        let body =
-            switch header.codec {
-            case .stored: stored
-            case .zlib: try Compression.decompress(stored, bodyLength: header.bodyBytes)[...]
-            }
+        if schemasOnly, let changeset = beginning(bytes[header.bodyRange], header) {
+            return (header, [changeset])
+        }
+        let body = try body(bytes, header)
         let changesets = try BodyDecoder.decode(
             body, header: &header, valuesAtOnce: valuesAtOnce, fewValues: fewValues, schemasOnly: schemasOnly)
         return (header, changesets)
+    }
+
+    /// The schema of a segment of one changeset, from the first bytes of a long body alone.
+    /// - Returns: `nil` where it takes more of the body to tell.
+    private static func beginning(_ stored: ArraySlice<UInt8>, _ header: SegmentHeader) -> Changeset? {
+        guard header.codec == .zlib, header.firstSequence == header.lastSequence, header.bodyBytes > beginningBytes
+        else { return nil }
+        var ignored = header
+        // Whatever is wrong, the whole body tells.
+        let bytes = try? Compression.decompress(stored, first: beginningBytes)
+        let changesets = bytes.flatMap { try? BodyDecoder.decode($0[...], header: &ignored, schemasOnly: true) }
+        return changesets?.first
+    }
+
+    private static let beginningBytes = 128 << 10
+
+    private static func body(
+        _ bytes: consuming [UInt8], _ header: SegmentHeader
+    ) throws(FerryError) -> ArraySlice<UInt8> {
+        switch header.codec {
+        case .stored: bytes[header.bodyRange]
+        case .zlib: try Compression.decompress(bytes[header.bodyRange], bodyLength: header.bodyBytes)[...]
+        }
     }
 }

@@ -66,6 +66,38 @@ final class LargeSegmentTests: XCTestCase {
         }
     }
 
+    /// Of a long body its beginning is enough, where the schema is in it.
+    func testTheSchemaOfALongSegmentIsRead() throws {
+        for names in [3, 20_000] {
+            var chance = Chance(seed: UInt64(names))
+            var changeset = try XCTUnwrap(Samples.everything().first { $0.schema != nil })
+            let schema = try XCTUnwrap(changeset.schema)
+            let operations = (0..<20_000).map { place in
+                Operation(
+                    object: ObjectID(high: UInt64(place), low: chance.next()), kind: .insert, time: changeset.time,
+                    shape: 0,
+                    firstValue: place)
+            }
+            // Many columns that nothing is in: their names stand before the schema.
+            changeset.tables = [
+                TableChanges(
+                    name: "long", identity: .key(["id"]), columns: (0..<names).map { "column \($0)" }, shapes: [[0]],
+                    operations: operations, values: operations.map { .text("\($0.object)") })
+            ]
+            let bytes = try SegmentEncoder.encode([changeset], container: Samples.container, previous: nil).bytes
+            XCTAssertGreaterThan(try SegmentDecoder.header(bytes).bodyBytes, 256 << 10)
+            let (_, read) = try SegmentDecoder.decodeSchemas(
+                bytes, container: Samples.container, device: Samples.device)
+            XCTAssertEqual(read.map(\.schema), [schema])
+            XCTAssertEqual(read.first?.tables.count, 0)
+            // Damage is found all the same.
+            var damaged = bytes
+            damaged[bytes.count - 40] ^= 1
+            XCTAssertThrowsError(
+                try SegmentDecoder.decodeSchemas(damaged, container: Samples.container, device: Samples.device))
+        }
+    }
+
     func testValuesAreFoundInAnyOrderOfTheOperations() throws {
         for seed in Seeds(defaultCount: 20).all {
             var chance = Chance(seed: seed)
