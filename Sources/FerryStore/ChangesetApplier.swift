@@ -68,7 +68,7 @@ struct ChangesetApplier {
 }
 
 /// One changeset's changes to one table, its columns translated into the registry's numbers.
-struct ChangesetPart {
+final class ChangesetPart {
     let device: DeviceID
     let sequence: UInt64
     let context: VersionVector

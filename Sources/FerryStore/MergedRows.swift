@@ -196,16 +196,22 @@ final class MergedRows {
             return
         }
         merge.state.check &+= objects.checks.change(object, from: old, to: new)
-        // Only what changed is read.
+        // Only what changed is read, mostly a single value.
+        let isSingle = merge.stamped.isEmpty && merge.won.count == 1
         var row: FieldValues?
-        let changed = merge.stamped.isEmpty ? merge.won.keys : Set(merge.won.keys).union(merge.stamped).sorted()
-        func present() throws -> FieldValues {
-            try reader.read(merge.before.key, columns: changed.filter { table.columns[$0].isLocal }) ?? [:]
+        func shown(_ column: Int) throws -> FieldValue? {
+            if !table.columns[column].isLocal { return nil }
+            if isSingle { return try reader.read(merge.before.key, column: column) }
+            if let row { return row[column] }
+            let changed = Set(merge.won.keys).union(merge.stamped).sorted()
+            let read = try reader.read(merge.before.key, columns: changed.filter { table.columns[$0].isLocal }) ?? [:]
+            row = read
+            return read[column]
         }
         for column in merge.stamped where merge.won[column] == nil {
-            guard let stamp = new.stamp(of: column) else { continue }
-            if row == nil { row = try present() }
-            guard let value = merge.before.kept.fields[column] ?? row?[column] else { continue }
+            guard let stamp = new.stamp(of: column),
+                let value = try merge.before.kept.fields[column] ?? shown(column)
+            else { continue }
             merge.state.check &+= objects.checks.field(object, column, stamp, value)
             if let former = old.stamp(of: column) {
                 merge.state.check &-= objects.checks.field(object, column, former, value)
@@ -225,8 +231,7 @@ final class MergedRows {
                 merge.state.check &-= objects.checks.field(object, column, stamp, former)
                 return
             }
-            if row == nil { row = try present() }
-            guard let shown = row?[column] else { return }
+            guard let shown = try shown(column) else { return }
             let former = try travelling.value(shown, table.columns[column])
             merge.state.check &-= objects.checks.field(object, column, stamp, former)
         }

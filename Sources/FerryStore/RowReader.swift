@@ -14,6 +14,7 @@ final class RowReader {
     /// For some of the columns, by their numbers; and the one that was used last.
     private var partial: [[Int]: LazyStatement] = [:]
     private var lastPartial: (columns: [Int], statement: LazyStatement)?
+    private var lastSingle: (column: Int, statement: LazyStatement)?
     private lazy var selectOld = LazyStatement(
         "SELECT \(names { "c\($0.id)" }) FROM \(table.oldRowsTable) WHERE sequence = ?", connection)
 
@@ -47,6 +48,23 @@ final class RowReader {
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
         guard try statement.step() else { return nil }
         return FieldValues(width: table.columns.count, columns: numbers) { statement.value(Int32($0)) }
+    }
+
+    /// One value of the row with a local key; `nil` where there is no row.
+    /// - Parameter number: of a column that the local table has.
+    func read(_ key: [FieldValue], column number: Int) throws -> FieldValue? {
+        if key.isEmpty { return nil }
+        let statement = try selection(of: number).prepared()
+        defer { statement.rewind() }
+        for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
+        return try statement.step() ? statement.value(0) : nil
+    }
+
+    private func selection(of number: Int) -> LazyStatement {
+        if let lastSingle, lastSingle.column == number { return lastSingle.statement }
+        let statement = selection(of: [number])
+        lastSingle = (number, statement)
+        return statement
     }
 
     private func selection(of numbers: [Int]) -> LazyStatement {

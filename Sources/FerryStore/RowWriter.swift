@@ -109,7 +109,7 @@ final class RowWriter {
         }
         let statement = try self.statement(updating: values)
         for index in values.indices { statement.bind(lasting: values[index].value, Int32(index + 1)) }
-        for (index, value) in key.enumerated() { statement.bind(lasting: value, Int32(values.count + index + 1)) }
+        for index in key.indices { statement.bind(lasting: key[index], Int32(values.count + index + 1)) }
         let result = refusal(try withExtendedLifetime((values, key)) { try statement.runUnlessRefused() })
         if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
         if result == nil { access.intents?.write(table.id, key, values, isNew: false) }
