@@ -311,37 +311,6 @@ extension CaptureHistory {
             }
         }
     }
-
-    /// What a SET NULL or SET DEFAULT did is derived, not written: the column's last change is taken back where it
-    /// cleared a reference to an object that this flush deleted. The row's value becomes the one before, so that it is
-    /// what the state holds.
-    /// - Returns: the columns whose row shows something else than the state.
-    private mutating func clearedReferences(
-        _ track: Track, _ table: TrackedTable, _ row: inout FieldValues
-    ) throws -> FieldValues {
-        var cleared: FieldValues = [:]
-        for (column, notes) in Dictionary(grouping: track.references, by: \.column) {
-            guard let last = notes.last, let parent = table.columns[column].reference,
-                case .reference(let target) = last.former, tracks[parent]?[target]?.isDeleted ?? false,
-                row[column] != last.former, try mayBeCleared(row[column], table, column)
-            else { continue }
-            row[column] = last.former
-            cleared[column] = last.former
-            if track.insertedAt != nil { continue }
-            track.changed[column] = track.changedBefore[column]
-        }
-        return cleared
-    }
-
-    /// Whether a value may be what a foreign key's action left. What was written after it is no action's.
-    private mutating func mayBeCleared(
-        _ value: FieldValue?, _ table: TrackedTable, _ column: Int
-    ) throws -> Bool {
-        if value == .null { return true }
-        let hasDefault = table.foreignKeys.contains { $0.action == .setDefault && $0.columns.contains(column) }
-        guard hasDefault, let given = try access.defaultValue(of: table.columns[column]) else { return false }
-        return try travelling(given, table.columns[column]) == value
-    }
 }
 
 /// One operation as captured, with values by column number as they travel.

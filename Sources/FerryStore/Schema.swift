@@ -63,6 +63,8 @@ struct SchemaColumn: Sendable {
     var generatedSQL: String?
     /// The text of its default value, an SQL expression.
     var defaultSQL: String?
+    /// Whether it is declared NOT NULL.
+    var isNotNull: Bool
 }
 
 struct SchemaForeignKey: Sendable {

@@ -27,6 +27,11 @@ final class RandomHistoryTests: XCTestCase {
         try play({ try TestSchema.valueReferences.map { try Oracle($0) } }, defaultCount: 20, restores: true)
     }
 
+    /// Compound foreign keys that are NULL in part.
+    func testRandomHistoriesOverPartlyNullReferencesShowWhatTheOracleSays() throws {
+        try play({ try TestSchema.partlyNull.map { try Oracle($0) } }, defaultCount: 40)
+    }
+
     /// With conflicts and rows that are restored, and hooks that write during replay.
     func testRandomHistoriesWithRestoredRowsShowWhatTheOracleSays() throws {
         try play({ [] }, defaultCount: 80, restores: true)
