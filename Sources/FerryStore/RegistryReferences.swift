@@ -60,7 +60,9 @@ extension Registry {
                 isSettled = false
             }
         }
-        for place in inherited.sorted() where isUnchecked(place) && !hasKey(place, where: { _ in true }) { addReference(place) }
+        for place in inherited.sorted() where isUnchecked(place) && !hasKey(place, where: { _ in true }) {
+            addReference(place)
+        }
     }
 
     /// Where no foreign key leads, the column refers by itself to its row, as one does that the selection names.

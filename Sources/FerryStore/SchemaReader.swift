@@ -62,7 +62,7 @@ struct SchemaReader {
                     name: column, affinity: Self.affinity(ofDeclaredType: type), collation: "BINARY",
                     isGenerated: row.int(4) != 0,
                     generatedSQL: row.int(4) != 0 ? generated[foldedName(column)] : nil,
-                    defaultSQL: row.optionalString(2), isNotNull: row.int(5) != 0))
+                    defaultSQL: row.optionalString(2).map(DefaultText.expression), isNotNull: row.int(5) != 0))
             if row.int(3) > 0 { key.append((row.int(3), column, type)) }
         }
         for index in table.columns.indices {

@@ -44,7 +44,8 @@ struct RandomSchema {
     }
 
     static func schema(seed: UInt64) -> TestSchema {
-        var maker = RandomSchema(chance: Chance(seed: seed ^ 0x5eed), limits: Chance(seed: seed ^ 0x11a1),
+        var maker = RandomSchema(
+            chance: Chance(seed: seed ^ 0x5eed), limits: Chance(seed: seed ^ 0x11a1),
             nulls: Chance(seed: seed ^ 0x9011))
         maker.make()
         let sql = maker.tables.map(Self.sql).joined(separator: "\n")
