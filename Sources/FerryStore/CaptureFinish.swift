@@ -61,6 +61,7 @@ extension CaptureHistory {
         }
         var following = FollowingReferences(access)
         while true {
+            touched += try HeldLinks(access).insert(&writers, &clock, notesReferences: !heldBack.isEmpty)
             touched += try heldBack.publishAgain(&writers, &clock)
             let followed = try following.follow(&writers, &clock, notesReferences: !heldBack.isEmpty)
             if followed.isEmpty { break }
