@@ -6,24 +6,9 @@ import XCTest
 /// References by RESTRICT to keys that are made of references: a link may be shown under the key of another one, which was
 /// deleted, because what it refers to became one with an older row.
 final class JoinedLinkTests: XCTestCase {
-    private static func schema(_ remark: String) -> TestSchema {
-        TestSchema(
-            name: "links",
-            sql: """
-                CREATE TABLE song(id INTEGER PRIMARY KEY, title TEXT);
-                CREATE TABLE tag(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
-                CREATE TABLE song_tag(
-                    song INTEGER NOT NULL REFERENCES song(id), tag INTEGER NOT NULL REFERENCES tag(id), note TEXT,
-                    PRIMARY KEY(song, tag));
-                CREATE TABLE remark(\(remark),
-                    FOREIGN KEY(song, tag) REFERENCES song_tag(song, tag));
-                """)
-    }
-    private static let plain = schema(
-        "id INTEGER PRIMARY KEY, song INTEGER NOT NULL, tag INTEGER NOT NULL, text TEXT")
+    private static let plain = TestSchema.heldLinks[0]
     /// The reference is in the key.
-    private static let inKey = schema(
-        "song INTEGER NOT NULL, tag INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY(song, tag, text)")
+    private static let inKey = TestSchema.heldLinks[1]
 
     private let links = """
         SELECT title, name, note, text FROM song_tag JOIN song ON song.id = song_tag.song JOIN tag ON tag.id = song_tag.tag
@@ -60,7 +45,7 @@ final class JoinedLinkTests: XCTestCase {
         let devices = try (1...4).map { try TestDevice($0, schema) }
         try devices[0].run(
             """
-            INSERT INTO song VALUES (1, 's'); INSERT INTO tag VALUES (1, 'x');
+            INSERT INTO song(id, title) VALUES (1, 's'); INSERT INTO tag VALUES (1, 'x');
             INSERT INTO song_tag VALUES (1, 1, 'first')
             """)
         try exchange(devices)
@@ -106,5 +91,74 @@ final class JoinedLinkTests: XCTestCase {
                 try check(devices, links, shows: ["s|w|second|NULL", "s|z|second|r"])
             }
         }
+    }
+
+    /// A row for each product: its key is a reference. The first product's row was never there.
+    func testSomebodyRefersToARowWhoseKeyIsAReference() throws {
+        let schema = TestSchema.heldLinks[2]
+        let devices = try (1...4).map { try TestDevice($0, schema) }
+        try devices[0].run("INSERT INTO product VALUES (1, 'a', 'x')")
+        try exchange(devices)
+        for device in devices { device.clock.now += 1000 }
+        try devices[1].run("INSERT INTO product VALUES (2, 'b', 'y'); INSERT INTO stock VALUES (2, 5)")
+        try exchange(devices)
+        for device in devices { device.clock.now += 1000 }
+        try devices[0].run("UPDATE product SET name = 'z' WHERE id = 1")
+        try devices[1].run("UPDATE product SET name = 'z' WHERE id = 2")
+        for device in devices[..<2] { try device.flush() }
+        let others = Array(devices[..<3])
+        try exchange(others)
+        let query = """
+            SELECT name, amount, text FROM product JOIN stock ON product = product.id LEFT JOIN remark USING(product)
+            ORDER BY 1
+            """
+        try check(others, query, shows: ["z|5|NULL"])
+        try devices[2].run("INSERT INTO remark(product, text) SELECT product, 'r' FROM stock")
+        try exchange(others)
+        try check(others, query, shows: ["z|5|r"])
+        devices[3].clock.now += 5000
+        try devices[3].run("UPDATE product SET name = 'w' WHERE id = 2")
+        try exchange(devices)
+        try check(devices, query, shows: ["w|5|NULL", "z|5|r"])
+    }
+
+    /// Who refers to the row again, or writes something else, inserts nothing again.
+    func testALinkIsInsertedOnce() throws {
+        let devices = try devices(Self.plain, forgetting: [])
+        try devices[2].run("INSERT INTO remark(song, tag, text) SELECT song, tag, 'r' FROM song_tag")
+        try devices[2].flush()
+        XCTAssertEqual(devices[2].log.last?.operationCount, 2)
+        try devices[2].run("INSERT INTO remark(song, tag, text) SELECT song, tag, 'q' FROM song_tag")
+        try devices[2].flush()
+        XCTAssertEqual(devices[2].log.last?.operationCount, 1)
+        try devices[2].run("UPDATE remark SET text = 'p'")
+        try devices[2].flush()
+        XCTAssertEqual(devices[2].log.last?.operationCount, 2)
+        try exchange(Array(devices[..<3]))
+        for device in devices[..<3] {
+            XCTAssertEqual(try device.query("SELECT DISTINCT kind FROM ferry_conflict WHERE kind <> 'field'"), [])
+        }
+    }
+
+    /// The row is deleted with what refers to it: all that it shows goes.
+    func testTheLinkGoesWithTheRow() throws {
+        let devices = try devices(Self.plain, forgetting: [1])
+        let others = Array(devices[..<3])
+        try devices[2].run("INSERT INTO remark(song, tag, text) SELECT song, tag, 'r' FROM song_tag")
+        try exchange(others)
+        try devices[0].run("DELETE FROM remark; DELETE FROM song_tag")
+        try exchange(devices)
+        try check(devices, links, shows: [])
+    }
+
+    /// Somebody deletes the row without knowing of the reference: it holds its link, and so the row.
+    func testTheLinkIsHeldBack() throws {
+        let devices = try devices(Self.plain, forgetting: [1])
+        let others = Array(devices[..<3])
+        try devices[2].run("INSERT INTO remark(song, tag, text) SELECT song, tag, 'r' FROM song_tag")
+        devices[0].clock.now += 5000
+        try devices[0].run("DELETE FROM song_tag")
+        try exchange(others)
+        try check(others, links, shows: ["s|z|second|r"])
     }
 }

@@ -64,6 +64,21 @@ final class PartlyNullReferenceTests: XCTestCase {
         try check([first, second], "SELECT name, shelf FROM thing", shows: ["a|0", "b|-1", "c|none"])
     }
 
+    /// Nor where foreign keys are off does another column make it one.
+    func testWhatIsNoKeyBecomesNone() throws {
+        let schema = TestSchema.boxes("ON DELETE CASCADE")
+        let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        try first.run("INSERT INTO thing(name, shelf) VALUES ('a', 0)")
+        try exchange(first, second)
+        try first.run("INSERT INTO box VALUES (0, 'x', NULL)", foreignKeys: false)
+        try exchange(first, second)
+        try check([first, second], "SELECT name, shelf FROM thing", shows: ["a|0"])
+        // A row is one.
+        try first.run("INSERT INTO shelf VALUES (0, 'zero')")
+        try exchange(first, second)
+        try check([first, second], things, shows: ["a|zero|NULL"])
+    }
+
     func testAShelfThatIsDeletedElsewhereLeavesTheThingAndItsReference() throws {
         for action in Self.actions {
             try story(
