@@ -536,4 +536,31 @@ final class RegressionTests: XCTestCase {
             XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
         }
     }
+
+    /// The row that held the integer is one with another row now, so nothing does while the rules are at work, and a row that
+    /// comes with them is given it.
+    func testAnIntegerThatARowWaitsByGoesToAnotherRowWhileRowsBecomeOne() throws {
+        let schema = TestSchema(
+            name: "folders",
+            sql: """
+                CREATE TABLE folder(id INTEGER PRIMARY KEY, parent INTEGER, label TEXT);
+                CREATE TABLE song(id INTEGER PRIMARY KEY, folder INTEGER, title TEXT UNIQUE);
+                """,
+            references: [
+                UndeclaredReference(table: "folder", column: "parent", parent: "folder"),
+                UndeclaredReference(table: "song", column: "folder", parent: "folder"),
+            ])
+        let (one, two) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        let three = try TestDevice(3, schema, hoursAhead: 1)
+        try one.run("INSERT INTO song VALUES (1, NULL, 'a')")
+        try two.run("INSERT INTO folder VALUES (3, 3, 'theirs')")
+        try three.run("INSERT INTO song VALUES (4, 3, 'a')")
+        for each in [one, two, three] { try each.flush() }
+        for each in [one, two, three] { try each.receive(one, two, three) }
+        for each in [one, two, three] {
+            XCTAssertEqual(
+                try each.query("SELECT title, label FROM song LEFT JOIN folder ON folder.id = folder"), ["a|NULL"])
+            XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
+        }
+    }
 }
