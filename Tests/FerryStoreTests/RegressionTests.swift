@@ -563,4 +563,35 @@ final class RegressionTests: XCTestCase {
             XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
         }
     }
+
+    /// The link is known by the song that is there in the end, so that others know what its deletion is about.
+    func testALinkOfASongThatComesAndGoesAndComesAgainAtOnce() throws {
+        let schema = TestSchema(
+            name: "deferred",
+            sql: """
+                CREATE TABLE song(id INTEGER PRIMARY KEY, title TEXT);
+                CREATE TABLE song_tag(
+                    song INTEGER NOT NULL REFERENCES song(id) DEFERRABLE INITIALLY DEFERRED, tag TEXT NOT NULL,
+                    PRIMARY KEY(song, tag));
+                """)
+        let (device, other) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        try device.run(
+            """
+            BEGIN; INSERT INTO song VALUES (1, 'a'); INSERT INTO song_tag VALUES (1, 'x'); DELETE FROM song;
+            INSERT INTO song VALUES (1, 'b'); COMMIT
+            """)
+        try device.flush()
+        try other.receive(device)
+        for each in [device, other] {
+            XCTAssertEqual(try each.query("SELECT title, tag FROM song JOIN song_tag ON song = song.id"), ["b|x"])
+            XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
+        }
+        try other.run("DELETE FROM song_tag")
+        try other.flush()
+        try device.receive(other)
+        for each in [device, other] {
+            XCTAssertEqual(try each.query("SELECT tag FROM song_tag"), [])
+            XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
+        }
+    }
 }
