@@ -302,8 +302,9 @@ extension CaptureHistory {
             for track in objects.values where !track.isDeleted && track.mayHaveMoved { awaited.insert(track.key[0]) }
             for reservation in reservations where reservation.table == table.id { awaited.insert(reservation.key) }
         }
-        for track in objects.values
-        where !track.keepsKey && (track.isFresh ? !track.formerKeys.isEmpty : track.mayHaveMoved) {
+        for track in objects.values where track.isFresh ? !track.formerKeys.isEmpty : track.mayHaveMoved {
+            // What is kept is its last key. Another one, that the state still has for it, may be somebody else's by now.
+            if track.keepsKey, track.formerKeys.isEmpty { continue }
             if track.isOnlyDeleted, !awaited.contains(track.key[0]) { continue }
             let objects = access.objects(of: table.id)
             if !track.isFresh { try objects.releaseKey(of: track.object) }

@@ -243,4 +243,25 @@ final class PartlyNullReferenceTests: XCTestCase {
         try second.receive(first)
         try check([first, second], things, shows: ["a|ours|NULL"])
     }
+
+    /// A shelf is given the integer 0, which a thing goes on holding when the shelf is gone, and its former integer goes to
+    /// another shelf.
+    func testAShelfMovesAndGoesAndItsFormerIntegerIsUsedAgain() throws {
+        let schema = TestSchema.boxes("ON DELETE SET NULL")
+        let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        for former in [3, 0, 7] {
+            for used in [0, 5] where used != former {
+                try first.run("DELETE FROM thing; DELETE FROM shelf; INSERT INTO shelf VALUES (\(former), 'old')")
+                try exchange(first, second)
+                try first.run(
+                    """
+                    INSERT INTO thing(name, shelf) VALUES ('a', \(former)); UPDATE shelf SET id = \(used);
+                    INSERT INTO shelf VALUES (\(former), 'new'); INSERT INTO thing(name, shelf) VALUES ('b', \(used));
+                    DELETE FROM shelf WHERE id = \(used)
+                    """)
+                try exchange(first, second)
+                try check([first, second], things, shows: ["a|new|NULL", "b|NULL|NULL"])
+            }
+        }
+    }
 }
