@@ -244,7 +244,9 @@ extension CaptureHistory {
         let (meaning, detached) = try presentKey(rowKey, of: child, after: change)
         let present = child.derivedID(meaning)
         identities[child.id, default: [:]][present] = meaning
-        guard let object = try formerObject(child, rowKey, besides: present) else { return }
+        guard let object = try formerObject(child, rowKey, besides: present) else {
+            return try adopt(rowKey, of: child, as: present, detached, change, &clock)
+        }
         let track = try self.track(object, child, key: rowKey, isFresh: false)
         var old = try access.reader(of: child.id).read(rowKey) ?? [:]
         for column in child.columns where column.reference != nil {
@@ -268,6 +270,17 @@ extension CaptureHistory {
         successor.insertedAt = self.time(for: successor, time, togglesLife: true, &clock)
     }
 
+    /// A row whose former object has another row by now, under the key that what it refers to has now.
+    private mutating func adopt(
+        _ rowKey: [FieldValue], of child: TrackedTable, as object: ObjectID, _ detached: FieldValues,
+        _ change: KeyChange, _ clock: inout HybridClock
+    ) throws {
+        if try tracks[child.id]?[object] != nil || access.objects(of: child.id).load(object).shown.hasRow { return }
+        let track = try self.track(object, child, key: rowKey, isFresh: false)
+        track.detached = detached
+        track.insertedAt = time(for: track, change.time, togglesLife: true, &clock)
+    }
+
     /// The object that a row with references in its key belonged to until its notes were read.
     private func formerObject(
         _ child: TrackedTable, _ rowKey: [FieldValue], besides present: ObjectID
@@ -278,7 +291,8 @@ extension CaptureHistory {
             return track.object
         }
         guard let object = try Travelling(access).object(child, rowKey) else { return nil }
-        if object == present || tracks[child.id]?[object]?.isDeleted ?? false { return nil }
+        if object == present { return nil }
+        if let track = tracks[child.id]?[object], track.isDeleted || track.key != rowKey { return nil }
         return try access.objects(of: child.id).load(object).shown.hasRow ? object : nil
     }
 

@@ -594,4 +594,34 @@ final class RegressionTests: XCTestCase {
             XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
         }
     }
+
+    /// A product gets another integer and a row by it, while its former row is that of a new product.
+    func testARowThatIsKnownByAnIntegerIsThatOfTheProductWhichTakesIt() throws {
+        let schema = TestSchema(
+            name: "deferred stock",
+            sql: """
+                CREATE TABLE product(id INTEGER PRIMARY KEY, title TEXT);
+                CREATE TABLE stock(
+                    product INTEGER PRIMARY KEY REFERENCES product(id) DEFERRABLE INITIALLY DEFERRED, amount INTEGER);
+                """)
+        for isThere in [false, true] {
+            let (device, other) = (try TestDevice(1, schema), try TestDevice(2, schema))
+            let stock = "INSERT INTO stock VALUES (1, 5)"
+            try device.run("INSERT INTO product VALUES (1, 'a')\(isThere ? "; " + stock : "")")
+            try device.flush()
+            try device.run(
+                """
+                BEGIN; \(isThere ? "" : stock + ";") UPDATE product SET id = 2; INSERT INTO stock VALUES (2, 7);
+                INSERT INTO product VALUES (1, 'b'); COMMIT
+                """)
+            try device.flush()
+            try other.receive(device)
+            for each in [device, other] {
+                XCTAssertEqual(
+                    try each.query("SELECT title, amount FROM product JOIN stock ON product = product.id ORDER BY 1"),
+                    ["a|7", "b|5"])
+                XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
+            }
+        }
+    }
 }
