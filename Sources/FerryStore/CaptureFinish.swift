@@ -61,6 +61,7 @@ extension CaptureHistory {
         }
         var following = FollowingReferences(access)
         while true {
+            touched += try HeldLinks(access).insert(&writers, &clock, notesReferences: !heldBack.isEmpty)
             touched += try heldBack.publishAgain(&writers, &clock)
             let followed = try following.follow(&writers, &clock, notesReferences: !heldBack.isEmpty)
             if followed.isEmpty { break }
@@ -243,7 +244,9 @@ extension CaptureHistory {
         let (meaning, detached) = try presentKey(rowKey, of: child, after: change)
         let present = child.derivedID(meaning)
         identities[child.id, default: [:]][present] = meaning
-        guard let object = try formerObject(child, rowKey, besides: present) else { return }
+        guard let object = try formerObject(child, rowKey, besides: present) else {
+            return try adopt(rowKey, of: child, as: present, detached, change, &clock)
+        }
         let track = try self.track(object, child, key: rowKey, isFresh: false)
         var old = try access.reader(of: child.id).read(rowKey) ?? [:]
         for column in child.columns where column.reference != nil {
@@ -267,6 +270,17 @@ extension CaptureHistory {
         successor.insertedAt = self.time(for: successor, time, togglesLife: true, &clock)
     }
 
+    /// A row whose former object has another row by now, under the key that what it refers to has now.
+    private mutating func adopt(
+        _ rowKey: [FieldValue], of child: TrackedTable, as object: ObjectID, _ detached: FieldValues,
+        _ change: KeyChange, _ clock: inout HybridClock
+    ) throws {
+        if try tracks[child.id]?[object] != nil || access.objects(of: child.id).load(object).shown.hasRow { return }
+        let track = try self.track(object, child, key: rowKey, isFresh: false)
+        track.detached = detached
+        track.insertedAt = time(for: track, change.time, togglesLife: true, &clock)
+    }
+
     /// The object that a row with references in its key belonged to until its notes were read.
     private func formerObject(
         _ child: TrackedTable, _ rowKey: [FieldValue], besides present: ObjectID
@@ -277,7 +291,8 @@ extension CaptureHistory {
             return track.object
         }
         guard let object = try Travelling(access).object(child, rowKey) else { return nil }
-        if object == present || tracks[child.id]?[object]?.isDeleted ?? false { return nil }
+        if object == present { return nil }
+        if let track = tracks[child.id]?[object], track.isDeleted || track.key != rowKey { return nil }
         return try access.objects(of: child.id).load(object).shown.hasRow ? object : nil
     }
 
@@ -301,8 +316,9 @@ extension CaptureHistory {
             for track in objects.values where !track.isDeleted && track.mayHaveMoved { awaited.insert(track.key[0]) }
             for reservation in reservations where reservation.table == table.id { awaited.insert(reservation.key) }
         }
-        for track in objects.values
-        where !track.keepsKey && (track.isFresh ? !track.formerKeys.isEmpty : track.mayHaveMoved) {
+        for track in objects.values where track.isFresh ? !track.formerKeys.isEmpty : track.mayHaveMoved {
+            // What is kept is its last key. Another one, that the state still has for it, may be somebody else's by now.
+            if track.keepsKey, track.formerKeys.isEmpty { continue }
             if track.isOnlyDeleted, !awaited.contains(track.key[0]) { continue }
             let objects = access.objects(of: table.id)
             if !track.isFresh { try objects.releaseKey(of: track.object) }
@@ -310,37 +326,6 @@ extension CaptureHistory {
                 try objects.releaseKey(of: holder)
             }
         }
-    }
-
-    /// What a SET NULL or SET DEFAULT did is derived, not written: the column's last change is taken back where it
-    /// cleared a reference to an object that this flush deleted. The row's value becomes the one before, so that it is
-    /// what the state holds.
-    /// - Returns: the columns whose row shows something else than the state.
-    private mutating func clearedReferences(
-        _ track: Track, _ table: TrackedTable, _ row: inout FieldValues
-    ) throws -> FieldValues {
-        var cleared: FieldValues = [:]
-        for (column, notes) in Dictionary(grouping: track.references, by: \.column) {
-            guard let last = notes.last, let parent = table.columns[column].reference,
-                case .reference(let target) = last.former, tracks[parent]?[target]?.isDeleted ?? false,
-                row[column] != last.former, try mayBeCleared(row[column], table, column)
-            else { continue }
-            row[column] = last.former
-            cleared[column] = last.former
-            if track.insertedAt != nil { continue }
-            track.changed[column] = track.changedBefore[column]
-        }
-        return cleared
-    }
-
-    /// Whether a value may be what a foreign key's action left. What was written after it is no action's.
-    private mutating func mayBeCleared(
-        _ value: FieldValue?, _ table: TrackedTable, _ column: Int
-    ) throws -> Bool {
-        if value == .null { return true }
-        let hasDefault = table.foreignKeys.contains { $0.action == .setDefault && $0.columns.contains(column) }
-        guard hasDefault, let given = try access.defaultValue(of: table.columns[column]) else { return false }
-        return try travelling(given, table.columns[column]) == value
     }
 }
 

@@ -90,7 +90,7 @@ struct CaptureHistory {
     var upcomingKeys: [Int: [FieldValue: FieldValue]] = [:]
     /// Objects that were made and unmade within this flush: nobody knows of them.
     var unmade: Set<ObjectID> = []
-    /// The keys that they had, in tables to which unchecked references lead, and when they were unmade.
+    /// The keys that they had, and when they were unmade: in tables to which references lead that are unchecked, or of keys.
     var unmadeKeys: [Int: [(key: FieldValue, object: ObjectID, time: HybridTime)]] = [:]
     /// Objects that this flush reserved a key for.
     var reserving: Set<ObjectID> = []
@@ -276,12 +276,18 @@ struct CaptureHistory {
             // Made and unmade within one flush: nobody needs to hear of it.
             tracks[table.id]?[object] = nil
             unmade.insert(object)
-            if table.hasUncheckedReferences {
+            // Rows that refer by its key may be left, and another row may get it.
+            if table.hasUncheckedReferences || isPartOfKeys(table) {
                 unmadeKeys[table.id, default: []] += (track.formerKeys + [key[0]]).map { ($0, object, deletion) }
             }
             return
         }
         finish(track, at: deletion, oldRow: old)
+    }
+
+    /// Whether rows of other tables are known by references to a table.
+    private func isPartOfKeys(_ table: TrackedTable) -> Bool {
+        table.referringColumns.contains { registry[$0.table].keyColumnIDs.contains($0.column) }
     }
 
     /// Ends what happened to an object by its deletion.

@@ -80,7 +80,12 @@ extension CaptureHistory {
         if case .null = value { return value }
         let known = try referredObject(registry[parent], value)
         if let known, !unmade.contains(known) { return .reference(known) }
-        if column.isUnchecked, !KeyReservations.isReservable(value, in: registry[parent]) { return value }
+        // Nor may a column that is checked (foreign keys may be off) make it a key: it would be one for the others.
+        if column.isUnchecked || registry[parent].hasUncheckedReferences,
+            !KeyReservations.isReservable(value, in: registry[parent])
+        {
+            return value
+        }
         // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
         let states = access.objects(of: parent)
         if let known = try states.object(forKey: value), tracks[parent]?[known] == nil, !unmade.contains(known),

@@ -240,19 +240,13 @@ struct CaptureTriggers {
     }
 
     /// What a column is going to hold: OR REPLACE puts the default in place of a NULL that the column does not allow, but
-    /// only after this trigger. Where NULL is allowed, a row that holds the default is looked at in vain.
+    /// only after this trigger. A default that is another each time it is computed cannot be known (Docs/Faults.md, 26).
     private func newValue(_ name: String) -> String {
         let value = "NEW.\(quoted(name))"
-        guard let column = table.localColumns.first(where: { equalNames($0.name, name) }),
-            let text = column.defaultSQL, Self.isLiteral(text)
+        guard let column = table.localColumns.first(where: { equalNames($0.name, name) }), !column.mayBeNull,
+            let text = column.defaultSQL, DefaultText.isSteady(text)
         else { return value }
-        return "coalesce(\(value), \(text))"
-    }
-
-    /// Whether a default is a number, a text or a blob. Others may be bare words, which mean a text in a default only.
-    private static func isLiteral(_ text: String) -> Bool {
-        if text.hasPrefix("'") || text.lowercased().hasPrefix("x'") { return true }
-        return Double(text) != nil && text.contains(where: \.isNumber)
+        return "coalesce(\(value), (\(text)))"
     }
 
     private func noteKeyHolder() -> [String] {

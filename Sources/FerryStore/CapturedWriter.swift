@@ -15,6 +15,8 @@ struct CapturedWriter {
     private let lastKnown: ObjectID?
     /// What the written objects refer to by columns that were written: noted where `notesReferences`.
     private(set) var references: Set<RowToken> = []
+    /// Those of them by which rows would be held back that are known by references themselves (`HeldLinks`).
+    private(set) var heldLinks: Set<RowToken> = []
     /// What written objects gave up for values that their rows show: who refers to it follows (`FollowingReferences`).
     private(set) var givenUp: [GivenUpValues] = []
     /// Whether anything is held back from deletion, so that it matters what is referred to.
@@ -23,7 +25,8 @@ struct CapturedWriter {
     init(_ access: StoreAccess, _ table: TrackedTable, notesReferences: Bool = false) throws {
         self.access = access
         self.table = table
-        self.notesReferences = notesReferences && !table.foreignKeys.isEmpty
+        self.notesReferences =
+            try !table.foreignKeys.isEmpty && (notesReferences || HeldLinks(access).concern(table))
         changes = TableChangesBuilder(table)
         objects = access.objects(of: table.id)
         allColumns = table.columns.map(\.id)
@@ -144,6 +147,15 @@ struct CapturedWriter {
             table: table.id, object: object, columns: changed, isDeleted: false, needsRules: true)
     }
 
+    /// Inserts an object that the row of another one is to show, with what it shows.
+    mutating func insert(
+        _ values: FieldValues, _ object: ObjectID, _ clock: inout HybridClock
+    ) throws -> TouchedObject {
+        let operation = CapturedOperation(kind: .insert, time: clock.tick(), values: values, oldRow: nil)
+        if notesReferences { noteReferences(of: [operation], values) }
+        return try writeHidden(object, [operation], shown: values, &clock)
+    }
+
     /// Gives an object values that the row which shows it shows already, and that are not its own.
     mutating func takeOver(
         _ values: FieldValues, _ object: ObjectID, _ clock: inout HybridClock
@@ -212,6 +224,7 @@ struct CapturedWriter {
         for (place, token) in References(registry: access.registry).targets(of: table, values)
         where written.hasAny(of: table.foreignKeys[place].columns) {
             references.insert(token)
+            if HeldLinks.holds(table.foreignKeys[place], access.registry) { heldLinks.insert(token) }
         }
     }
 

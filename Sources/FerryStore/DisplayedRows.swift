@@ -93,11 +93,16 @@ final class DisplayedRows {
         case place(Place, from: TrackedColumn)
     }
 
-    /// Where the last of the references that a column is of has its value from; `nil` where it is its own.
+    /// Where the last of the references that a column is of has its value from, one that a foreign key checks before all
+    /// others; `nil` where it is its own.
     private func step(from place: Place) -> Step? {
+        step(from: place) { $0 != .none } ?? step(from: place) { $0 == .none }
+    }
+
+    private func step(from place: Place, _ isWanted: (ForeignKeyAction) -> Bool) -> Step? {
         for (position, reference) in objects[place.object].references.enumerated().reversed() {
             let key = foreignKey(place.object, position)
-            guard let part = key.columns.firstIndex(of: place.column),
+            guard isWanted(key.action), let part = key.columns.firstIndex(of: place.column),
                 let target = classes.target(of: place.object, reference: position, token: reference.token)
             else { continue }
             let row = classes.representative(of: target)

@@ -86,7 +86,7 @@ struct IndexText {
         return found
     }
 
-    private static func unquoted(_ token: String) -> String {
+    static func unquoted(_ token: String) -> String {
         guard let first = token.first, let last = token.last, token.count > 1 else { return token }
         switch (first, last) {
         case ("\"", "\""), ("'", "'"), ("`", "`"):

@@ -106,6 +106,7 @@ struct InsertionCapture {
         if table.hasColumnPolicies || table.hasUncheckedReferences { return false }
         if try access.joined.areAny(in: table.id) || access.exceptionTokens.areAny(of: table.id) { return false }
         if !table.uniqueIndexes.isEmpty, table.telltaleColumns.count > table.keyColumnIDs.count { return false }
+        if try HeldLinks(access).concern(table) { return false }
         let near = [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table)
         return exceptionalTables.isDisjoint(with: near)
     }

@@ -41,15 +41,23 @@ final class LocalReferences {
         return local
     }
 
+    private func isPlain(_ value: FieldValue?) -> Bool {
+        switch value {
+        case .reference, .null, nil: false
+        default: true
+        }
+    }
+
     /// Whether what an object refers to by value has rows that show what it says; references to mapped keys are resolved with
-    /// their values. Where it refers to other columns than the key, only the rules can tell.
+    /// their values, and plain values in their place refer to nothing. Where it refers to other columns than the key, only the rules can tell.
     /// - Parameters:
     ///   - values: as they travel.
     ///   - isComing: whether an object of this table is about to get its row.
     func targetsAreShown(_ values: FieldValues, isComing: (ObjectID) -> Bool = { _ in false }) throws -> Bool {
         for key in table.foreignKeys {
             switch key.target {
-            case .mapped: continue
+            case .mapped:
+                if key.action != .none, isPlain(values[key.columns[0]]) { return false }
             case .key:
                 guard let token = meaning.target(key, values) else { continue }
                 if token.table == table.id, isComing(token.id) { continue }

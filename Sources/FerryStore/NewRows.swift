@@ -34,6 +34,8 @@ final class NewRows {
     private let states: NewStates
     /// The columns of foreign keys that refer to other columns than a mapped key.
     private let hasKeysByValue: Bool
+    /// By column: whether it holds mapped keys, so that a plain value refers to nothing.
+    private let holdsKeys: [Bool]
     /// The highest integer that a row or a state of a mapped table has for its key: what is above is free.
     private var highestKey: Int64
     /// What becomes of a statement one of whose rows is refused: FAIL leaves those before it, and tells how many they are.
@@ -69,6 +71,7 @@ final class NewRows {
         objects = access.objects(of: table.id)
         states = NewStates(access, table, atOnce: access.newRowsAtOnce)
         hasKeysByValue = table.foreignKeys.contains { if case .mapped = $0.target { false } else { true } }
+        holdsKeys = table.columns.map { $0.reference != nil }
         highestKey = table.isMapped ? try access.writer(of: table.id).highestKey() : 0
         let isStrict = try access.connection.count(
             "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE", .text(table.name))
@@ -105,6 +108,7 @@ final class NewRows {
         for (column, value) in zip(insertion.columns, insertion.values) {
             bytes += value.byteCount
             guard case .reference(let target) = value else {
+                if holdsKeys[column], value != .null { return false }
                 values.append(value)
                 continue
             }

@@ -138,9 +138,9 @@ struct RegionWriter {
         guard let parent = source.table.columns[column].reference else { return .null }
         let member = region[RowToken(table: parent, id: target)].map { $0.representative ?? $0 }
         if source.table.columns[column].isUnchecked {
-            let key =
-                try member?.state.key.first
-                ?? KeyReservations(access).key(of: member?.token.id ?? target, in: access.registry[parent])
+            if let member, member.isShown, let key = member.state.key.first { return key }
+            // The key that was reserved for what has no row may have gone to a row meanwhile, as nothing held it any more.
+            let key = try KeyReservations(access).key(of: member?.token.id ?? target, in: access.registry[parent])
             member?.state.key = [key]
             return key
         }

@@ -100,6 +100,8 @@ struct Registry: Sendable {
             table.columns[index].affinity = column.affinity
             table.columns[index].collation = column.collation
             table.columns[index].defaultSQL = column.defaultSQL
+            table.columns[index].mayBeNull =
+                !column.isNotNull && !local.primaryKey.contains { equalNames($0, column.name) }
         }
         table.uniqueIndexes = local.uniqueIndexes.compactMap { index in
             // A mapped key makes every tuple with it unique, so such an index cannot be violated by a merge.
@@ -169,45 +171,6 @@ struct Registry: Sendable {
         return numbers.count == columns.count ? .unique(numbers) : nil
     }
 
-    /// A column refers to a mapped table directly, or through a parent's column that does. In rounds, because foreign keys
-    /// may lead in circles: each round reaches one step further.
-    private func resolveReferences() {
-        let numbers = tables.keys.sorted()
-        for number in numbers {
-            for key in self[number].foreignKeys {
-                guard case .mapped = key.target else { continue }
-                self[number].columns[key.columns[0]].reference = key.parent
-                self[number].columns[key.columns[0]].isUnchecked = key.action == .none
-            }
-        }
-        var isSettled = false
-        while !isSettled {
-            isSettled = true
-            for number in numbers {
-                for key in self[number].foreignKeys where inherit(number, key) { isSettled = false }
-            }
-        }
-    }
-
-    /// - Returns: whether a column refers to a table now that did not before.
-    private func inherit(_ number: Int, _ key: TrackedForeignKey) -> Bool {
-        let pairs: [(column: Int, parent: Int)] =
-            switch key.target {
-            case .mapped: []
-            case .key(let order): zip(self[key.parent].keyColumnIDs, order).map { (key.columns[$1], $0) }
-            case .unique(let columns): zip(key.columns, columns).map { ($0, $1) }
-            }
-        var hasChanged = false
-        for (column, parentColumn) in pairs where self[number].columns[column].reference == nil {
-            let parent = self[key.parent].columns[parentColumn]
-            guard let reference = parent.reference else { continue }
-            self[number].columns[column].reference = reference
-            self[number].columns[column].isUnchecked = parent.isUnchecked
-            hasChanged = true
-        }
-        return hasChanged
-    }
-
     private func noteTelltaleColumns(of table: TrackedTable) {
         var collations: [Int: [String]] = [:]
         for (place, key) in table.foreignKeys.enumerated() {
@@ -224,21 +187,6 @@ struct Registry: Sendable {
             }
         }
         table.noteTelltaleColumns(collations)
-    }
-
-    private func noteReferringColumns() {
-        for number in tables.keys.sorted() where self[number].isLocal {
-            for column in self[number].localColumns {
-                guard let parent = column.reference.flatMap({ tables[$0] }) else { continue }
-                let place = TrackedTable.ColumnPlace(table: number, column: column.id)
-                parent.referringColumns.append(place)
-                let isDirect = self[number].foreignKeys.contains {
-                    $0.parent == parent.id && $0.columns.contains(column.id)
-                }
-                if !isDirect { parent.inheritingColumns.append(place) }
-                if column.isUnchecked { parent.hasUncheckedReferences = true }
-            }
-        }
     }
 
     // MARK: Changing the registry

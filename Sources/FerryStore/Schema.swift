@@ -61,8 +61,10 @@ struct SchemaColumn: Sendable {
     var isGenerated: Bool
     /// The expression of a generated column.
     var generatedSQL: String?
-    /// The text of its default value, an SQL expression.
+    /// Its default value, as an expression that has this value in any statement (`DefaultText`).
     var defaultSQL: String?
+    /// Whether it is declared NOT NULL.
+    var isNotNull: Bool
 }
 
 struct SchemaForeignKey: Sendable {

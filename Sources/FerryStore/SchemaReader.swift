@@ -51,9 +51,9 @@ struct SchemaReader {
         guard kind == .table else { return table }
         let generated = IndexText.generatedColumns(sql)
         var key: [(position: Int, name: String, type: String)] = []
-        try connection.forEachRow("SELECT name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(?)", [.text(name)])
-        {
-            row in
+        try connection.forEachRow(
+            "SELECT name, type, dflt_value, pk, hidden, \"notnull\" FROM pragma_table_xinfo(?)", [.text(name)]
+        ) { row in
             let column = row.string(0)
             let type = row.string(1)
             if row.int(4) == 1 { return }
@@ -62,7 +62,7 @@ struct SchemaReader {
                     name: column, affinity: Self.affinity(ofDeclaredType: type), collation: "BINARY",
                     isGenerated: row.int(4) != 0,
                     generatedSQL: row.int(4) != 0 ? generated[foldedName(column)] : nil,
-                    defaultSQL: row.optionalString(2)))
+                    defaultSQL: row.optionalString(2).map(DefaultText.expression), isNotNull: row.int(5) != 0))
             if row.int(3) > 0 { key.append((row.int(3), column, type)) }
         }
         for index in table.columns.indices {

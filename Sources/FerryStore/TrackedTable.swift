@@ -72,9 +72,11 @@ final class TrackedTable: @unchecked Sendable {
         var foreignKey: Int
     }
 
-    struct ColumnPlace: Sendable {
+    struct ColumnPlace: Hashable, Comparable, Sendable {
         var table: Int
         var column: Int
+
+        static func < (left: Self, right: Self) -> Bool { (left.table, left.column) < (right.table, right.column) }
     }
 
     /// Whether local keys are mapped to object IDs, because they differ from device to device.
@@ -188,6 +190,8 @@ struct TrackedColumn: Sendable {
     /// Whether no foreign key sees to it that the reference has a target.
     var isUnchecked = false
     var defaultSQL: String?
+    /// Whether rows that travel may hold NULL in it: it is neither declared NOT NULL nor of the key.
+    var mayBeNull = true
     /// How concurrent writes merge.
     var policy = ColumnPolicy.lastWriterWins
 }

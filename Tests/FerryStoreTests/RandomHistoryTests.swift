@@ -27,6 +27,20 @@ final class RandomHistoryTests: XCTestCase {
         try play({ try TestSchema.valueReferences.map { try Oracle($0) } }, defaultCount: 20, restores: true)
     }
 
+    /// Compound foreign keys that are NULL in part.
+    func testRandomHistoriesOverPartlyNullReferencesShowWhatTheOracleSays() throws {
+        try play({ try TestSchema.partlyNull.map { try Oracle($0) } }, defaultCount: 40)
+    }
+
+    func testRandomHistoriesOverPartlyNullReferencesWithRestoredRowsShowWhatTheOracleSays() throws {
+        try play({ try TestSchema.partlyNull.map { try Oracle($0) } }, defaultCount: 20, restores: true)
+    }
+
+    /// Rows that are known by references to rows which become one, and that others hold.
+    func testRandomHistoriesOverHeldLinksShowWhatTheOracleSays() throws {
+        try play({ try TestSchema.heldLinks.map { try Oracle($0) } }, defaultCount: 30)
+    }
+
     /// With conflicts and rows that are restored, and hooks that write during replay.
     func testRandomHistoriesWithRestoredRowsShowWhatTheOracleSays() throws {
         try play({ [] }, defaultCount: 80, restores: true)

@@ -536,4 +536,92 @@ final class RegressionTests: XCTestCase {
             XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
         }
     }
+
+    /// The row that held the integer is one with another row now, so nothing does while the rules are at work, and a row that
+    /// comes with them is given it.
+    func testAnIntegerThatARowWaitsByGoesToAnotherRowWhileRowsBecomeOne() throws {
+        let schema = TestSchema(
+            name: "folders",
+            sql: """
+                CREATE TABLE folder(id INTEGER PRIMARY KEY, parent INTEGER, label TEXT);
+                CREATE TABLE song(id INTEGER PRIMARY KEY, folder INTEGER, title TEXT UNIQUE);
+                """,
+            references: [
+                UndeclaredReference(table: "folder", column: "parent", parent: "folder"),
+                UndeclaredReference(table: "song", column: "folder", parent: "folder"),
+            ])
+        let (one, two) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        let three = try TestDevice(3, schema, hoursAhead: 1)
+        try one.run("INSERT INTO song VALUES (1, NULL, 'a')")
+        try two.run("INSERT INTO folder VALUES (3, 3, 'theirs')")
+        try three.run("INSERT INTO song VALUES (4, 3, 'a')")
+        for each in [one, two, three] { try each.flush() }
+        for each in [one, two, three] { try each.receive(one, two, three) }
+        for each in [one, two, three] {
+            XCTAssertEqual(
+                try each.query("SELECT title, label FROM song LEFT JOIN folder ON folder.id = folder"), ["a|NULL"])
+            XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
+        }
+    }
+
+    /// The link is known by the song that is there in the end, so that others know what its deletion is about.
+    func testALinkOfASongThatComesAndGoesAndComesAgainAtOnce() throws {
+        let schema = TestSchema(
+            name: "deferred",
+            sql: """
+                CREATE TABLE song(id INTEGER PRIMARY KEY, title TEXT);
+                CREATE TABLE song_tag(
+                    song INTEGER NOT NULL REFERENCES song(id) DEFERRABLE INITIALLY DEFERRED, tag TEXT NOT NULL,
+                    PRIMARY KEY(song, tag));
+                """)
+        let (device, other) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        try device.run(
+            """
+            BEGIN; INSERT INTO song VALUES (1, 'a'); INSERT INTO song_tag VALUES (1, 'x'); DELETE FROM song;
+            INSERT INTO song VALUES (1, 'b'); COMMIT
+            """)
+        try device.flush()
+        try other.receive(device)
+        for each in [device, other] {
+            XCTAssertEqual(try each.query("SELECT title, tag FROM song JOIN song_tag ON song = song.id"), ["b|x"])
+            XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
+        }
+        try other.run("DELETE FROM song_tag")
+        try other.flush()
+        try device.receive(other)
+        for each in [device, other] {
+            XCTAssertEqual(try each.query("SELECT tag FROM song_tag"), [])
+            XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
+        }
+    }
+
+    /// A product gets another integer and a row by it, while its former row is that of a new product.
+    func testARowThatIsKnownByAnIntegerIsThatOfTheProductWhichTakesIt() throws {
+        let schema = TestSchema(
+            name: "deferred stock",
+            sql: """
+                CREATE TABLE product(id INTEGER PRIMARY KEY, title TEXT);
+                CREATE TABLE stock(
+                    product INTEGER PRIMARY KEY REFERENCES product(id) DEFERRABLE INITIALLY DEFERRED, amount INTEGER);
+                """)
+        for isThere in [false, true] {
+            let (device, other) = (try TestDevice(1, schema), try TestDevice(2, schema))
+            let stock = "INSERT INTO stock VALUES (1, 5)"
+            try device.run("INSERT INTO product VALUES (1, 'a')\(isThere ? "; " + stock : "")")
+            try device.flush()
+            try device.run(
+                """
+                BEGIN; \(isThere ? "" : stock + ";") UPDATE product SET id = 2; INSERT INTO stock VALUES (2, 7);
+                INSERT INTO product VALUES (1, 'b'); COMMIT
+                """)
+            try device.flush()
+            try other.receive(device)
+            for each in [device, other] {
+                XCTAssertEqual(
+                    try each.query("SELECT title, amount FROM product JOIN stock ON product = product.id ORDER BY 1"),
+                    ["a|7", "b|5"])
+                XCTAssertEqual(try Oracle(schema).complaints(about: each), [])
+            }
+        }
+    }
 }

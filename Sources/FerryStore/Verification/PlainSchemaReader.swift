@@ -54,7 +54,8 @@ extension PlainSchema {
                 Column(
                     name: foldedName(spelling), type: string(row[1]),
                     collation: try connection.collation(ofColumn: spelling, inTable: name),
-                    defaultSQL: row[2] == .null ? nil : string(row[2]), isNotNull: row[3] != .integer(0)))
+                    defaultSQL: row[2] == .null ? nil : DefaultText.expression(string(row[2])),
+                    isNotNull: row[3] != .integer(0)))
         }
         let places = key.sorted { $0.position < $1.position }.map(\.column)
         let isMapped = if case .key = identity { false } else { true }

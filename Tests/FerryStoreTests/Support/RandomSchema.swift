@@ -9,6 +9,8 @@ struct RandomSchema {
     /// Decides which tables get two columns that limit each other, which `RandomStatements` writes often: rows that the
     /// schema refuses hardly ever come about otherwise.
     private var limits: Chance
+    /// Decides which compound references may be NULL, whole or in part.
+    private var nulls: Chance
     private var tables: [Table] = []
     private var declared: [String: [String]] = [:]
 
@@ -42,7 +44,9 @@ struct RandomSchema {
     }
 
     static func schema(seed: UInt64) -> TestSchema {
-        var maker = RandomSchema(chance: Chance(seed: seed ^ 0x5eed), limits: Chance(seed: seed ^ 0x11a1))
+        var maker = RandomSchema(
+            chance: Chance(seed: seed ^ 0x5eed), limits: Chance(seed: seed ^ 0x11a1),
+            nulls: Chance(seed: seed ^ 0x9011))
         maker.make()
         let sql = maker.tables.map(Self.sql).joined(separator: "\n")
         return TestSchema(name: "generated \(seed)", sql: sql, declared: maker.declared)
@@ -196,10 +200,15 @@ struct RandomSchema {
         let parent = chance.pick(parents)
         let target = chance.pick(([parent.key] + parent.uniques).filter { $0.count > 1 })
         let names = target.indices.map { "f\($0)" }
+        let mayBeNull = nulls.oneIn(2)
         for (name, column) in zip(names, target) {
-            table.columns.append(child(name, in: table, of: parent, column, isNotNull: true))
+            let isNotNull = !mayBeNull || nulls.oneIn(4)
+            table.columns.append(child(name, in: table, of: parent, column, isNotNull: isNotNull))
         }
-        table.constraints.append(foreignKey(names, parent, target, actions: Array(Self.actions.prefix(3))))
+        // SET NULL where it may be done, and now and then where it may not.
+        let isClearable = names.allSatisfy { name in table.column(name).map { !$0.isNotNull } ?? false }
+        let actions = isClearable || mayBeNull && nulls.oneIn(4) ? Self.actions : Array(Self.actions.prefix(3))
+        table.constraints.append(foreignKey(names, parent, target, actions: actions))
     }
 
     // MARK: UNIQUE
