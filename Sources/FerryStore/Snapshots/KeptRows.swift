@@ -27,7 +27,9 @@ struct KeptRows {
     /// - Parameters:
     ///   - time: of this device's last write that everybody knows; `nil`: whoever wrote to them last.
     ///   - wanted: which of those too whose deletion is held back.
-    func find(since time: HybridTime?, heldBack wanted: CountingDevices.HeldBack) throws -> [(table: TrackedTable, objects: [ObjectID])] {
+    func find(
+        since time: HybridTime?, heldBack wanted: CountingDevices.HeldBack
+    ) throws -> [(table: TrackedTable, objects: [ObjectID])] {
         var found: Set<RowToken> = []
         var heldBack: [RowToken] = []
         for table in access.registry.parentsFirst {
