@@ -94,6 +94,12 @@ final class ForkedDeletionTests: XCTestCase {
         for index in [0, 4, 0, 4] { _ = try fleet.replicas[index].sync() }
         XCTAssertEqual(try fleet.shell(4, "SELECT count(*) FROM item WHERE id = 2;"), "0\n")
         _ = try fleet.replicas[4].compact()
+        let author = fleet.replicas[0].identity.device
+        for index in [0, 4] {
+            let late = try XCTUnwrap(fleet.replicas[index].store.reading().lateChanges[author], "device \(index)")
+            XCTAssertGreaterThan(late, try fleet.replicas[1].store.versionVector()[author].sequence)
+            XCTAssertLessThanOrEqual(late, try fleet.replicas[4].store.versionVector()[author].sequence)
+        }
         try forked.meet()
         try forked.assertAgreement(rows, "later|\none|\noriginal|\ntwo|kept\n")
     }
