@@ -248,12 +248,14 @@ struct Compactor {
             }
             do {
                 let (header, part) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
+                guard header.checksum == segment.checksum else {
+                    throw FerryError(.damagedFile, "\(name) holds another segment.", device: device)
+                }
                 headers.append(header)
                 changesets += part
-            } catch {
-                var located = error
-                located.sequence = segment.last
-                throw located
+            } catch var error as FerryError {
+                error.sequence = segment.last
+                throw error
             }
         }
         guard changesets.first?.sequence == first, changesets.last?.sequence == last else {
