@@ -180,7 +180,7 @@ final class DeviceActivityTests: XCTestCase {
 
     func testALogThatSaysThingsAgainIsStableOnceAllHaveReadThat() {
         let heads = [head(b, 20, acknowledging: [me: 8]), head(c, 9, acknowledging: [me: 9, b: 12])]
-        let activity = activity([], heads, at: start)
+        let activity = activity(look([], heads, at: start), heads, at: start)
         let own = vector([me: 10, b: 20, c: 9])
         func stable(_ late: [DeviceID: UInt64]) -> LogPosition? {
             activity.stableVector(own, logStart: 0, late: late, shared: { $1 })?[me]
@@ -193,7 +193,7 @@ final class DeviceActivityTests: XCTestCase {
 
     func testWhatIsReadOfACopysLogCountsAsFarAsItIsTheSame() {
         let heads = [head(b, 20, acknowledging: [me: 8]), head(c, 9, acknowledging: [me: 12, b: 12])]
-        let activity = activity([], heads, at: start)
+        let activity = activity(look([], heads, at: start), heads, at: start)
         let stable = activity.stableVector(vector([me: 10, b: 20, c: 9]), logStart: 0, late: [:]) { author, position in
             author == self.me && position.sequence == 12 ? self.position(5) : position
         }
