@@ -190,6 +190,8 @@ struct CompactionNotes: Codable, Equatable {
     var tombstonesMilliseconds: Int64?
     /// The last changeset of which the container has no whole file though it should, as far as that was seen.
     var lost: UInt64?
+    /// The last positions that all branches of logs have which two copies of a database wrote (`SharedLogs`).
+    var forks: [StablePosition]?
     /// Before this nothing is tried again.
     var notBeforeMilliseconds: Int64?
 }

@@ -115,16 +115,18 @@ struct Compactor {
         let segments = try store.ownSegments()
         let reading = try store.reading()
         let now = clock.milliseconds()
+        let times = Dictionary(segments.map { ($0.last, $0.time) }, uniquingKeysWith: { first, _ in first })
+        let acknowledged = activity.acknowledged(of: segments.map(\.last).max() ?? 0, times: times)
         var facts = CompactionFacts(
-            segments: segments, acknowledged: activity.acknowledged(of: segments.map(\.last).max() ?? 0),
+            segments: segments, acknowledged: acknowledged,
             snapshot: notes.snapshot, ownSnapshots: notes.ownSnapshots, logStart: reading.logStart,
             isPublished: reading.isPublished, now: now)
         if isAsked || isThorough { try lookForFiles(&facts, &notes) }
         facts.lost = notes.lost ?? 0
         let isTime = notes.tombstonesMilliseconds.map { abs(now - $0) >= retention.tombstoneMilliseconds } ?? true
-        if isAsked || isTime, let stable = activity.stableVector(reading.vector, logStart: reading.logStart) {
-            facts.stable = stable
+        if isAsked || isTime, activity.stableVector(reading.vector, logStart: reading.logStart) != nil {
             facts.tombstones = try countTombstones()
+            if facts.tombstones > 0 { facts.stable = try stableVector(reading, segments, &notes, isDryRun: isDryRun) }
             // Looked for, whether there are any or not.
             if facts.tombstones == 0, !isDryRun, notes.tombstonesMilliseconds != now {
                 notes.tombstonesMilliseconds = now
@@ -132,6 +134,23 @@ struct Compactor {
             }
         }
         return facts
+    }
+
+    /// What every device that counts has replayed of the same logs: of one that two copies of a database wrote, what both
+    /// branches have in common.
+    private func stableVector(
+        _ reading: StoreReading, _ segments: [OwnSegment], _ notes: inout CompactionNotes, isDryRun: Bool
+    ) throws -> VersionVector? {
+        let known = VersionVector(notes.forks ?? []).positions
+        let logs = try SharedLogs(
+            container, own: device, reading, segments: segments + store.removedSegments(), forks: known)
+        let stable = try activity.stableVector(
+            reading.vector, logStart: reading.logStart, late: reading.lateChanges, shared: logs.shared)
+        if logs.forks != known, !isDryRun {
+            notes.forks = VersionVector(logs.forks).entries
+            try keep(notes)
+        }
+        return stable
     }
 
     /// Looks whether the container has this device's segments, and the snapshot that stands for what is before them: folders
@@ -229,12 +248,14 @@ struct Compactor {
             }
             do {
                 let (header, part) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
+                guard header.checksum == segment.checksum else {
+                    throw FerryError(.damagedFile, "\(name) holds another segment.", device: device)
+                }
                 headers.append(header)
                 changesets += part
-            } catch {
-                var located = error
-                located.sequence = segment.last
-                throw located
+            } catch var error as FerryError {
+                error.sequence = segment.last
+                throw error
             }
         }
         guard changesets.first?.sequence == first, changesets.last?.sequence == last else {

@@ -134,13 +134,19 @@ struct DeviceActivity {
     var active: [Peer] { peers.filter { $0.state == .active } }
 
     /// How far every active device has replayed this one's log, all of it where there is no other.
-    /// - Parameter end: the number of the last changeset.
-    func acknowledged(of end: UInt64, without device: DeviceID? = nil) -> UInt64 {
+    /// - Parameters:
+    ///   - end: the number of the last changeset.
+    ///   - times: of changesets, by their numbers, as far as they are known. Who acknowledges another one under such a number, or
+    ///     more than there is, has read what a copy of this database published.
+    func acknowledged(
+        of end: UInt64, times: [UInt64: HybridTime] = [:], without device: DeviceID? = nil
+    ) -> UInt64 {
         var least: UInt64?
         // In place: a copy of a head is a copy of all that it refers to, and every look asks this of all devices.
         for place in peers.indices where peers[place].state == .active && peers[place].record.id != device {
-            let position = peers[place].head?.acknowledgements[own]?.sequence ?? 0
-            least = min(least ?? position, position)
+            let position = peers[place].head?.acknowledgements[own] ?? .none
+            let isOwn = position.sequence <= end && times[position.sequence].map { $0 == position.time } ?? true
+            least = min(least ?? position.sequence, isOwn ? position.sequence : 0)
         }
         return least ?? end
     }
@@ -154,20 +160,30 @@ struct DeviceActivity {
     ///   - logStart: where this device's own log begins in the container.
     /// - Returns: `nil` where it cannot be told: an active device's head cannot be read, or speaks of changes of its own
     ///   that are not replayed here.
-    func stableVector(_ vector: VersionVector, logStart: UInt64) -> VersionVector? {
+    func stableVector(
+        _ vector: VersionVector, logStart: UInt64, late: [DeviceID: UInt64],
+        shared: (DeviceID, LogPosition) throws -> LogPosition
+    ) rethrows -> VersionVector? {
         let counted = peers.filter { $0.state == .active || !isLeftBehind($0, logStart: logStart) }
         for peer in counted {
             guard let head = peer.head, head.position.sequence <= vector[peer.record.id].sequence else { return nil }
         }
         var stable: [DeviceID: LogPosition] = [:]
         for (device, position) in vector.positions {
-            stable[device] = counted.reduce(position) { least, peer in
-                let other = peer.position(of: device)
+            let least = try counted.reduce(position) { least, peer in
+                if least.sequence == 0 { return .none }
+                let other = try shared(device, peer.position(of: device))
                 return LogPosition(
                     sequence: min(least.sequence, other.sequence), time: min(least.time, other.time))
             }
+            stable[device] = least.sequence < late[device] ?? 0 ? LogPosition.none : least
         }
         return VersionVector(stable)
+    }
+
+    /// The same where each log is one, and says nothing twice.
+    func stableVector(_ vector: VersionVector, logStart: UInt64) -> VersionVector? {
+        stableVector(vector, logStart: logStart, late: [:], shared: { $1 })
     }
 
     /// Whether a device that does not hold anything back has to start from a snapshot when it returns.

@@ -51,6 +51,9 @@ struct ForkedLog {
     private(set) var read: Set<String> = []
     /// The last changeset that all branches have; its time is zero where it is not there to tell.
     private(set) var common = LogPosition.none
+    /// The same, with a time that no branch says anything before, where it is certain that this is where they part: of some
+    /// branch files may be gone.
+    private(set) var fork: LogPosition?
     /// All changesets after that, each once; none where the files are of one log.
     private(set) var changesets: [Changeset] = []
 
@@ -72,16 +75,18 @@ struct ForkedLog {
     /// Reads a device's files.
     init(_ files: [SegmentFile], of device: DeviceID, _ container: Container) throws {
         var found: [UInt64: [OwnLog.Mark: Changeset]] = [:]
+        var headers: [SegmentHeader] = []
         for file in files {
             guard let bytes = try container.readSegment(file, of: device) else { continue }
-            let decoded: [Changeset]
+            let (header, decoded): (SegmentHeader, [Changeset])
             do {
-                decoded = try SegmentDecoder.decode(bytes, container: container.id, device: device).1
+                (header, decoded) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
             } catch {
                 // Those who read the log tell of it.
                 continue
             }
             read.insert(file.fileName)
+            headers.append(header)
             for changeset in decoded {
                 found[changeset.sequence, default: [:]][try OwnLog.mark(changeset, container)] = changeset
             }
@@ -91,5 +96,32 @@ struct ForkedLog {
         changesets = found.filter { $0.key >= fork }.sorted { $0.key < $1.key }.flatMap { _, branches in
             branches.sorted { ($0.key.time, $0.key.content) < ($1.key.time, $1.key.content) }.map(\.value)
         }
+        if Self.isCertain(fork, headers) {
+            let time = found[fork - 1]?.keys.first?.time ?? Self.time(before: changesets)
+            self.fork = LogPosition(sequence: fork - 1, time: time)
+        }
+    }
+
+    /// Whether all files are of branches that part at a number: those that hold it follow the same changeset, and all others
+    /// behind it follow those.
+    private static func isCertain(_ fork: UInt64, _ headers: [SegmentHeader]) -> Bool {
+        let holding = headers.filter { $0.firstSequence <= fork && fork <= $0.lastSequence }
+        let isJoined =
+            holding.allSatisfy { $0.firstSequence < fork }
+            || holding.allSatisfy { $0.firstSequence == fork } && Set(holding.map(\.previous)).count == 1
+        let ends = Dictionary(grouping: headers, by: \.lastSequence).mapValues { Set($0.map(\.chainEnd)) }
+        return isJoined
+            && headers.allSatisfy { header in
+                guard header.firstSequence > fork, let previous = header.previous else {
+                    return header.firstSequence <= fork
+                }
+                return ends[header.firstSequence - 1]?.contains(previous) ?? false
+            }
+    }
+
+    /// A time before all that changesets say.
+    private static func time(before changesets: [Changeset]) -> HybridTime {
+        let times = changesets.flatMap { [$0.time] + $0.tables.flatMap { $0.operations.lazy.map(\.time) } }
+        return HybridTime(rawValue: max(times.min()?.rawValue ?? 0, 1) - 1)
     }
 }

@@ -130,7 +130,10 @@ public final class Replica: Sendable {
             try publisher(container).publish(&report, progress, total: nil)
         }
         let counting = try newlyCounting(look)
-        if try store.publishKeptRows(isLast: look.gaps.isEmpty, counting: counting, seal: sealer(for: identity)) {
+        let successors = counting.filter { look.heads[$0].map { $0.predecessor != nil } ?? false }
+        if try store.publishKeptRows(
+            isLast: look.gaps.isEmpty, counting: counting, successors: successors, seal: sealer(for: identity))
+        {
             try publisher(container).publish(&report, progress, total: nil)
         }
         if try store.willCommitReplay != nil && store.needsPass() {

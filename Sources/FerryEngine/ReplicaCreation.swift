@@ -128,6 +128,7 @@ extension Replica {
             device: environment.random.makeID(), deviceName: deviceName, container: container.id,
             containerName: container.name, containerPath: path)
         let leftOut = try store.beginTracking(identity, try selection(record, store), rowsAreOld: true)
+        try store.awaitCounting(by: container.devices())
         let replica = try Replica(store, environment: environment)
         var rows = try JoiningRows(store, container, options)
         let packed = try rows.pack(seal: replica.sealer(for: identity))

@@ -10,8 +10,10 @@ struct CountingDevices: Codable, Equatable {
     var first: UInt64 = 1
     /// The devices that count it, as IDs in hexadecimal.
     var known: Set<String> = []
-    /// Those that were there when this device got its ID or came back, and may have forgotten deletions by then.
+    /// Those that were there when this device joined, got its ID or came back, and may have forgotten deletions by then.
     var awaited: Set<String> = []
+    /// Whether it joined with this ID, so that nobody else wrote under it or for it.
+    var hasJoined: Bool?
 
     static func read(_ meta: StoreMeta) throws -> CountingDevices {
         try meta.json(.counting) ?? CountingDevices()
@@ -29,11 +31,41 @@ struct CountingDevices: Codable, Equatable {
 }
 
 extension CountingDevices {
+    /// Which rows whose deletion is held back are published again.
+    enum HeldBack {
+        case none, all
+        /// Those that rows hold back which this device wrote (`OwnHolders`).
+        case byOwnRows
+    }
+
+    /// What devices that count this one from now on may have forgotten without it.
+    /// - Parameter successors: those of them whose databases had another ID before, and whose copies others do not know of.
+    func heldBack(for news: Set<String>, successors: Set<String>) -> HeldBack {
+        let isAwaited = !awaited.isDisjoint(with: news)
+        if isAwaited, hasJoined != true { return .all }
+        // A device that joins later forgets nothing without those that are there.
+        return isAwaited || !successors.isEmpty ? .byOwnRows : .none
+    }
+}
+
+extension CountingDevices {
     /// `CountingDevices.known`, and `first`.
     typealias Known = (devices: Set<DeviceID>, acknowledging: UInt64)
 }
 
 extension Store {
+    /// Notes which devices are in a container that this one is about to join: perhaps it is an older state of the folder,
+    /// and they have forgotten deletions that it does not know.
+    public func awaitCounting(by devices: [DeviceID]) throws {
+        try note { connection in
+            let meta = StoreMeta(connection: connection)
+            var counting = try CountingDevices.read(meta)
+            counting.awaited.formUnion(devices.map(\.hex))
+            counting.hasJoined = true
+            try counting.save(meta)
+        }
+    }
+
     /// The devices that are known to count this one when they forget deletions, and the number of the changeset of this
     /// device's that others have to acknowledge to be among them.
     public func countingDevices() throws -> (devices: Set<DeviceID>, acknowledging: UInt64) {

@@ -10,6 +10,7 @@ struct ReplayedPositions {
     }
 
     private let access: StoreAccess
+    private var late: [DeviceID: UInt64] = [:]
     private var standings: [DeviceID: Standing] = [:]
     private var connection: SQLConnection { access.connection }
 
@@ -20,6 +21,7 @@ struct ReplayedPositions {
         if let schema = changeset.schema {
             try NewestSchema(connection).note(schema, at: Stamp(time: changeset.time, device: changeset.device))
         }
+        if LateChanges.isLate(changeset.tables, after: former.time) { late[changeset.device] = changeset.sequence }
         // What it had seen before is recorded.
         if former.context != changeset.context {
             try ContextLog(access).record(changeset.context, of: changeset.device, after: former.time)
@@ -41,5 +43,6 @@ struct ReplayedPositions {
                 .integer(Int64(standing.sequence)), .integer(Int64(bitPattern: standing.time.rawValue)),
                 .integer(Int64(try access.devices.number(of: device))))
         }
+        try LateChanges.note(late, access.meta)
     }
 }

@@ -323,11 +323,7 @@ final class RuleRegion {
             }
         }
         if parts.isEmpty { return [] }
-        let condition = zip(key.columns, 1...).map { "\(quoted(child.columns[$0].name)) = ?\($1)" }
-        let rows = try connection.rows(
-            "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(condition.joined(separator: " AND "))",
-            values: parts)
-        return try rows.compactMap { try travelling.object(child, $0) }
+        return try travelling.objects(of: child, referringBy: key, to: parts)
     }
 }
 

@@ -179,6 +179,7 @@ extension Store {
             try NewestSchema(connection).note(schema, at: Stamp(time: time, device: access.device))
         }
         try ContextLog(access).record(changeset.context, of: access.device, after: own.time)
+        if LateChanges.isLate(tables, after: own.time) { try LateChanges.note([access.device: sequence], access.meta) }
         try connection.execute(
             "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?", .integer(Int64(sequence)),
             .integer(Int64(bitPattern: time.rawValue)), .blob(entry.checksum.bytes[...]),

@@ -21,6 +21,8 @@ public struct StoreReading: Sendable {
     public let hidden: Int
     /// Whether everything packed is published.
     public let isPublished: Bool
+    /// The last changeset of each device's log that says again what was said before.
+    public let lateChanges: [DeviceID: UInt64]
     /// Why the last sync failed, and since when syncs fail for that reason; `nil` where it did not.
     public let failure: WaitingReason?
 
@@ -43,6 +45,7 @@ public struct StoreReading: Sendable {
         let kinds = ExceptionKind.allCases.filter(\.isHidden).map { "\($0.rawValue)" }.joined(separator: ", ")
         hidden = try connection.count("SELECT count(*) FROM ferry_exception WHERE kind IN (\(kinds))")
         isPublished = try Outbox(connection).count() == 0
+        lateChanges = try LateChanges.all(meta)
         failure = try WaitingReason.failure(meta)
         let devices = devices
         func table<Value>(_ value: (DeviceRecord) -> Value?) -> [DeviceID: Value] {

@@ -50,6 +50,18 @@ struct Travelling {
         return try access.joined.representative(of: object, table.id) ?? object
     }
 
+    /// The objects of a table's rows that refer to something by a foreign key.
+    /// - Parameter parts: what those rows have in its columns.
+    func objects(
+        of table: TrackedTable, referringBy key: TrackedForeignKey, to parts: [FieldValue]
+    ) throws -> [ObjectID] {
+        let condition = zip(key.columns, 1...).map { "\(quoted(table.columns[$0].name)) = ?\($1)" }
+        let rows = try access.connection.rows(
+            "SELECT \(table.keyList) FROM \(quoted(table.name)) WHERE \(condition.joined(separator: " AND "))",
+            values: parts)
+        return try rows.compactMap { try object(table, $0) }
+    }
+
     /// A value as it lies in rows; `nil` for a reference to an object without a row here, where a foreign key asks for one.
     func local(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue? {
         guard case .reference(let object) = value else { return value }

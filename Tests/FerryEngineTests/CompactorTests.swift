@@ -153,6 +153,23 @@ final class CompactorTests: XCTestCase {
         XCTAssertEqual(try home.replicas[0].sync().waiting, [])
     }
 
+    func testAFileWithAnothersContentThatIsToBeRolledUpIsStoodForByASnapshot() throws {
+        let home = try twoDevices(flushes: 10)
+        let device = home.replicas[0].identity.device
+        let segments = try home.segments(0).filter { $0.first > 3 }
+        let (another, exchanged) = (try XCTUnwrap(segments.first), try XCTUnwrap(segments.dropFirst(2).first))
+        let path = try XCTUnwrap(try home.container.path(of: SegmentFile(exchanged), device))
+        let bytes = try XCTUnwrap(try home.container.readSegment(another, of: device))
+        try home.files.removeFile(at: path)
+        try home.files.write(bytes, toNewFileAt: path)
+        try home.flush(0, 30)
+        _ = try compactor(home).run()
+        XCTAssertGreaterThan(try home.replicas[0].store.reading().logStart, exchanged.last)
+        XCTAssertEqual(try home.replicas[0].sync().waiting, [])
+        XCTAssertEqual(try home.replicas[1].sync().waiting, [])
+        XCTAssertEqual(try home.rows(0), try home.rows(1))
+    }
+
     func testAKillAtAnyStepOfCompactionLosesNothingAndTheRestIsDoneNextTime() throws {
         for lossName in ["nothing", "everything"] {
             var step = 0

@@ -178,6 +178,32 @@ final class DeviceActivityTests: XCTestCase {
         XCTAssertEqual(activity.stableVector(own, logStart: 0), vector([me: 10, b: 9, c: 3]))
     }
 
+    func testALogThatSaysThingsAgainIsStableOnceAllHaveReadThat() {
+        let heads = [head(b, 20, acknowledging: [me: 8]), head(c, 9, acknowledging: [me: 9, b: 12])]
+        let activity = activity(look([], heads, at: start), heads, at: start)
+        let own = vector([me: 10, b: 20, c: 9])
+        func stable(_ late: [DeviceID: UInt64]) -> LogPosition? {
+            activity.stableVector(own, logStart: 0, late: late, shared: { $1 })?[me]
+        }
+        XCTAssertEqual(stable([:]), vector([me: 8])[me])
+        XCTAssertEqual(stable([me: 8]), vector([me: 8])[me])
+        XCTAssertEqual(stable([me: 9]), LogPosition.none)
+        XCTAssertEqual(stable([b: 12]), vector([me: 8])[me])
+    }
+
+    func testWhatIsReadOfACopysLogCountsAsFarAsItIsTheSame() {
+        let heads = [head(b, 20, acknowledging: [me: 8]), head(c, 9, acknowledging: [me: 12, b: 12])]
+        let activity = activity(look([], heads, at: start), heads, at: start)
+        let stable = activity.stableVector(vector([me: 10, b: 20, c: 9]), logStart: 0, late: [:]) { author, position in
+            author == self.me && position.sequence == 12 ? self.position(5) : position
+        }
+        XCTAssertEqual(stable?[me], position(5))
+        XCTAssertEqual(activity.acknowledged(of: 10), 0, "it has more than there is")
+        XCTAssertEqual(activity.acknowledged(of: 12), 8)
+        let other: [UInt64: HybridTime] = [8: position(7).time]
+        XCTAssertEqual(activity.acknowledged(of: 12, times: other), 0, "it has another one")
+    }
+
     func testWithoutOtherDevicesEverythingIsStable() {
         let activity = activity([DeviceRecord(id: me, position: position(7))], [], at: start)
         XCTAssertEqual(activity.acknowledged(of: 7), 7)

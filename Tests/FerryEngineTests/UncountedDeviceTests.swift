@@ -22,10 +22,7 @@ final class UncountedDeviceTests: XCTestCase {
     func testADeviceThatJoinedByAnOlderFolderKeepsWhatItWrote() throws {
         let world = try World()
         let fleet = world.fleet
-        let folder = try world.folder()
-        let path = fleet.databasePath(2)
-        let (joined, _) = try Replica.join(databasePath: path, containerPath: folder.path, name: "device2")
-        fleet.replicas.append(try XCTUnwrap(joined))
+        try world.join(2, world.folder())
         try world.deleteAndForget("DELETE FROM item WHERE id = 3;")
         try fleet.shell(2, "UPDATE item SET note = 'kept' WHERE id = 3;")
         _ = try fleet.replicas[2].sync()
@@ -42,6 +39,83 @@ final class UncountedDeviceTests: XCTestCase {
         XCTAssertEqual(try fleet.replicas[copy].sync().renewed?.reason, .copied)
         try world.meet()
         try world.assertAgreement("one|\nthree|\ntwo|\na|three\n")
+    }
+
+    func testARowThatADeviceWhichJoinedByAnOlderFolderRefersToIsKept() throws {
+        let world = try World()
+        try world.join(2, world.folder())
+        try world.deleteAndForget("DELETE FROM item WHERE id = 3;")
+        try world.fleet.shell(2, "INSERT INTO part(item, code) VALUES (3, 'a');")
+        _ = try world.fleet.replicas[2].sync()
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\ntwo|\na|three\n")
+        // It is no longer deleted, so it does not go with the last row that refers to it.
+        try world.fleet.shell(0, "DELETE FROM part;")
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\ntwo|\n")
+    }
+
+    func testAHiddenRowOfADeviceThatJoinedByAnOlderFolderKeepsWhatItRefersTo() throws {
+        let world = try World()
+        try world.join(2, world.folder())
+        try world.deleteAndForget("DELETE FROM item WHERE id = 3; DELETE FROM box;")
+        try world.fleet.shell(2, "INSERT INTO part(item, code, box) VALUES (3, 'a', 1);")
+        _ = try world.fleet.replicas[2].sync()
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\ntwo|\n")
+    }
+
+    func testWhatARowRefersToThatADeviceWroteToWhichJoinedByAnOlderFolderIsKept() throws {
+        let world = try World()
+        let fleet = world.fleet
+        try fleet.shell(0, "INSERT INTO part(item, code) VALUES (3, 'a'), (2, 'b');")
+        try fleet.settle()
+        try world.join(2, world.folder())
+        try world.deleteAndForget("DELETE FROM part; DELETE FROM item WHERE id > 1;")
+        try fleet.shell(2, "UPDATE part SET code = 'c' WHERE code = 'a';")
+        _ = try fleet.replicas[2].sync()
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\nc|three\n")
+    }
+
+    func testARowThatIsReferredToIsKeptThoughADeviceThatIsHeardOfLaterHasForgottenIt() throws {
+        let world = try World()
+        let fleet = world.fleet
+        let (first, second) = (try world.folder(), try world.folder())
+        let other = try world.copy(1, second)
+        try world.join(3, first)
+        for _ in 0..<4 {
+            try first.exchange()
+            for index in [0, 1, 3] { _ = try fleet.replicas[index].sync() }
+        }
+        try fleet.shell(0, "DELETE FROM item WHERE id = 3;")
+        try fleet.shell(3, "INSERT INTO part(item, code) VALUES (3, 'a');")
+        for index in [0, 1, 0, 1] { _ = try fleet.replicas[index].sync() }
+        _ = try fleet.replicas[3].sync()
+        for _ in 0..<2 {
+            try second.exchange(without: fleet.replicas[3].identity.device)
+            _ = try fleet.replicas[other].sync()
+            for index in [0, 1] { _ = try fleet.replicas[index].sync() }
+        }
+        try world.forget([other])
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\ntwo|\na|three\n")
+    }
+
+    func testARowThatRowsOfOthersHoldBackGoesWithTheLastOfThemThoughADeviceJoins() throws {
+        let world = try World()
+        let fleet = world.fleet
+        try fleet.shell(0, "DELETE FROM item WHERE id = 3;")
+        try fleet.shell(1, "INSERT INTO part(item, code) VALUES (3, 'a');")
+        try fleet.settle()
+        try world.assertAgreement("one|\nthree|\ntwo|\na|three\n")
+        try fleet.join()
+        try fleet.settle()
+        try fleet.shell(2, "INSERT INTO item(name) VALUES ('four');")
+        try fleet.settle()
+        try fleet.shell(2, "DELETE FROM part;")
+        try fleet.settle()
+        try world.assertAgreement("four|\none|\ntwo|\n")
     }
 
     func testADeviceThatIsHeardOfLaterMayHaveForgottenToo() throws {
@@ -75,7 +149,10 @@ final class UncountedDeviceTests: XCTestCase {
 private final class World {
     private let schema = """
         CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT NOT NULL, note TEXT);
-        CREATE TABLE part(id INTEGER PRIMARY KEY, item INTEGER REFERENCES item(id) ON DELETE RESTRICT, code TEXT);
+        CREATE TABLE box(id INTEGER PRIMARY KEY);
+        CREATE TABLE part(id INTEGER PRIMARY KEY, item INTEGER REFERENCES item(id) ON DELETE RESTRICT, code TEXT,
+            box INTEGER REFERENCES box(id) ON DELETE CASCADE);
+        INSERT INTO box VALUES (1);
         INSERT INTO item(id, name) VALUES (1, 'one'), (2, 'two'), (3, 'three');
         """
     private let rows = """
@@ -106,6 +183,13 @@ private final class World {
         try fleet.shell(copy, "UPDATE ferry_meta SET value = '\(folder.path)' WHERE name = 'containerPath';")
         fleet.replicas.append(try Replica(path: fleet.databasePath(copy)))
         return copy
+    }
+
+    /// Another device joins by a folder of its own.
+    func join(_ index: Int, _ folder: SecondFolder) throws {
+        let (joined, _) = try Replica.join(
+            databasePath: fleet.databasePath(index), containerPath: folder.path, name: "device\(index)")
+        fleet.replicas.append(try XCTUnwrap(joined))
     }
 
     /// The first two devices delete a row and forget that.

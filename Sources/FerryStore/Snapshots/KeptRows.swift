@@ -26,9 +26,13 @@ struct KeptRows {
     /// The objects to be published again, by table.
     /// - Parameters:
     ///   - time: of this device's last write that everybody knows; `nil`: whoever wrote to them last.
-    ///   - heldBack: those too whose deletion is held back.
-    func find(since time: HybridTime?, heldBack: Bool) throws -> [(table: TrackedTable, objects: [ObjectID])] {
-        try access.registry.parentsFirst.map { table in
+    ///   - wanted: which of those too whose deletion is held back.
+    func find(
+        since time: HybridTime?, heldBack wanted: CountingDevices.HeldBack
+    ) throws -> [(table: TrackedTable, objects: [ObjectID])] {
+        var found: Set<RowToken> = []
+        var heldBack: [RowToken] = []
+        for table in access.registry.parentsFirst {
             var ids: [ObjectID] = []
             try access.connection.forEachRow(
                 """
@@ -36,13 +40,26 @@ struct KeptRows {
                 WHERE shown & \(Shown.deletion) AND \(Shown.way) <> \(Shown.none.rawValue) ORDER BY object
                 """
             ) { if let id: ObjectID = $0.id(0) { ids.append(id) } }
-            let objects = access.objects(of: table.id)
-            return (table, try ids.filter { try isKept(objects.load($0), since: time, heldBack: heldBack) })
+            for id in ids {
+                let state = try access.objects(of: table.id).load(id)
+                let token = RowToken(table: table.id, id: id)
+                if HeldBackRows.isHeldBack(state) {
+                    heldBack.append(token)
+                } else if isKept(state, since: time) {
+                    found.insert(token)
+                }
+            }
         }
+        switch wanted {
+        case .none: break
+        case .all: found.formUnion(heldBack)
+        case .byOwnRows: found.formUnion(try OwnHolders(access).held(among: heldBack, with: found))
+        }
+        let byTable = Dictionary(grouping: found, by: \.table)
+        return access.registry.parentsFirst.map { ($0, (byTable[$0.id] ?? []).map(\.id).sorted()) }
     }
 
-    private func isKept(_ state: ObjectState, since time: HybridTime?, heldBack: Bool) -> Bool {
-        if HeldBackRows.isHeldBack(state) { return heldBack }
+    private func isKept(_ state: ObjectState, since time: HybridTime?) -> Bool {
         let registers = state.registers
         // An insertion after the deletion says all that is needed.
         guard registers.isAlive, let inserted = registers.inserted, let deleted = registers.deleted, inserted < deleted
@@ -81,9 +98,10 @@ extension Store {
     ///   - isLast: whether everything is replayed, so that it need not be done again.
     ///   - counting: the devices that count this one, and did not when they were asked last; all that their heads speak of is
     ///     replayed here.
+    ///   - successors: those of them whose databases had another ID before.
     /// - Returns: whether there is something new to publish, what was pending included.
     public func publishKeptRows(
-        isLast: Bool, counting: Set<DeviceID> = [], seal: SegmentSealer
+        isLast: Bool, counting: Set<DeviceID> = [], successors: Set<DeviceID> = [], seal: SegmentSealer
     ) throws -> Bool {
         if try counting.isEmpty && read({ try StoreMeta(connection: $0).integer(.returned) }) == nil { return false }
         return try passing(seal) { work in
@@ -92,11 +110,12 @@ extension Store {
             let since = HybridTime(rawValue: UInt64(bitPattern: returned ?? 0))
             var others = try CountingDevices.read(access.meta)
             let news = Set(counting.map(\.hex))
-            let isAwaited = returned != nil || !others.awaited.isDisjoint(with: news)
+            let heldBack =
+                returned != nil ? .all : others.heldBack(for: news, successors: Set(successors.map(\.hex)))
             let kept = KeptRows(access)
             var changes: [TableChanges] = []
             try AppTriggers(access).run {
-                let found = try kept.find(since: news.isEmpty ? since : nil, heldBack: isAwaited)
+                let found = try kept.find(since: news.isEmpty ? since : nil, heldBack: heldBack)
                 let written = try kept.publishAgain(found, &work.clock, &changes)
                 work.touched.formUnion(written.map(\.table))
                 try RowMaintenance(access).settle(written)

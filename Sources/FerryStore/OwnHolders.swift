@@ -1,0 +1,91 @@
+import FerryCore
+import FerryMerge
+
+/// Finds, among the rows whose deletion is held back, those that what this device wrote holds back.
+///
+/// Nobody who knows of a deletion lets a row refer to a deleted one without publishing that one again (`HeldBackRows`). So
+/// this device did not know of the deletion when it wrote, and who has forgotten it did not know of what was written.
+struct OwnHolders {
+    private let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// - Parameters:
+    ///   - heldBack: rows whose deletion is held back.
+    ///   - published: what is published again anyway: what those refer to counts as if this device had written it.
+    /// - Returns: those of `heldBack` that such a row refers to by RESTRICT or NO ACTION, or that one of them refers to.
+    func held(among heldBack: [RowToken], with published: Set<RowToken>) throws -> Set<RowToken> {
+        var found: Set<RowToken> = []
+        var rest = try heldBack.map { (token: $0, holders: try holders(of: $0)) }
+        while true {
+            let held = rest.filter { entry in
+                entry.holders.contains { $0.isOwn || published.contains($0.token) || found.contains($0.token) }
+            }
+            if held.isEmpty { return found }
+            found.formUnion(held.map(\.token))
+            rest.removeAll { found.contains($0.token) }
+        }
+    }
+
+    private struct Holder {
+        var token: RowToken
+        /// Whether this device wrote the reference.
+        var isOwn: Bool
+    }
+
+    private func holders(of token: RowToken) throws -> [Holder] {
+        try shownHolders(of: token) + hiddenHolders(of: token)
+    }
+
+    /// Those whose rows refer to the row that shows an object.
+    private func shownHolders(of token: RowToken) throws -> [Holder] {
+        let table = access.registry[token.table]
+        let shown = try access.joined.representative(of: token.id, table.id) ?? token.id
+        let state = try access.objects(of: table.id).load(shown)
+        guard table.isLocal, state.shown.hasRow else { return [] }
+        return try table.incoming.flatMap { incoming -> [Holder] in
+            let child = access.registry[incoming.table]
+            let key = child.foreignKeys[incoming.foreignKey]
+            guard case .restrict = key.action, child.isLocal, let parts = parts(of: state.key, key) else { return [] }
+            let objects = try Travelling(access).objects(of: child, referringBy: key, to: parts)
+            return try objects.flatMap { object in
+                try ([object] + access.joined.members(of: object, child.id)).map {
+                    try holder(RowToken(table: child.id, id: $0), by: key)
+                }
+            }
+        }
+    }
+
+    /// What a row that refers to a key has in the columns of a foreign key; `nil` for one that refers to other values: what
+    /// has those is never forgotten (`TombstoneCollection`).
+    private func parts(of key: [FieldValue], _ foreignKey: TrackedForeignKey) -> [FieldValue]? {
+        switch foreignKey.target {
+        case .mapped: return key
+        case .key(let order):
+            var parts = Array(repeating: FieldValue.null, count: order.count)
+            for (part, position) in zip(key, order) { parts[position] = part }
+            return parts
+        case .unique: return nil
+        }
+    }
+
+    /// Those that have no row.
+    private func hiddenHolders(of token: RowToken) throws -> [Holder] {
+        let meaning = References(registry: access.registry)
+        return try access.exceptionTokens.objects(concernedBy: token).flatMap { member -> [Holder] in
+            let child = access.registry[member.table]
+            let state = try access.objects(of: child.id).load(member.id)
+            guard state.shown == .hidden else { return [] }
+            return try meaning.targets(of: child, state.kept.fields).compactMap { place, target in
+                guard target == token, case .restrict = child.foreignKeys[place].action else { return nil }
+                return try holder(member, by: child.foreignKeys[place])
+            }
+        }
+    }
+
+    private func holder(_ token: RowToken, by key: TrackedForeignKey) throws -> Holder {
+        let registers = try access.objects(of: token.table).load(token.id).registers
+        return Holder(
+            token: token, isOwn: key.columns.contains { registers.stamp(of: $0)?.device == access.device })
+    }
+}
