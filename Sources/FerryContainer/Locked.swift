@@ -2,7 +2,7 @@ import Foundation
 
 /// Keeps a value behind a lock.
 ///
-/// `Synchronization.Mutex` would do, were it available on macOS 14 and iOS 17.
+/// `Synchronization.Mutex` would do, did the thread sanitizer see that it locks (Swift 6.3).
 ///
 /// `@unchecked Sendable` because `value` is only touched while `lock` is held, and `withLock` does not let it out.
 package final class Locked<Value>: @unchecked Sendable {

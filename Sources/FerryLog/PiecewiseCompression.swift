@@ -1,7 +1,6 @@
 import CFerryZlib
 import Dispatch
 import FerryCore
-import Synchronization
 
 /// Compresses a large body as one zlib stream whose pieces are made side by side, each as suits it. As `Compression`, it
 /// gives zlib pointers into an array that outlives the call.
@@ -31,18 +30,20 @@ enum PiecewiseCompression {
     /// - Returns: the stream; `nil` where there is not enough memory.
     static func compress(_ body: [UInt8], unrepeated: [Range<Int>]) -> [UInt8]? {
         let extents = extents(of: body.count, unrepeated)
-        let pieces = Mutex<[Piece?]>(Array(repeating: nil, count: extents.count))
+        var pieces = [Piece?](repeating: nil, count: extents.count)
         body.withUnsafeBufferPointer { body in
-            // Only read, and longer there than any piece is worked at.
-            nonisolated(unsafe) let body = body
-            DispatchQueue.concurrentPerform(iterations: extents.count) { index in
-                let piece = compress(extents[index], of: body)
-                pieces.withLock { $0[index] = piece }
+            pieces.withUnsafeMutableBufferPointer { pieces in
+                // Both are there for longer than any piece is worked at; the one is only read, and each thread writes to
+                // places of its own in the other.
+                nonisolated(unsafe) let (body, pieces) = (body, pieces)
+                DispatchQueue.concurrentPerform(iterations: extents.count) { index in
+                    pieces[index] = compress(extents[index], of: body)
+                }
             }
         }
         var stream = header
         var sum = adler32(0, nil, 0)
-        for (extent, piece) in zip(extents, pieces.withLock({ $0 })) {
+        for (extent, piece) in zip(extents, pieces) {
             guard let piece else { return nil }
             stream += piece.bytes
             sum = adler32_combine(sum, piece.sum, extent.range.count)
