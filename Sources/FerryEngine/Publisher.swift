@@ -138,7 +138,7 @@ struct Publisher {
 /// Which segments that wait become one: a pure function of their sizes.
 enum Gathering {
     /// The most operations in a segment that is made of several: a reader holds all of one in memory.
-    static let maximumChanges = 400_000
+    static let maximumChanges = LogReader.maximumOperations
 
     /// Consecutive entries in groups that are within the bounds together; one that is too large stays alone.
     static func groups(_ entries: [OutboxSize], maximumBytes: Int) -> [[OutboxSize]] {

@@ -74,7 +74,7 @@ struct GatheredRows {
         var values: [FieldValue] = []
         values.reserveCapacity(cells.count)
         guard let order else {
-            for cell in cells { values.append(value(cell, bytes[cell.isInBuffer ? cell.range : 0..<0])) }
+            for cell in cells { values.append(value(cell, bytes[cell.range])) }
             return values
         }
         var sorted: [UInt8] = []
