@@ -21,7 +21,7 @@ struct Options {
         usage: FerryBenchmark [--quick] [--large] [--rows N] [--rounds N] [--disk FOLDER] [--only PART]
                               [--json | --markdown] [--into FILE] [--plots FOLDER]
           --quick     10,000 rows, one round, small sizes, in less than two minutes: to see that it works
-          --large     sizes of ten million as well, on the disk: some 20 GB there, and an hour
+          --large     sizes of ten million as well, on the disk: some 20 GB there, and half an hour
           --rows      rows of each workload (100,000)
           --rounds    rounds of which medians are taken (3)
           --disk      a folder on the disk to measure (the build folder)
