@@ -61,14 +61,14 @@ struct InsertionWriter {
     /// - Returns: how many bytes their values have.
     mutating func write(in order: [Int], maximumBytes: Int) throws -> Int {
         // Rows under minted IDs were noted in their order.
-        let isRead = !isMapped && cursor.isOrderedByInsertion
+        let isInOrderOfNotes = !isMapped && cursor.isOrderedByInsertion
         for index in order.indices {
-            try read(isRead ? index : order[index])
+            try read(isInOrderOfNotes ? index : order[index])
             guard gathered.valueBytes <= maximumBytes else {
                 throw FerryError(.limitExceeded, "The changes have more than \(maximumBytes) bytes.")
             }
         }
-        changes.values = gathered.values(in: isRead ? order : nil)
+        changes.values = gathered.values(in: isInOrderOfNotes ? order : nil)
         let valueBytes = gathered.valueBytes
         gathered = GatheredRows(width: columns.count)
         changes.operations.reserveCapacity(order.count)
