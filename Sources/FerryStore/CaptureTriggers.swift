@@ -153,10 +153,8 @@ struct CaptureTriggers {
     /// An update that names columns which matter: a trigger that does not concern a statement costs it nothing then. An
     /// integer key has further names: https://www.sqlite.org/lang_createtable.html#rowid
     private func updating(_ columns: some Sequence<String>) -> String {
-        let aliases = ["rowid", "oid", "_rowid_"].filter { alias in
-            !table.localColumns.contains { equalNames($0.name, alias) }
-        }
-        return "UPDATE OF " + (table.keyColumns + columns + aliases).map { quoted($0) }.joined(separator: ", ")
+        "UPDATE OF "
+            + (table.keyColumns + columns + table.namesOfRowID).map { quoted($0) }.joined(separator: ", ")
     }
 
     private var keyUpdate: String {

@@ -49,7 +49,8 @@ final class LocalReferences {
     }
 
     /// Whether what an object refers to by value has rows that show what it says; references to mapped keys are resolved with
-    /// their values, and plain values in their place refer to nothing. Where it refers to other columns than the key, only the rules can tell.
+    /// their values, and plain values in their place refer to nothing. Where it refers to other columns than the key, only the
+    /// rules can tell.
     /// - Parameters:
     ///   - values: as they travel.
     ///   - isComing: whether an object of this table is about to get its row.

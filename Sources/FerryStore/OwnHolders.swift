@@ -46,26 +46,14 @@ struct OwnHolders {
         return try table.incoming.flatMap { incoming -> [Holder] in
             let child = access.registry[incoming.table]
             let key = child.foreignKeys[incoming.foreignKey]
-            guard case .restrict = key.action, child.isLocal, let parts = parts(of: state.key, key) else { return [] }
+            // What has values that others refer to is never forgotten (`TombstoneCollection`).
+            guard case .restrict = key.action, child.isLocal, let parts = key.parts(of: state.key) else { return [] }
             let objects = try Travelling(access).objects(of: child, referringBy: key, to: parts)
             return try objects.flatMap { object in
                 try ([object] + access.joined.members(of: object, child.id)).map {
                     try holder(RowToken(table: child.id, id: $0), by: key)
                 }
             }
-        }
-    }
-
-    /// What a row that refers to a key has in the columns of a foreign key; `nil` for one that refers to other values: what
-    /// has those is never forgotten (`TombstoneCollection`).
-    private func parts(of key: [FieldValue], _ foreignKey: TrackedForeignKey) -> [FieldValue]? {
-        switch foreignKey.target {
-        case .mapped: return key
-        case .key(let order):
-            var parts = Array(repeating: FieldValue.null, count: order.count)
-            for (part, position) in zip(key, order) { parts[position] = part }
-            return parts
-        case .unique: return nil
         }
     }
 

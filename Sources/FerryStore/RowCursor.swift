@@ -17,7 +17,7 @@ final class RowCursor {
 
     init(_ table: TrackedTable, _ connection: SQLConnection) throws {
         keyWidth = table.keyColumns.count
-        rowID = table.isIntegerKey || table.isWithoutRowID ? nil : table.nameOfRowID
+        rowID = table.isIntegerKey || table.isWithoutRowID ? nil : table.namesOfRowID.first
         let columns = (rowID.map { [$0] } ?? []) + (table.keyColumns + table.localColumns.map(\.name)).map(quoted)
         let rows = "SELECT \(columns.joined(separator: ", ")) FROM \(quoted(table.name)) WHERE "
         select = try connection.makeStatement(rows + table.keyCondition(first: 1))
@@ -77,14 +77,6 @@ final class RowCursor {
         guard try scan.step(), scan.integer(0) == key else { return nil }
         last = key
         return scan
-    }
-}
-
-extension TrackedTable {
-    /// A name of the rowid that no column has; `nil` where all are taken.
-    fileprivate var nameOfRowID: String? {
-        let taken = localColumns.map(\.name) + keyColumns + generatedColumns.map(\.name)
-        return ["rowid", "_rowid_", "oid"].first { name in !taken.contains { equalNames($0, name) } }
     }
 }
 

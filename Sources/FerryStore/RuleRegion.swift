@@ -306,13 +306,8 @@ final class RuleRegion {
         let child = access.registry[incoming.table]
         let key = child.foreignKeys[incoming.foreignKey]
         let parts: [FieldValue]
-        let referredKey = referredKey(of: object)
         switch key.target {
-        case .mapped: parts = referredKey
-        case .key(let order):
-            var values = Array(repeating: FieldValue.null, count: order.count)
-            for (part, position) in zip(referredKey, order) { values[position] = part }
-            parts = values
+        case .mapped, .key: parts = key.parts(of: referredKey(of: object)) ?? []
         case .unique(let columns):
             // As the row has them, where there is one: it may refer to what has no row.
             let row = object.row == nil ? nil : try access.reader(of: object.table.id).read(object.state.key)

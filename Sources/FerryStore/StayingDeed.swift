@@ -144,6 +144,6 @@ extension SchemaTable {
     /// a table without. Empty where all names are taken.
     fileprivate var rowIdentity: [String] {
         if isWithoutRowID { return primaryKey.map(quoted) }
-        return ["rowid", "_rowid_", "oid"].first { column($0) == nil }.map { [$0] } ?? []
+        return rowIDNames(besides: columns.map(\.name)).first.map { [$0] } ?? []
     }
 }

@@ -175,6 +175,11 @@ final class TrackedTable: @unchecked Sendable {
         keyColumns.enumerated().map { "\(quoted($1)) = ?\($0 + first)" }.joined(separator: " AND ")
     }
 
+    /// The names of the rowid that no column has; none where all are taken.
+    var namesOfRowID: [String] {
+        rowIDNames(besides: localColumns.map(\.name) + keyColumns + generatedColumns.map(\.name))
+    }
+
     var keyList: String { keyColumns.map(quoted).joined(separator: ", ") }
 }
 
@@ -211,6 +216,18 @@ struct TrackedForeignKey: Sendable {
         case key([Int])
         /// Other columns under a UNIQUE index, by number.
         case unique([Int])
+    }
+
+    /// What rows that refer to a row with a local key have in `columns`; `nil` where they refer to other values of it.
+    func parts(of key: [FieldValue]) -> [FieldValue]? {
+        switch target {
+        case .mapped: return key
+        case .key(let order):
+            var parts = Array(repeating: FieldValue.null, count: order.count)
+            for (part, position) in zip(key, order) { parts[position] = part }
+            return parts
+        case .unique: return nil
+        }
     }
 }
 
@@ -249,4 +266,10 @@ public struct LeftOutTable: Equatable, Sendable {
         self.name = name
         self.reason = reason
     }
+}
+
+/// The names by which statements may speak of the rowid of a table with these columns.
+/// https://www.sqlite.org/lang_createtable.html#rowid
+func rowIDNames(besides columns: [String]) -> [String] {
+    ["rowid", "oid", "_rowid_"].filter { name in !columns.contains { equalNames($0, name) } }
 }
