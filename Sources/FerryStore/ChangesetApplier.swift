@@ -44,11 +44,12 @@ struct ChangesetApplier {
         }
         try positions.save()
         let arriving = Self.arriving(work.filter { access.registry[$0.key].hasUncheckedReferences })
+        let newKeys = NewKeys()
         var touched: [TouchedObject] = []
         var deletions: [[DyingRow]] = []
         for table in access.registry.parentsFirst {
             guard let parts = work[table.id] else { continue }
-            let merge = try TableMerge(access, table, parts, arriving: arriving, from: snapshot)
+            let merge = try TableMerge(access, table, parts, arriving: arriving, newKeys, from: snapshot)
             try merge.run()
             touched += merge.touched
             deletions.append(merge.deletions)
@@ -62,7 +63,7 @@ struct ChangesetApplier {
 
     private static func arriving(_ work: [Int: [ChangesetPart]]) -> [Int: Set<ObjectID>] {
         work.mapValues { parts in
-            Set(parts.flatMap { $0.changes.operations.filter { $0.kind == .insert }.map(\.object) })
+            Set(parts.flatMap { $0.operations.filter { $0.kind == .insert }.map(\.object) })
         }
     }
 }
@@ -72,17 +73,27 @@ final class ChangesetPart {
     let device: DeviceID
     let sequence: UInt64
     let context: VersionVector
-    let changes: TableChanges
+    /// Sorted by object ID; an object's own in the order of their times.
+    let operations: [Operation]
     /// For each shape, the registry's numbers of its columns.
     let shapes: [[Int]]
     /// For each shape, what the values of its columns are parts of; empty where the changeset has no payloads.
     let payloads: [[PayloadKind?]]
+    private let changes: TableChanges
+    /// Where the values are, and how many each shape has.
+    private let values: [FieldValue]
+    private let source: (any ChangeValueSource)?
+    private let widths: [Int]
 
     /// - Parameter former: another part of the same table, which mostly has the same columns.
     init(_ changeset: Changeset, _ changes: TableChanges, _ table: TrackedTable, after former: ChangesetPart? = nil) {
         device = changeset.device
         context = changeset.context
         self.changes = changes
+        operations = changes.operations
+        values = changes.values
+        source = changes.source
+        widths = changes.shapes.map(\.count)
         if let former, former.changes.columns == changes.columns, former.changes.shapes == changes.shapes {
             shapes = former.shapes
         } else {
@@ -91,5 +102,11 @@ final class ChangesetPart {
         }
         sequence = changeset.sequence
         payloads = changes.payloads.isEmpty ? [] : changes.shapes.map { $0.map { changes.payload(of: $0) } }
+    }
+
+    /// The values of an operation, in the order of its shape's columns.
+    func values(of operation: Operation) -> ArraySlice<FieldValue> {
+        let indices = operation.firstValue..<operation.firstValue + widths[operation.shape]
+        return source?.values(at: indices) ?? values[indices]
     }
 }

@@ -11,10 +11,15 @@ final class LocalReferences {
     /// refer to the same few. Those that were asked for last, by column, before all others.
     private var targets: [RowToken: FieldValue] = [:]
     private var last: [(target: ObjectID, local: FieldValue)?]
+    /// Of this table, and by column of those that are referred to.
+    private let ownKeys: NewKeys.Table
+    private let newKeys: [NewKeys.Table?]
     /// Bounds the memory for them.
     private static let maximumTargets = 10_000
 
-    init(_ access: StoreAccess, _ table: TrackedTable) {
+    init(_ access: StoreAccess, _ table: TrackedTable, _ newKeys: NewKeys = NewKeys()) {
+        ownKeys = newKeys.table(table.id)
+        self.newKeys = table.columns.map { $0.reference.map(newKeys.table) }
         self.access = access
         self.table = table
         travelling = Travelling(access)
@@ -29,6 +34,10 @@ final class LocalReferences {
             return try travelling.local(value, place)
         }
         if let last = last[column], last.target == target { return last.local }
+        if let key = newKeys[column]?.key(of: target) {
+            last[column] = (target, .integer(key))
+            return .integer(key)
+        }
         let token = RowToken(table: parent, id: target)
         if let known = targets[token] {
             last[column] = (target, known)
@@ -40,6 +49,9 @@ final class LocalReferences {
         last[column] = (target, local)
         return local
     }
+
+    /// Notes a row that was written for a new object, and is its own.
+    func note(_ object: ObjectID, key: Int64) { ownKeys.note(object, key: key) }
 
     private func isPlain(_ value: FieldValue?) -> Bool {
         switch value {

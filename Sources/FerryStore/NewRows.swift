@@ -42,15 +42,19 @@ final class NewRows {
     /// ABORT takes them back, for which SQLite keeps a copy of every page that it changes, in a file if they are many; it is
     /// for tables whose rows may be refused for their values' types, since that is always ABORT.
     private let resolution: String
-    /// The rows that wait.
+    /// The rows that wait. What they are is bound to `statement` and to the one of `states`.
     private var rows: [Waiting] = []
-    private var values: [FieldValue] = []
     private var columns: [Int] = []
-    private var statement: (columns: [Int], statement: SQLStatement)?
+    private var statement: SQLStatement?
+    /// By place in the key of a table that is not mapped: the place in `columns` of its column.
+    private var keyPlaces: [Int?] = []
 
     private struct Waiting {
         var object: ObjectID
         var stamp: Stamp
+        /// In the order of `columns`, as they travel. What is bound lasts as long as they are kept.
+        var values: ArraySlice<FieldValue>
+        /// The author's key of a mapped table, which the row has here too.
         var key: FieldValue?
         var check: UInt64
     }
@@ -88,11 +92,12 @@ final class NewRows {
     /// Takes an insertion, to be written by `write`.
     /// - Returns: whether it is one that is simply written.
     func take(_ insertion: Insertion) throws -> Bool {
-        if insertion.columns != columns {
+        if insertion.columns != columns || statement == nil {
             // Names of the author's that this database does not know, or does not tell apart.
             guard insertion.columns.allSatisfy({ $0 >= 0 }),
                 Set(insertion.columns).count == insertion.columns.count
             else { return false }
+            try prepare(insertion.columns)
         }
         var wish: Int64?
         if table.isMapped {
@@ -101,28 +106,57 @@ final class NewRows {
         } else if insertion.key != nil {
             return false
         }
-        let end = values.count
-        var isTaken = false
-        defer { if !isTaken { values.removeSubrange(end...) } }
-        var bytes = 0
-        for (column, value) in zip(insertion.columns, insertion.values) {
-            bytes += value.byteCount
-            guard case .reference(let target) = value else {
-                if holdsKeys[column], value != .null { return false }
-                values.append(value)
-                continue
-            }
-            guard let local = try local(value, target, column) else { return false }
-            values.append(local)
-        }
-        if try bytes > Self.maximumBytes || hasKeysByValue && !targetsAreShown(insertion) { return false }
-        isTaken = true
-        columns = insertion.columns
+        if try hasKeysByValue && !targetsAreShown(insertion) { return false }
+        guard let statement, try bind(insertion, wish, to: statement) else { return false }
         let check = objects.checks.check(
-            insertion.object, insertedAt: insertion.stamp, insertion.columns, insertion.values)
+            insertion.object, insertedAt: insertion.stamp, columns, insertion.values)
+        if rows.isEmpty { try states.begin(columns) }
+        if let key = insertion.key {
+            try states.append(insertion.object, key: CollectionOfOne(key), insertion.stamp, check: check)
+        } else {
+            let key = try localKey(insertion.values)
+            try states.append(insertion.object, key: key, insertion.stamp, check: check)
+        }
         if let wish { highestKey = wish }
-        rows.append(Waiting(object: insertion.object, stamp: insertion.stamp, key: insertion.key, check: check))
+        rows.append(
+            Waiting(
+                object: insertion.object, stamp: insertion.stamp, values: insertion.values, key: insertion.key,
+                check: check))
         return true
+    }
+
+    /// Binds a row behind those that wait.
+    /// - Returns: whether it can be taken; not where it has too many bytes or refers to what has no row. What is bound then is
+    ///   bound anew for the next one.
+    private func bind(_ insertion: Insertion, _ wish: Int64?, to statement: SQLStatement) throws -> Bool {
+        let width = columns.count + (wish == nil ? 0 : 1)
+        var place = Int32(rows.count * width)
+        var bytes = 0
+        for index in columns.indices {
+            place += 1
+            let value = insertion.values[insertion.values.startIndex + index]
+            bytes += value.byteCount
+            if case .reference(let target) = value {
+                guard let local = try local(value, target, columns[index]) else { return false }
+                statement.bind(local, place)
+            } else if holdsKeys[columns[index]], value != .null {
+                return false
+            } else {
+                statement.bind(lasting: value, place)
+            }
+        }
+        if let wish { statement.bind(wish, place + 1) }
+        return bytes <= Self.maximumBytes
+    }
+
+    /// The local key of a row with these values, in a table that is not mapped.
+    private func localKey(_ values: ArraySlice<FieldValue>) throws -> [FieldValue] {
+        try keyPlaces.enumerated().map { part, place in
+            guard let place else { return .null }
+            let value = values[values.startIndex + place]
+            guard case .reference(let target) = value else { return value }
+            return try local(value, target, table.keyColumnIDs[part]) ?? .null
+        }
     }
 
     /// A reference as it lies in the row; `nil` where what it refers to has none.
@@ -147,67 +181,44 @@ final class NewRows {
     /// Writes the rows that wait, if they are as many as are written at once. None waits any more.
     /// - Returns: how many were written: all, none, or those before one that SQLite refused.
     func write() throws -> Int {
-        defer {
-            rows.removeAll(keepingCapacity: true)
-            values.removeAll(keepingCapacity: true)
-        }
-        guard isFull else { return 0 }
-        let statement = try insertion()
-        var place: Int32 = 1
-        let width = columns.count
-        for (index, row) in rows.enumerated() {
-            for value in values[index * width..<(index + 1) * width] {
-                statement.bind(lasting: value, place)
-                place += 1
-            }
-            if let key = row.key {
-                statement.bind(key, place)
-                place += 1
-            }
-        }
-        if try withExtendedLifetime(values, { try statement.runUnlessRefused() }) != nil {
+        defer { rows.removeAll(keepingCapacity: true) }
+        guard isFull, let statement else { return 0 }
+        if try statement.runUnlessRefused() != nil {
             let written = access.connection.changedRowCount
-            for index in 0..<written { try saveAlone(index) }
+            for row in rows[..<written] { try saveAlone(row) }
             return written
         }
-        try states.begin(columns)
-        for (index, row) in rows.enumerated() {
-            try states.append(row.object, key: key(of: index), row.stamp, check: row.check)
-        }
         try states.write()
+        for row in rows { noteKey(of: row) }
         return rows.count
     }
 
-    private func saveAlone(_ index: Int) throws {
-        let row = rows[index]
+    private func saveAlone(_ row: Waiting) throws {
         var state = objects.new(row.object)
         state.registers.mergeInsertion(row.stamp)
         for column in columns { state.registers.noteWrite(column, row.stamp) }
-        state.key = key(of: index)
+        state.key = try row.key.map { [$0] } ?? localKey(row.values)
         state.givenKey = row.key
         state.shown = .row
         state.check = row.check
         try objects.save(state)
+        noteKey(of: row)
     }
 
-    /// A row's local key.
-    private func key(of index: Int) -> [FieldValue] {
-        if let key = rows[index].key { return [key] }
-        return table.keyColumnIDs.map { column in
-            columns.firstIndex(of: column).map { values[index * columns.count + $0] } ?? .null
-        }
+    private func noteKey(of row: Waiting) {
+        if case .integer(let key)? = row.key { references.note(row.object, key: key) }
     }
 
-    private func insertion() throws -> SQLStatement {
-        if let statement, statement.columns == columns { return statement.statement }
+    /// Makes the statement for rows with values in these columns.
+    private func prepare(_ columns: [Int]) throws {
         var names = columns.map { quoted(table.columns[$0].name) }
         if table.isMapped { names.append(table.keyList) }
         let row = "(" + Array(repeating: "?", count: names.count).joined(separator: ", ") + ")"
         // Whatever the schema's constraints ask for.
-        let made = try access.connection.makeStatement(
+        statement = try access.connection.makeStatement(
             "INSERT OR \(resolution) INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES "
                 + Array(repeating: row, count: access.newRowsAtOnce).joined(separator: ", "))
-        statement = (columns, made)
-        return made
+        self.columns = columns
+        keyPlaces = table.keyColumnIDs.map { columns.firstIndex(of: $0) }
     }
 }

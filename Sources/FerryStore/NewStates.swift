@@ -34,6 +34,8 @@ final class NewStates {
         self.statement = statement
         statement.rewind()
         place = 1
+        // Of those that were not written.
+        checks.removeAll(keepingCapacity: true)
         if self.columns == columns { return }
         self.columns = columns
         state = nil

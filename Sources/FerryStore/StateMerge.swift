@@ -90,7 +90,7 @@ struct StateMerge {
     private func mergeValues(
         of operation: Operation, at stamp: Stamp, _ part: ChangesetPart, _ merge: inout ObjectMerge
     ) throws {
-        let values = part.changes.values(of: operation)
+        let values = part.values(of: operation)
         // Before the deletion that the object's present life followed.
         let isVoid = merge.state.registers.floor.map { stamp < $0 } ?? false
         let shape = part.shapes[operation.shape]

@@ -32,7 +32,7 @@ final class TableMerge {
 
     init(
         _ access: StoreAccess, _ table: TrackedTable, _ parts: [ChangesetPart], arriving: [Int: Set<ObjectID>],
-        from snapshot: SnapshotStanding? = nil
+        _ newKeys: NewKeys, from snapshot: SnapshotStanding? = nil
     ) throws {
         self.parts = parts
         self.snapshot = snapshot
@@ -41,11 +41,11 @@ final class TableMerge {
         isNew = try !table.hasUncheckedReferences && objects.isEmpty()
         var dying: Set<ObjectID> = []
         for part in parts where table.isMapped {
-            for operation in part.changes.operations where operation.kind == .delete { dying.insert(operation.object) }
+            for operation in part.operations where operation.kind == .delete { dying.insert(operation.object) }
         }
-        let references = LocalReferences(access, table)
+        let references = LocalReferences(access, table, newKeys)
         rows = try MergedRows(access, table, dying: dying, arriving: arriving, references)
-        let isWorthwhile = parts.reduce(0) { $0 + $1.changes.operations.count } >= access.newRowsAtOnce
+        let isWorthwhile = parts.reduce(0) { $0 + $1.operations.count } >= access.newRowsAtOnce
         waiting = try isWorthwhile ? NewRows(access, table, references).map { WaitingRows($0) } : nil
         lastKnown = try waiting == nil || isNew ? nil : objects.last()
     }
@@ -57,23 +57,22 @@ final class TableMerge {
 
     /// One part is in order already.
     private func runOnePart() throws {
-        let operations = parts[0].changes.operations
+        let operations = parts[0].operations
         var entries: [Entry] = []
-        for (index, operation) in operations.enumerated() {
-            if let first = entries.first, first.object != operation.object {
-                try mergeOrTake(entries[...])
-                entries.removeAll(keepingCapacity: true)
-            }
-            entries.append(Entry(object: operation.object, time: operation.time, part: 0, operation: index))
+        for index in operations.indices {
+            let (object, time) = (operations[index].object, operations[index].time)
+            entries.append(Entry(object: object, time: time, part: 0, operation: index))
+            if index + 1 < operations.count, operations[index + 1].object == object { continue }
+            try mergeOrTake(entries[...])
+            entries.removeAll(keepingCapacity: true)
         }
-        if !entries.isEmpty { try mergeOrTake(entries[...]) }
     }
 
     private func runSorted() throws {
         var entries: [Entry] = []
-        entries.reserveCapacity(parts.reduce(0) { $0 + $1.changes.operations.count })
+        entries.reserveCapacity(parts.reduce(0) { $0 + $1.operations.count })
         for (part, content) in parts.enumerated() {
-            for (index, operation) in content.changes.operations.enumerated() {
+            for (index, operation) in content.operations.enumerated() {
                 entries.append(Entry(object: operation.object, time: operation.time, part: part, operation: index))
             }
         }
@@ -101,14 +100,14 @@ final class TableMerge {
     /// Takes an object that nothing is known of, and that is only inserted, to be written with others.
     /// - Returns: whether it did.
     private func take(_ entry: Entry) throws -> Bool {
-        guard let waiting, parts[entry.part].payloads.isEmpty else { return false }
-        let operation = parts[entry.part].changes.operations[entry.operation]
+        let part = parts[entry.part]
+        guard let waiting, part.payloads.isEmpty else { return false }
+        let operation = part.operations[entry.operation]
         guard operation.kind == .insert, snapshot == nil || !isCovered(entry), try isUnknown(entry.object)
         else { return false }
         let insertion = NewRows.Insertion(
-            object: operation.object, stamp: Stamp(time: operation.time, device: parts[entry.part].device),
-            key: operation.key, columns: parts[entry.part].shapes[operation.shape],
-            values: parts[entry.part].changes.values(of: operation))
+            object: operation.object, stamp: Stamp(time: operation.time, device: part.device),
+            key: operation.key, columns: part.shapes[operation.shape], values: part.values(of: operation))
         return try waiting.take(entry, insertion) { try merge($0) }
     }
 
@@ -133,7 +132,7 @@ final class TableMerge {
         for entry in entries {
             if snapshot != nil, isKnown, isCovered(entry), !carriesParts(entry) { continue }
             let part = parts[entry.part]
-            try merging.apply(part.changes.operations[entry.operation], part, &merge)
+            try merging.apply(part.operations[entry.operation], part, &merge)
             isNews = true
         }
         guard isNews else { return }
@@ -145,13 +144,13 @@ final class TableMerge {
     private func isCovered(_ entry: Entry) -> Bool {
         guard let snapshot else { return false }
         let part = parts[entry.part]
-        return snapshot.isCovered(Stamp(time: part.changes.operations[entry.operation].time, device: part.device))
+        return snapshot.isCovered(Stamp(time: part.operations[entry.operation].time, device: part.device))
     }
 
     /// Whether an operation carries parts of registers, which may tell of other devices' writes too.
     private func carriesParts(_ entry: Entry) -> Bool {
         let part = parts[entry.part]
         if part.payloads.isEmpty { return false }
-        return part.payloads[part.changes.operations[entry.operation].shape].contains { $0 != nil }
+        return part.payloads[part.operations[entry.operation].shape].contains { $0 != nil }
     }
 }

@@ -17,10 +17,11 @@ struct SnapshotLoad {
         for (number, chunks) in byTable where access.registry.tables[number]?.hasUncheckedReferences ?? false {
             arriving[number] = Set(chunks.flatMap(\.objects).filter { $0.inserted != nil }.map(\.id))
         }
+        let newKeys = NewKeys()
         var touched: [TouchedObject] = []
         for table in access.registry.parentsFirst {
             guard let chunks = byTable[table.id] else { continue }
-            let references = LocalReferences(access, table)
+            let references = LocalReferences(access, table, newKeys)
             let rows = try MergedRows(access, table, dying: [], arriving: arriving, references)
             let waiting = try NewRows(access, table, references).map { WaitingRows<SnapshotChunk.Object>($0) }
             for chunk in chunks {
