@@ -19,7 +19,10 @@ final class LocalReferences {
 
     init(_ access: StoreAccess, _ table: TrackedTable, _ newKeys: NewKeys = NewKeys()) {
         ownKeys = newKeys.table(table.id)
-        self.newKeys = table.columns.map { $0.reference.map(newKeys.table) }
+        self.newKeys = table.columns.map { column in
+            guard let parent = column.reference, parent != table.id, !column.isUnchecked else { return nil }
+            return newKeys.table(parent)
+        }
         self.access = access
         self.table = table
         travelling = Travelling(access)
@@ -28,15 +31,15 @@ final class LocalReferences {
     }
 
     /// A reference as it lies in rows; `nil` where it has no row to refer to.
-    func local(_ value: FieldValue, _ target: ObjectID, _ column: Int) throws -> FieldValue? {
-        let place = table.columns[column]
-        guard let parent = place.reference, parent != table.id, !place.isUnchecked else {
-            return try travelling.local(value, place)
-        }
+    func local(_ target: ObjectID, _ column: Int) throws -> FieldValue? {
         if let last = last[column], last.target == target { return last.local }
         if let key = newKeys[column]?.key(of: target) {
             last[column] = (target, .integer(key))
             return .integer(key)
+        }
+        let (place, value) = (table.columns[column], FieldValue.reference(target))
+        guard let parent = place.reference, parent != table.id, !place.isUnchecked else {
+            return try travelling.local(value, place)
         }
         let token = RowToken(table: parent, id: target)
         if let known = targets[token] {

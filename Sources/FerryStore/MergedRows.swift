@@ -292,7 +292,7 @@ final class MergedRows {
         try values.forEachColumn { column, value in
             if case .reference(let target) = value {
                 guard try !isArriving(target, table.columns[column]),
-                    let local = try references.local(value, target, column)
+                    let local = try references.local(target, column)
                 else {
                     isComplete = false
                     return

@@ -129,24 +129,30 @@ final class NewRows {
     /// - Returns: whether it can be taken; not where it has too many bytes or refers to what has no row. What is bound then is
     ///   bound anew for the next one.
     private func bind(_ insertion: Insertion, _ wish: Int64?, to statement: SQLStatement) throws -> Bool {
+        let columns = columns
         let width = columns.count + (wish == nil ? 0 : 1)
         var place = Int32(rows.count * width)
         var bytes = 0
-        for index in columns.indices {
-            place += 1
-            let value = insertion.values[insertion.values.startIndex + index]
-            bytes += value.byteCount
-            if case .reference(let target) = value {
-                guard let local = try local(value, target, columns[index]) else { return false }
-                statement.bind(local, place)
-            } else if holdsKeys[columns[index]], value != .null {
-                return false
-            } else {
-                statement.bind(lasting: value, place)
+        let areBound = try insertion.values.withUnsafeBufferPointer { values in
+            for index in columns.indices {
+                place += 1
+                let column = columns[index]
+                switch values[index] {
+                case .null: statement.bindNull(place)
+                case .reference(let target):
+                    bytes += 16
+                    guard let local = try local(target, column) else { return false }
+                    statement.bind(local, place)
+                case let value:
+                    if holdsKeys[column] { return false }
+                    bytes += value.byteCount
+                    statement.bind(lasting: value, place)
+                }
             }
+            return true
         }
         if let wish { statement.bind(wish, place + 1) }
-        return bytes <= Self.maximumBytes
+        return areBound && bytes <= Self.maximumBytes
     }
 
     /// The local key of a row with these values, in a table that is not mapped.
@@ -155,16 +161,16 @@ final class NewRows {
             guard let place else { return .null }
             let value = values[values.startIndex + place]
             guard case .reference(let target) = value else { return value }
-            return try local(value, target, table.keyColumnIDs[part]) ?? .null
+            return try local(target, table.keyColumnIDs[part]) ?? .null
         }
     }
 
     /// A reference as it lies in the row; `nil` where what it refers to has none.
-    private func local(_ value: FieldValue, _ target: ObjectID, _ column: Int) throws -> FieldValue? {
+    private func local(_ target: ObjectID, _ column: Int) throws -> FieldValue? {
         if table.columns[column].reference == table.id, let waiting = rows.first(where: { $0.object == target }) {
             return waiting.key
         }
-        return try references.local(value, target, column)
+        return try references.local(target, column)
     }
 
     private func targetsAreShown(_ insertion: Insertion) throws -> Bool {

@@ -90,7 +90,9 @@ enum StateCodec {
 
         /// Makes it that of one inserted at this time.
         mutating func set(_ time: HybridTime) {
-            for place in 0..<8 { bytes[start + place] = UInt8(truncatingIfNeeded: time.rawValue >> (8 * place)) }
+            bytes.withUnsafeMutableBytes {
+                $0.storeBytes(of: time.rawValue.littleEndian, toByteOffset: start, as: UInt64.self)
+            }
         }
     }
 
