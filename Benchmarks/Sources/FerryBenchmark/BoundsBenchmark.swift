@@ -2,19 +2,24 @@
 /// to be read against. Nothing here is Ferry's.
 struct BoundsBenchmark {
     let workload: any Workload
+    let medium: String
     let folder: String
     let updates: Int
     let singles: Int
 
     static let title = "bounds: the least that any design would do"
-    static func section(_ workload: any Workload) -> String { "\(title), \(workload.name), memory" }
-    private var section: String { Self.section(workload) }
+    static func section(_ workload: any Workload, _ medium: String) -> String {
+        "\(title), \(workload.name), \(medium)"
+    }
+    private var section: String { Self.section(workload, medium) }
+    /// The line of a kind of writing whose notes have all that merging needs.
+    static func withChanges(_ name: String) -> String { name + ", with time, mask and old row" }
 
     private static let inserting = WorkloadBenchmark.inserting
     private static let updating = WorkloadBenchmark.updating
     private static let updatingSingly = WorkloadBenchmark.updatingSingly
     private static let deleting = WorkloadBenchmark.deleting
-    private static let packingInsertions = "pack insertions"
+    static let packingInsertions = "pack insertions"
     private static let packingDeletions = "pack deletions"
     private static let joining = WorkloadBenchmark.joining
     private static let replayingUpdates = WorkloadBenchmark.replayingUpdates
@@ -32,7 +37,7 @@ struct BoundsBenchmark {
         for name in [Self.inserting, Self.updating, Self.updatingSingly, Self.deleting] {
             add(name + ", a trigger that never fires", idle[name], beside: plain[name], results)
             add(name, least[name], beside: plain[name], results)
-            add(name + ", with time, mask and old row", changes[name], beside: plain[name], results)
+            add(Self.withChanges(name), changes[name], beside: plain[name], results)
         }
         add(Self.packingInsertions, least[Self.packingInsertions], beside: plain[Self.inserting], results)
         add(Self.joining, least[Self.joining], beside: plain[Self.inserting], results)

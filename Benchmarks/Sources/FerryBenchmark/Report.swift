@@ -39,12 +39,17 @@ struct Report {
     private var targets: Table {
         let rows = Target.all.compactMap { target -> [String]? in
             guard let figure = target.figure(results) else { return nil }
+            let least = target.least(results)
+            let verdict =
+                figure <= target.limit
+                ? "reached" : least ?? 0 > target.limit ? "not reached, nor by the least" : "not reached"
             return [
-                target.name, Self.number(figure), Self.number(target.limit), target.unit,
-                figure <= target.limit ? "reached" : "not reached",
+                target.name, Self.number(figure), Self.number(target.limit), Self.number(least), target.unit, verdict,
             ]
         }
-        return Table(title: "targets", cells: [["", "measured", "at most", "", ""]] + rows, textColumns: [0, 3, 4])
+        return Table(
+            title: "targets", cells: [["", "measured", "at most", "the least", "", ""]] + rows,
+            textColumns: [0, 4, 5])
     }
 
     // MARK: Forms

@@ -7,12 +7,13 @@ struct SetBounds {
     let large: Int
     private let rounds = 5
 
+    static let withStates = "1,000 new members and their states"
     static let section = "\(BoundsBenchmark.title), key-value, memory"
 
     func run(_ results: Measurements) throws {
         results.name(.ferry, "a set of \(grouped(large))", in: Self.section)
         results.name(.plain, "a set of \(grouped(small))", in: Self.section)
-        for (name, hasStates) in [("1,000 new members and their states", true), ("1,000 new members alone", false)] {
+        for (name, hasStates) in [(Self.withStates, true), ("1,000 new members alone", false)] {
             let place = try Place(below: folder)
             defer { place.remove() }
             var set = try LeastSet(place, hasStates: hasStates)

@@ -27,8 +27,10 @@ struct Suite {
         FileHandle.standardError.write(Data((time + text + "\n").utf8))
     }
 
+    private var media: [(name: String, folder: String)] { [("memory", options.memory), ("disk", options.disk)] }
+
     private func workloads() throws {
-        for (medium, folder) in [("memory", options.memory), ("disk", options.disk)] {
+        for (medium, folder) in media {
             for workload in [Songs(rows: options.rows), RecordShop(rows: options.rows)] as [any Workload] {
                 guard options.isWanted(workload.name) else { continue }
                 let updates = min(options.rows, workload.updatableRows)
@@ -44,13 +46,15 @@ struct Suite {
 
     private func bounds() throws {
         guard options.isWanted("bounds") else { return }
-        for workload in [Songs(rows: options.rows), RecordShop(rows: options.rows)] as [any Workload] {
-            let updates = min(options.rows, workload.updatableRows)
-            let benchmark = BoundsBenchmark(
-                workload: workload, folder: options.memory, updates: updates, singles: updates / 5)
-            for round in 1...options.rounds {
-                progress("bounds, \(workload.name), round \(round)")
-                try benchmark.round(results)
+        for (medium, folder) in media {
+            for workload in [Songs(rows: options.rows), RecordShop(rows: options.rows)] as [any Workload] {
+                let updates = min(options.rows, workload.updatableRows)
+                let benchmark = BoundsBenchmark(
+                    workload: workload, medium: medium, folder: folder, updates: updates, singles: updates / 5)
+                for round in 1...options.rounds {
+                    progress("bounds, \(workload.name), \(medium), round \(round)")
+                    try benchmark.round(results)
+                }
             }
         }
         try boundsOfShell()

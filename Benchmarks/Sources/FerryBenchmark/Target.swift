@@ -4,6 +4,8 @@ struct Target {
     var limit: Double
     var unit: String
     var figure: (Measurements) -> Double?
+    /// What the least that any design would do takes (`LeastDesign`), where that is measured.
+    var least: (Measurements) -> Double? = { _ in nil }
 
     /// In the order of the report. Of what was not measured the figure is `nil`.
     static var all: [Target] {
@@ -15,15 +17,19 @@ struct Target {
     private static let workloads: [any Workload] = [songs, shop]
 
     /// A ratio of a workload's line, in each workload and on the media.
+    /// - Parameter least: the line of the bounds that it is to be read against.
     private static func ratios(
         _ line: String, _ limit: Double, to base: KeyPath<Measurements.Line, Measurements.Spread?> = \.toPlain,
-        on media: [String] = ["memory", "disk"], called name: String? = nil
+        on media: [String] = ["memory", "disk"], called name: String? = nil, least: String
     ) -> [Target] {
         media.flatMap { medium in
             workloads.map { workload in
                 let section = WorkloadBenchmark.section(workload, medium)
+                let bounds = BoundsBenchmark.section(workload, medium)
                 return Target(name: "\(name ?? line), \(section)", limit: limit, unit: "×") {
                     $0.line(section, line)?[keyPath: base]?.median
+                } least: {
+                    $0.line(bounds, least)?[keyPath: base]?.median
                 }
             }
         }
@@ -31,19 +37,25 @@ struct Target {
 
     private static var capture: [Target] {
         [("memory", 1.35, 1.20), ("disk", 1.15, 1.15)].flatMap { medium, inserting, updating in
-            ratios(WorkloadBenchmark.inserting, inserting, on: [medium])
-                + ratios(WorkloadBenchmark.updating, updating, on: [medium])
-                + ratios(WorkloadBenchmark.updatingSingly, 1.30, on: [medium])
-                + ratios(WorkloadBenchmark.deleting, 1.10, on: [medium])
+            [
+                (WorkloadBenchmark.inserting, inserting), (WorkloadBenchmark.updating, updating),
+                (WorkloadBenchmark.updatingSingly, 1.30), (WorkloadBenchmark.deleting, 1.10),
+            ].flatMap { line, limit in
+                ratios(line, limit, on: [medium], least: BoundsBenchmark.withChanges(line))
+            }
         }
     }
 
     private static var movement: [Target] {
-        ratios(WorkloadBenchmark.packingInserts, 1.3, called: "pack and encode, beside plain inserts")
-            + ratios(WorkloadBenchmark.joining, 1.0, called: "the first join, beside plain inserts")
+        ratios(
+            WorkloadBenchmark.packingInserts, 1.3, called: "pack and encode, beside plain inserts",
+            least: BoundsBenchmark.packingInsertions)
+            + ratios(
+                WorkloadBenchmark.joining, 1.0, called: "the first join, beside plain inserts",
+                least: WorkloadBenchmark.joining)
             + ratios(
                 WorkloadBenchmark.replayingUpdates, 1.0, to: \.toSession,
-                called: "replay updates, beside sqlite3changeset_apply")
+                called: "replay updates, beside sqlite3changeset_apply", least: WorkloadBenchmark.replayingUpdates)
             + ["memory", "disk"].flatMap { medium in
                 workloads.map { workload in
                     let section = WorkloadBenchmark.conflictSection(workload, medium)
@@ -71,7 +83,7 @@ struct Target {
                     $0.line(section, line)?.ferry
                 }
             }
-        } + ratios(WorkloadBenchmark.databaseSize, 1.4, on: ["memory"])
+        } + ratios(WorkloadBenchmark.databaseSize, 1.4, on: ["memory"], least: WorkloadBenchmark.databaseSize)
     }
 
     private static let crowds = [10, 100, 1000]
@@ -128,9 +140,11 @@ struct Target {
                     SizeBenchmark.merge(touched, of: large), SizeBenchmark.merge(touched, of: 100_000)))
         }
         targets += KeyValueBenchmark.What.allCases.map { what in
-            growth(
+            var target = growth(
                 "\(what.rawValue) in a set of a million, beside a thousand", KeyValueBenchmark.section,
                 KeyValueBenchmark.name(what, large), KeyValueBenchmark.name(what, small))
+            if what == .sync { target.least = { $0.line(SetBounds.section, SetBounds.withStates)?.toPlain?.median } }
+            return target
         }
         return targets
             + [100_000, 1_000_000, 10_000_000].map { rows in
