@@ -14,7 +14,9 @@ final class LocalReferences {
     /// Of this table, and by column of those that are referred to.
     private let ownKeys: NewKeys.Table
     private let newKeys: [NewKeys.Table?]
-    /// Bounds the memory for them.
+    /// By foreign key of one column: values that were found to lead to rows of other tables.
+    private var shownValues: [Set<FieldValue>]
+    /// Bounds the memory for them, of each kind.
     private static let maximumTargets = 10_000
 
     init(_ access: StoreAccess, _ table: TrackedTable, _ newKeys: NewKeys = NewKeys()) {
@@ -28,6 +30,7 @@ final class LocalReferences {
         travelling = Travelling(access)
         meaning = References(registry: access.registry)
         last = Array(repeating: nil, count: table.columns.count)
+        shownValues = Array(repeating: [], count: table.foreignKeys.count)
     }
 
     /// A reference as it lies in rows; `nil` where it has no row to refer to.
@@ -63,6 +66,26 @@ final class LocalReferences {
         }
     }
 
+    /// Whether what an object refers to by value is what others of the table referred to, and was found to have rows. Where
+    /// it is not, `targetsAreShown` tells.
+    /// - Parameter value: the object's own value of a column.
+    func targetsAreKnown(_ value: (Int) -> FieldValue?) -> Bool {
+        table.foreignKeys.indices.allSatisfy { place in
+            let key = table.foreignKeys[place]
+            let value = value(key.columns[0])
+            if case .mapped = key.target { return key.action == .none || !isPlain(value) }
+            return key.columns.count == 1 && value.map { shownValues[place].contains($0) } ?? false
+        }
+    }
+
+    /// Notes that values lead to a row.
+    private func noteShown(_ values: FieldValues, _ place: Int) {
+        guard table.foreignKeys[place].columns.count == 1, let value = values[table.foreignKeys[place].columns[0]]
+        else { return }
+        if shownValues[place].count >= Self.maximumTargets { shownValues[place].removeAll(keepingCapacity: true) }
+        shownValues[place].insert(value)
+    }
+
     /// Whether what an object refers to by value has rows that show what it says; references to mapped keys are resolved with
     /// their values, and plain values in their place refer to nothing. Where it refers to other columns than the key, only the
     /// rules can tell.
@@ -70,7 +93,8 @@ final class LocalReferences {
     ///   - values: as they travel.
     ///   - isComing: whether an object of this table is about to get its row.
     func targetsAreShown(_ values: FieldValues, isComing: (ObjectID) -> Bool = { _ in false }) throws -> Bool {
-        for key in table.foreignKeys {
+        if targetsAreKnown({ values[$0] }) { return true }
+        for (place, key) in table.foreignKeys.enumerated() {
             switch key.target {
             case .mapped:
                 if key.action != .none, isPlain(values[key.columns[0]]) { return false }
@@ -78,6 +102,7 @@ final class LocalReferences {
                 guard let token = meaning.target(key, values) else { continue }
                 if token.table == table.id, isComing(token.id) { continue }
                 if try access.objects(of: token.table).place(of: token.id)?.shown != .row { return false }
+                if token.table != table.id { noteShown(values, place) }
             case .unique:
                 if meaning.target(key, values) != nil { return false }
             }

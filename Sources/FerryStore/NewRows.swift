@@ -46,6 +46,8 @@ final class NewRows {
     private var rows: [Waiting] = []
     private var columns: [Int] = []
     private var statement: SQLStatement?
+    /// By column: its place in `columns`.
+    private var columnPlaces: [Int?] = []
     /// By place in the key of a table that is not mapped: the place in `columns` of its column.
     private var keyPlaces: [Int?] = []
 
@@ -174,6 +176,10 @@ final class NewRows {
     }
 
     private func targetsAreShown(_ insertion: Insertion) throws -> Bool {
+        let first = insertion.values.startIndex
+        if references.targetsAreKnown({ column in columnPlaces[column].map { insertion.values[first + $0] } }) {
+            return true
+        }
         var own = FieldValues(width: table.columns.count)
         for (column, value) in zip(insertion.columns, insertion.values) { own[column] = value }
         return try references.targetsAreShown(own) { target in rows.contains { $0.object == target } }
@@ -225,6 +231,8 @@ final class NewRows {
             "INSERT OR \(resolution) INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES "
                 + Array(repeating: row, count: access.newRowsAtOnce).joined(separator: ", "))
         self.columns = columns
-        keyPlaces = table.keyColumnIDs.map { columns.firstIndex(of: $0) }
+        columnPlaces = Array(repeating: nil, count: table.columns.count)
+        for (place, column) in columns.enumerated() { columnPlaces[column] = place }
+        keyPlaces = table.keyColumnIDs.map { columnPlaces[$0] }
     }
 }
