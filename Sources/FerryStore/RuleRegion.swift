@@ -189,7 +189,8 @@ final class RuleRegion {
             object.followsRow = true
             try addDependents(object)
         } else if wavering.contains(places[object.token] ?? -1)
-            || meaning.offers(of: table, row) != meaning.offers(of: table, shown)
+            // Also where only the case changes: who means another object of the row shows what it shows.
+            || table.offeredKeys.contains(where: { $0.contains { row[$0] != shown[$0] } })
         {
             try addDependents(object) { if case .unique = $0.target { true } else { false } }
         }

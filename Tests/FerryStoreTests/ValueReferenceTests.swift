@@ -348,4 +348,28 @@ final class ValueReferenceTests: XCTestCase {
         try check([first, second, third], "SELECT maker, name FROM shop", shows: ["2|t"])
         try check([first, second, third], "SELECT price, shop FROM offer", shows: ["5|2"])
     }
+
+    /// A row comes to show its value in capitals. To SQLite the reference is what it was, and it shows what the row shows.
+    func testAReferenceShowsTheCaseInWhichItsRowShowsTheValue() throws {
+        let schema = TestSchema(
+            name: "makers in any case",
+            sql: """
+                CREATE TABLE maker(id INTEGER PRIMARY KEY, name TEXT UNIQUE, code TEXT COLLATE NOCASE UNIQUE);
+                CREATE TABLE item(id INTEGER PRIMARY KEY, maker TEXT COLLATE NOCASE REFERENCES maker(code));
+                """)
+        let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        let (third, fourth) = (try TestDevice(3, schema), try TestDevice(4, schema))
+        try first.run("INSERT INTO maker(name, code) VALUES ('x', 'c'); INSERT INTO item(maker) VALUES ('c')")
+        try first.flush()
+        second.clock.now += 1000
+        try second.run("INSERT INTO maker(name, code) VALUES ('x', 'a')")
+        try second.flush()
+        third.clock.now += 2000
+        try third.run("INSERT INTO maker(name, code) VALUES ('x', 'A')")
+        try third.flush()
+        try fourth.receive(first, second)
+        try check([fourth], "SELECT maker FROM item", shows: ["a"])
+        try fourth.receive(third)
+        try check([fourth], "SELECT maker FROM item", shows: ["A"])
+    }
 }
