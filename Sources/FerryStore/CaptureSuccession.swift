@@ -20,7 +20,8 @@ extension CaptureHistory {
     /// - Parameter note: of an insertion under the object's own key.
     mutating func leaveRow(of object: ObjectID, to note: Note, _ clock: inout HybridClock) throws {
         let table = note.table
-        if !table.hasReferencesInKey || tracks[table.id]?[object]?.isDeleted ?? false { return }
+        guard table.hasReferencesInKey, try access.joined.areAny(in: table.id) else { return }
+        if tracks[table.id]?[object]?.isDeleted ?? false { return }
         let states = access.objects(of: table.id)
         let state = try states.load(object)
         guard state.shown == .exceptionalRow else { return }
