@@ -139,9 +139,10 @@ final class ValueReferenceTests: XCTestCase {
         }
     }
 
-    /// Nobody has the maker that the offer means any more, but a shop has one that is the same maker. Either may come last.
+    /// Nobody has the maker that the offer means any more, but a shop has one that is the same maker, the oldest or another
+    /// one. Either may come last.
     func testAReferenceLeadsToWhoRefersToTheSameRowByAnotherValue() throws {
-        for isReversed in [false, true] {
+        for (isReversed, isOldest) in [(false, false), (true, false), (false, true), (true, true)] {
             let (first, second) = (try TestDevice(1, Self.mappedChain), try TestDevice(2, Self.mappedChain))
             let (third, fourth) = (try TestDevice(3, Self.mappedChain), try TestDevice(4, Self.mappedChain))
             for device in [first, second, third] {
@@ -158,7 +159,7 @@ final class ValueReferenceTests: XCTestCase {
             try third.run("UPDATE shop SET maker = NULL")
             try third.flush()
             let shop = try TestDevice(6, Self.mappedChain)
-            try shop.receive(second)
+            try shop.receive(isOldest ? first : second)
             try shop.run("INSERT INTO shop(id, maker) VALUES (2, 1)")
             try shop.flush()
             try fourth.receive(first, second, third)
