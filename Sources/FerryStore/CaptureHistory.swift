@@ -196,7 +196,7 @@ struct CaptureHistory {
             for column in CaptureTriggers.columns(of: note.mask) {
                 track.changedBefore[column] = track.changed[column]
                 track.changed[column] = time
-                track.detached[column] = nil
+                if !track.detached.isEmpty { track.detached[column] = nil }
                 if !table.clearableColumns.contains(column) { examined[table.id]?[object]?.isWritten = true }
             }
         case .delete:
