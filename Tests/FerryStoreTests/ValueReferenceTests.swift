@@ -252,6 +252,25 @@ final class ValueReferenceTests: XCTestCase {
         try check([first, second], "SELECT title, maker FROM item", shows: ["one|NULL"])
     }
 
+    /// The same, and the maker is deleted in the same flush: with that value nobody has it ever been.
+    func testAValueThatOnlyAJoinedObjectMeansIsChangedAndItsRowDeleted() throws {
+        let (first, second) = (try TestDevice(1, Self.schema), try TestDevice(2, Self.schema, hoursAhead: 1))
+        try first.run(
+            "INSERT INTO maker(name, code) VALUES ('x', 'a'); INSERT INTO item(title, maker) VALUES ('one', 'a')")
+        try first.flush()
+        try second.run("INSERT INTO item(title) VALUES ('one')")
+        try second.flush()
+        try second.receive(first)
+        let third = try TestDevice(3, Self.schema)
+        try third.receive(first, second)
+        try second.run("UPDATE maker SET code = 'b'; DELETE FROM maker")
+        try second.flush()
+        try first.receive(second)
+        try third.receive(second)
+        try check([first, second, third], "SELECT title, maker FROM item", shows: ["one|NULL"])
+        try check([first, second, third], "SELECT name FROM maker", shows: [])
+    }
+
     /// Two makers would be one row without a code, but one of them needs the other's: they are not, and yet what refers to
     /// that code has lost its place on every device.
     func testWhatARowWouldHaveShownCountsForThoseWhoReferToIt() throws {
