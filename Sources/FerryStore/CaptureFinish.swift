@@ -59,6 +59,7 @@ extension CaptureHistory {
             touched += written
             writers[table.id] = writer
         }
+        try noteLeftRows(&writers)
         var following = FollowingReferences(access)
         while true {
             touched += try HeldLinks(access).insert(&writers, &clock, notesReferences: !heldBack.isEmpty)

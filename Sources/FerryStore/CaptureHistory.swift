@@ -103,6 +103,8 @@ struct CaptureHistory {
     var takenKeys: [Int: [FieldValue: TakenKey]] = [:]
     /// Keys that nobody has any more though rows refer to them, and what those rows mean by them.
     var lostKeys: [Int: [FieldValue: FieldValue]] = [:]
+    /// Rows that belong to other objects since their own were given other ones.
+    var leftRows: [LeftRow] = []
     var minted: UInt32 = 0
     let mintedPrefix: (high: UInt64, low: UInt64)
     private(set) var rowsWithoutKey = 0
@@ -194,6 +196,7 @@ struct CaptureHistory {
             for column in CaptureTriggers.columns(of: note.mask) {
                 track.changedBefore[column] = track.changed[column]
                 track.changed[column] = time
+                if !track.detached.isEmpty { track.detached[column] = nil }
                 if !table.clearableColumns.contains(column) { examined[table.id]?[object]?.isWritten = true }
             }
         case .delete:

@@ -147,6 +147,7 @@ extension CaptureHistory {
             let present = try presentObject(table, note.key)
             // OR REPLACE on the key itself notes no deletion, also where the row that was there is another object's.
             let object = try objectShowing(present, table) ?? present
+            if object == present { try leaveRow(of: object, to: note, &clock) }
             guard let examination = examined[table.id]?[object], !examination.isWritten else { return (object, false) }
             try displace(object, examination, table, note.key, &clock)
             return (present, false)

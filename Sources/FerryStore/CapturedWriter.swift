@@ -19,6 +19,8 @@ struct CapturedWriter {
     private(set) var heldLinks: Set<RowToken> = []
     /// What written objects gave up for values that their rows show: who refers to it follows (`FollowingReferences`).
     private(set) var givenUp: [GivenUpValues] = []
+    /// In whose place others are that have the keys which their rows showed (`LinkSuccession`).
+    private var successors: [ObjectID: LinkSuccessor] = [:]
     /// Whether anything is held back from deletion, so that it matters what is referred to.
     private let notesReferences: Bool
 
@@ -94,6 +96,7 @@ struct CapturedWriter {
             touched.append(own)
             if own.isDeleted, !table.incoming.isEmpty {
                 touched[touched.count - 1].formerRow = operations.last { $0.kind == .delete }?.oldRow ?? [:]
+                touched[touched.count - 1].rewritten = Set(operations.flatMap { $0.values.keys }).sorted()
             }
         }
         if shown == .exceptionalRow { touched += try writeMembers(of: object, operations, row, &clock) }
@@ -156,6 +159,25 @@ struct CapturedWriter {
         return try writeHidden(object, [operation], shown: values, &clock)
     }
 
+    /// Who is there in place of an object that has gone because another one has the key that its row showed.
+    func successor(of object: ObjectID) -> LinkSuccessor? {
+        var last = successors[object]
+        while let next = last.flatMap({ successors[$0.object] }) { last = next }
+        return last
+    }
+
+    /// Deletes an object whose key another one is to have, with what its row shows.
+    mutating func delete(
+        _ object: ObjectID, succeededBy successor: LinkSuccessor, _ clock: inout HybridClock
+    ) throws -> TouchedObject {
+        let shown = try Travelling(access).row(showing: RowToken(table: table.id, id: object))
+        let own = ownValues(try objects.load(object), shown: shown)
+        noteGivenUp(object, own, succeededBy: successor)
+        successors[object] = successor
+        let operation = CapturedOperation(kind: .delete, time: clock.tick(), values: [:], oldRow: nil)
+        return try writeHidden(object, [operation], shown: shown, &clock)
+    }
+
     /// Gives an object values that the row which shows it shows already, and that are not its own.
     mutating func takeOver(
         _ values: FieldValues, _ object: ObjectID, _ clock: inout HybridClock
@@ -176,6 +198,14 @@ struct CapturedWriter {
             own[column] != values[column] && !operations.contains { $0.values.has(column) }
         }
         if !columns.isEmpty { givenUp.append(GivenUpValues(object: object, former: own, columns: columns)) }
+    }
+
+    /// Notes that another object is there in place of one, for those who refer to it.
+    /// - Parameter own: all of its values.
+    mutating func noteGivenUp(_ object: ObjectID, _ own: FieldValues, succeededBy successor: LinkSuccessor) {
+        if table.incoming.isEmpty { return }
+        let columns = successor.values.keys.filter { own[$0] != successor.values[$0] }
+        givenUp.append(GivenUpValues(object: object, former: own, columns: columns, successor: successor))
     }
 
     /// Publishes an object again, whole, as inserted now, for those who may have forgotten it.

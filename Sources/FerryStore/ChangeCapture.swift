@@ -102,6 +102,8 @@ struct TouchedObject {
     var key: [FieldValue] = []
     /// What its row showed, as it travels, where that is gone already and foreign keys may refer to it by value.
     var formerRow: FieldValues = [:]
+    /// Columns that a flush wrote before it deleted the row: nothing tells what others may have referred to there.
+    var rewritten: [Int] = []
 }
 
 /// A row that is gone, to which other rows may still refer.

@@ -126,7 +126,7 @@ final class DisplayedRows {
     }
 
     /// An object's own values, with representatives in place of references to visible objects.
-    private func represented(_ object: RegionObject) -> FieldValues {
+    func represented(_ object: RegionObject) -> FieldValues {
         var values = object.values
         for column in object.table.columns {
             guard let value = values[column.id] else { continue }

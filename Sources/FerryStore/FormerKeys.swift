@@ -8,6 +8,8 @@ import FerryCore
 /// | `n` | the order in which the rows were first changed |
 /// | `fate` | 0 the row is gone, 1 another row shows its object, 2 the row has other values |
 /// | `isThere` | whether a row has the former values now |
+/// | `isAnew` | whether the object was deleted at some time and has begun anew |
+/// | `isReused` | whether the former values hold integers that mean other rows now |
 /// | `place` | the order in which to follow: what moves to values that another one leaves comes after that one |
 /// | `isCircular` | whether it moves in a circle with others, which can only be done at once |
 /// | `b0`, `b1`, … | the values before; unique |
@@ -38,7 +40,8 @@ struct FormerKeys {
         try connection.executeScript(
             """
             CREATE TABLE \(name)(
-                n INTEGER PRIMARY KEY, fate INTEGER NOT NULL, isThere INTEGER NOT NULL DEFAULT 0, place INTEGER,
+                n INTEGER PRIMARY KEY, fate INTEGER NOT NULL, isThere INTEGER NOT NULL DEFAULT 0,
+                isAnew INTEGER NOT NULL, isReused INTEGER NOT NULL, place INTEGER,
                 isCircular INTEGER NOT NULL DEFAULT 0, \(before.joined(separator: ", ")),
                 \(now.joined(separator: ", ")), UNIQUE(\(list("b"))))
             """)
@@ -64,35 +67,54 @@ struct FormerKeys {
 
     private func fill() throws {
         let width = key.columns.count
-        let places = Array(repeating: "?", count: 2 * width + 1).joined(separator: ", ")
+        let places = Array(repeating: "?", count: 2 * width + 3).joined(separator: ", ")
         // Of two that had the same values one after the other, the first had them before the transaction.
         let insertion = try connection.makeStatement(
-            "INSERT OR IGNORE INTO \(name)(fate, \(list("b")), \(list("a"))) VALUES (\(places))")
+            "INSERT OR IGNORE INTO \(name)(fate, isAnew, isReused, \(list("b")), \(list("a"))) VALUES (\(places))")
         let names = table.stayingColumns.map(\.name)
         let positions = key.columns.compactMap { column in names.firstIndex { $0 == column.name } }
         let writer = access.writer(of: table.id)
         for row in access.departures.rows[table.id] ?? [] {
             let before = positions.map { row.values[$0] }
             if before.contains(.null) { continue }
-            let present = try presentKey(of: row.object)
+            let (present, isAnew) = try presentKey(of: row.object)
             let offered = try present.flatMap { try writer.offered(by: $0) }
             let now = offered.map { values in positions.map { values[$0] } }
             insertion.reset()
             insertion.bind(now == nil ? Self.gone : present == row.key ? Self.changed : Self.joined, 1)
-            for (index, value) in before.enumerated() { insertion.bind(value, Int32(index + 2)) }
-            for (index, value) in (now ?? []).enumerated() { insertion.bind(value, Int32(width + index + 2)) }
+            insertion.bind(isAnew ? 1 : 0, 2)
+            insertion.bind(try isReused(before, row.object) ? 1 : 0, 3)
+            for (index, value) in before.enumerated() { insertion.bind(value, Int32(index + 4)) }
+            for (index, value) in (now ?? []).enumerated() { insertion.bind(value, Int32(width + index + 4)) }
             try insertion.run()
         }
     }
 
-    /// The local key of the row that shows an object now.
-    private func presentKey(of object: ObjectID) throws -> [FieldValue]? {
+    /// The local key of the row that shows an object now, and whether the object has begun anew.
+    private func presentKey(of object: ObjectID) throws -> (key: [FieldValue]?, isAnew: Bool) {
         let objects = access.objects(of: table.id)
         var state = try objects.load(object)
+        let isAnew = state.registers.floor != nil
         if state.shown == .joined, let shown = try access.joined.representative(of: object, table.id) {
             state = try objects.load(shown)
         }
-        return state.shown.hasRow ? state.key : nil
+        return (state.shown.hasRow ? state.key : nil, isAnew)
+    }
+
+    /// Whether integers among the values that an object's row had mean other rows than they did.
+    private func isReused(_ before: [FieldValue], _ object: ObjectID) throws -> Bool {
+        let references = zip(key.columns, before).compactMap {
+            column, value -> (column: TrackedColumn, value: FieldValue)? in
+            guard let number = table.columnID(column.name), table.columns[number].reference != nil else { return nil }
+            return (table.columns[number], value)
+        }
+        if references.isEmpty { return false }
+        let own = try access.objects(of: table.id).load(object).kept.fields
+        return try references.contains { column, value in
+            guard let parent = column.reference, case .reference(let former)? = own[column.id] else { return false }
+            let shown = try access.joined.representative(of: former, parent) ?? former
+            return try Travelling(access).value(value, column) != .reference(shown)
+        }
     }
 
     /// Leaves only what is not as it was.
@@ -105,9 +127,14 @@ struct FormerKeys {
             UPDATE \(name) AS former SET place = n, isThere = EXISTS(
                 SELECT 1 FROM main.\(quoted(table.name)) AS t WHERE \(matches.joined(separator: " AND ")))
             """)
-        // Who refers by values means whichever row has them. An integer that was used again is another row's.
+        // Who refers by values means whichever row has them, and not an object that came again elsewhere. An integer that was
+        // used again is another row's.
         if !key.isMappedKey {
-            try connection.executeScript("DELETE FROM \(name) WHERE fate = \(Self.gone) AND isThere")
+            try connection.executeScript(
+                """
+                DELETE FROM \(name)
+                WHERE isThere AND NOT isReused AND (fate = \(Self.gone) OR fate = \(Self.joined) AND isAnew)
+                """)
         }
     }
 

@@ -45,7 +45,9 @@ struct HeldBackRows {
             seen.formUnion(references)
             for target in try Set(references.flatMap(targets)).sorted(by: isBefore) {
                 // It may have been written by now.
-                guard try Self.isHeldBack(access.objects(of: target.table).load(target.id)) else { continue }
+                guard try Self.isHeldBack(access.objects(of: target.table).load(target.id)),
+                    writers[target.table]?.successor(of: target.id) == nil
+                else { continue }
                 var writer =
                     try writers[target.table]
                     ?? CapturedWriter(access, access.registry[target.table], notesReferences: true)

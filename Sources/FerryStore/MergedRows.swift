@@ -114,6 +114,8 @@ final class MergedRows {
     /// parents. Rows that stay follow either at the end of the transaction (`StayingRows`); those that go on referring to
     /// its key make the references unchecked ones.
     private func delete(_ merge: inout ObjectMerge) throws {
+        // What its row shows is not what it was deleted with.
+        if offeredColumns.contains(where: merge.won.has) { return try leaveToRules(&merge) }
         keepWon(&merge, merge.won)
         var object = TouchedObject(
             table: table.id, object: merge.state.object, columns: allColumns, isDeleted: true, needsRules: false,

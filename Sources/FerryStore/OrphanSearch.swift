@@ -12,10 +12,11 @@ struct OrphanSearch {
     /// The objects that refer to nothing by a foreign key through which an object may have left some behind; none where that
     /// one was searched before.
     mutating func search(_ object: TouchedObject, _ table: TrackedTable) throws -> [RowToken] {
-        // What a deleted row showed is known, and an insertion leaves nobody behind.
-        if object.isDeleted || object.isInsertion { return [] }
+        // What a deleted row showed is known, unless it was written to before, and an insertion leaves nobody behind.
+        let columns = object.isDeleted ? object.rewritten : object.columns
+        if object.isInsertion || columns.isEmpty { return [] }
         var found: [RowToken] = []
-        for (incoming, offered) in ValueReferences(access).incomingKeys(of: table, by: object.columns)
+        for (incoming, offered) in ValueReferences(access).incomingKeys(of: table, by: columns)
         where searched.insert([incoming.table, incoming.foreignKey]).inserted {
             let child = access.registry[incoming.table]
             let key = child.foreignKeys[incoming.foreignKey]

@@ -282,6 +282,8 @@ struct RegionWriter {
         }
         tokens.formUnion(try defaultTargets(object))
         tokens.formUnion(try region.shownTokens(of: object))
+        // Who has that by itself comes later.
+        tokens.formUnion(region.awaitedTargets(of: object))
         tokens.formUnion(object.passingClaims)
         return tokens
     }

@@ -167,6 +167,18 @@ final class RuleRegion {
         return tokens
     }
 
+    /// What references that lead nowhere mean once what they are made of is resolved, where that is something else than by
+    /// their own values.
+    func awaitedTargets(of object: RegionObject) -> [RowToken] {
+        guard let displayed, let index = places[object.token] else { return [] }
+        return object.references.enumerated().compactMap { place, reference in
+            guard displayed.classes.target(of: index, reference: place, token: reference.token) == nil,
+                let resolved = displayed.resolvedTarget(of: index, place), resolved != reference.token
+            else { return nil }
+            return resolved
+        }
+    }
+
     /// Adds who refers to a row that goes, that means fewer objects than before, or that shows another key or other
     /// values that foreign keys refer to.
     private func follow(_ object: RegionObject) throws {
@@ -189,21 +201,33 @@ final class RuleRegion {
             object.followsRow = true
             try addDependents(object)
         } else if wavering.contains(places[object.token] ?? -1)
-            || meaning.offers(of: table, row) != meaning.offers(of: table, shown)
+            // Also where only the case changes: who means another object of the row shows what it shows.
+            || table.offeredKeys.contains(where: { $0.contains { row[$0] != shown[$0] } })
         {
             try addDependents(object) { if case .unique = $0.target { true } else { false } }
         }
     }
 
     /// Adds what may stand for the target of a reference that has none to be seen: the object whose row shows the key
-    /// that the reference means once what it is made of is resolved.
+    /// or the value that the reference means once what it is made of is resolved.
     private func addResolvedTargets(of object: RegionObject) throws {
         guard let displayed, let index = places[object.token] else { return }
         for (place, reference) in object.references.enumerated() {
-            guard case .key = object.table.foreignKeys[reference.foreignKey].target,
-                displayed.classes.target(of: index, reference: place, token: reference.token) == nil
-            else { continue }
-            for token in [reference.token, displayed.resolvedTarget(of: index, place)].compactMap({ $0 })
+            let key = object.table.foreignKeys[reference.foreignKey]
+            guard displayed.classes.target(of: index, reference: place, token: reference.token) == nil else { continue }
+            let resolved = displayed.resolvedTarget(of: index, place)
+            switch key.target {
+            case .mapped: continue
+            case .unique:
+                if let resolved, resolved != reference.token, lookedUp.insert(resolved).inserted {
+                    offerSearch.note(resolved, key, displayed.represented(object))
+                    if let row = try offerSearch.object(offering: resolved) { try add(row) }
+                    for member in try access.exceptionTokens.objects(concernedBy: resolved) { try add(member) }
+                }
+                continue
+            case .key: break
+            }
+            for token in [reference.token, resolved].compactMap({ $0 })
             where lookedUp.insert(token).inserted {
                 try add(token)
                 if let shown = try access.joined.representative(of: token.id, token.table) {

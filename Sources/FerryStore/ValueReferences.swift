@@ -19,10 +19,14 @@ struct ValueReferences {
     }
 
     /// The references to the row that shows an object, by values which are not their own.
-    /// - Parameter columns: of the object's table: foreign keys to none of these are left out.
-    func references(to object: RowToken, by columns: [Int]) throws -> [Reference] {
+    /// - Parameters:
+    ///   - columns: of the object's table: foreign keys to none of these are left out.
+    ///   - includingKeys: whether references to a key that is made of values count too.
+    func references(
+        to object: RowToken, by columns: [Int], includingKeys: Bool = false
+    ) throws -> [Reference] {
         let table = access.registry[object.table]
-        let incoming = incomingKeys(of: table, by: columns)
+        let incoming = incomingKeys(of: table, by: columns, includingKeys: includingKeys)
         guard !incoming.isEmpty, let row = try Travelling(access).localRow(showing: object) else { return [] }
         return try incoming.flatMap { place, offered in
             try references(place, showing: offered.map { row[$0] ?? .null })
@@ -30,13 +34,19 @@ struct ValueReferences {
     }
 
     /// The foreign keys that refer by value to any of some columns, and the columns that each refers to.
-    func incomingKeys(of table: TrackedTable, by columns: [Int]) -> [(TrackedTable.IncomingKey, offered: [Int])] {
+    func incomingKeys(
+        of table: TrackedTable, by columns: [Int], includingKeys: Bool = false
+    ) -> [(TrackedTable.IncomingKey, offered: [Int])] {
         table.incoming.compactMap { incoming in
-            guard
-                case .unique(let offered) = access.registry[incoming.table].foreignKeys[incoming.foreignKey].target,
-                columns.contains(where: offered.contains)
-            else { return nil }
-            return (incoming, offered)
+            let offered: [Int]
+            switch access.registry[incoming.table].foreignKeys[incoming.foreignKey].target {
+            case .unique(let columns): offered = columns
+            case .key(let order) where includingKeys:
+                // `order[i]` is the position in the foreign key of the parent's i-th key column.
+                offered = order.indices.map { table.keyColumnIDs[order.firstIndex(of: $0) ?? 0] }
+            case .key, .mapped: return nil
+            }
+            return columns.contains(where: offered.contains) ? (incoming, offered) : nil
         }
     }
 

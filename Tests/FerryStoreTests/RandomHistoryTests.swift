@@ -27,6 +27,11 @@ final class RandomHistoryTests: XCTestCase {
         try play({ try TestSchema.valueReferences.map { try Oracle($0) } }, defaultCount: 20, restores: true)
     }
 
+    /// Links that are known by references by value to rows that become one, and what refers to them.
+    func testRandomHistoriesOverLinksByValueShowWhatTheOracleSays() throws {
+        try play({ try TestSchema.valueLinks.map { try Oracle($0) } }, defaultCount: 30)
+    }
+
     /// Compound foreign keys that are NULL in part.
     func testRandomHistoriesOverPartlyNullReferencesShowWhatTheOracleSays() throws {
         try play({ try TestSchema.partlyNull.map { try Oracle($0) } }, defaultCount: 40)

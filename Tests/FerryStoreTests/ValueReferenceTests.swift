@@ -139,9 +139,10 @@ final class ValueReferenceTests: XCTestCase {
         }
     }
 
-    /// Nobody has the maker that the offer means any more, but a shop has one that is the same maker. Either may come last.
+    /// Nobody has the maker that the offer means any more, but a shop has one that is the same maker, the oldest or another
+    /// one. Either may come last.
     func testAReferenceLeadsToWhoRefersToTheSameRowByAnotherValue() throws {
-        for isReversed in [false, true] {
+        for (isReversed, isOldest) in [(false, false), (true, false), (false, true), (true, true)] {
             let (first, second) = (try TestDevice(1, Self.mappedChain), try TestDevice(2, Self.mappedChain))
             let (third, fourth) = (try TestDevice(3, Self.mappedChain), try TestDevice(4, Self.mappedChain))
             for device in [first, second, third] {
@@ -158,7 +159,7 @@ final class ValueReferenceTests: XCTestCase {
             try third.run("UPDATE shop SET maker = NULL")
             try third.flush()
             let shop = try TestDevice(6, Self.mappedChain)
-            try shop.receive(second)
+            try shop.receive(isOldest ? first : second)
             try shop.run("INSERT INTO shop(id, maker) VALUES (2, 1)")
             try shop.flush()
             try fourth.receive(first, second, third)
@@ -249,6 +250,25 @@ final class ValueReferenceTests: XCTestCase {
         try second.flush()
         try first.receive(second)
         try check([first, second], "SELECT title, maker FROM item", shows: ["one|NULL"])
+    }
+
+    /// The same, and the maker is deleted in the same flush: with that value nobody has it ever been.
+    func testAValueThatOnlyAJoinedObjectMeansIsChangedAndItsRowDeleted() throws {
+        let (first, second) = (try TestDevice(1, Self.schema), try TestDevice(2, Self.schema, hoursAhead: 1))
+        try first.run(
+            "INSERT INTO maker(name, code) VALUES ('x', 'a'); INSERT INTO item(title, maker) VALUES ('one', 'a')")
+        try first.flush()
+        try second.run("INSERT INTO item(title) VALUES ('one')")
+        try second.flush()
+        try second.receive(first)
+        let third = try TestDevice(3, Self.schema)
+        try third.receive(first, second)
+        try second.run("UPDATE maker SET code = 'b'; DELETE FROM maker")
+        try second.flush()
+        try first.receive(second)
+        try third.receive(second)
+        try check([first, second, third], "SELECT title, maker FROM item", shows: ["one|NULL"])
+        try check([first, second, third], "SELECT name FROM maker", shows: [])
     }
 
     /// Two makers would be one row without a code, but one of them needs the other's: they are not, and yet what refers to
@@ -347,5 +367,29 @@ final class ValueReferenceTests: XCTestCase {
         try third.receive(second)
         try check([first, second, third], "SELECT maker, name FROM shop", shows: ["2|t"])
         try check([first, second, third], "SELECT price, shop FROM offer", shows: ["5|2"])
+    }
+
+    /// A row comes to show its value in capitals. To SQLite the reference is what it was, and it shows what the row shows.
+    func testAReferenceShowsTheCaseInWhichItsRowShowsTheValue() throws {
+        let schema = TestSchema(
+            name: "makers in any case",
+            sql: """
+                CREATE TABLE maker(id INTEGER PRIMARY KEY, name TEXT UNIQUE, code TEXT COLLATE NOCASE UNIQUE);
+                CREATE TABLE item(id INTEGER PRIMARY KEY, maker TEXT COLLATE NOCASE REFERENCES maker(code));
+                """)
+        let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema))
+        let (third, fourth) = (try TestDevice(3, schema), try TestDevice(4, schema))
+        try first.run("INSERT INTO maker(name, code) VALUES ('x', 'c'); INSERT INTO item(maker) VALUES ('c')")
+        try first.flush()
+        second.clock.now += 1000
+        try second.run("INSERT INTO maker(name, code) VALUES ('x', 'a')")
+        try second.flush()
+        third.clock.now += 2000
+        try third.run("INSERT INTO maker(name, code) VALUES ('x', 'A')")
+        try third.flush()
+        try fourth.receive(first, second)
+        try check([fourth], "SELECT maker FROM item", shows: ["a"])
+        try fourth.receive(third)
+        try check([fourth], "SELECT maker FROM item", shows: ["A"])
     }
 }

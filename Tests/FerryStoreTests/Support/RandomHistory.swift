@@ -298,7 +298,7 @@ struct RandomHistory {
             passes += 1
             let isChecked = passes % checkInterval == 0
             let before = isChecked && incoming.isEmpty ? try quietRows(device) : nil
-            let written = isChecked && incoming.isEmpty ? try writtenRows(device) : []
+            let written = isChecked && incoming.isEmpty ? try WrittenRow.all(on: device, oracle.schema) : []
             // With nothing to pack, keys mean what the state says they mean.
             if staying != nil, !incoming.isEmpty { try device.flush() }
             let stayed = incoming.isEmpty ? nil : try staying?.meanings(on: device)
@@ -315,22 +315,12 @@ struct RandomHistory {
             if staying != nil, let counts = try staying?.write(on: device) { met.merge(counts, uniquingKeysWith: +) }
             // What a hook wrote is packed by the next pass.
             if restores { try device.flush() }
-            // A joined row whose UNIQUE value was cleared is several rows again, and a link that means a value by its key which
-            // nobody showed leads to whoever took the value (Docs/Merge.md, "What a statement did, stands").
-            if let before, let after = try quietRows(device), before.rows != after.rows, before.joined <= after.joined,
-                before.resolvedKeys <= after.resolvedKeys
-            {
+            // A joined row whose UNIQUE value was cleared is several rows again (Docs/Merge.md, "What a statement did, stands").
+            if let before, let after = try quietRows(device), before.rows != after.rows, before.joined <= after.joined {
                 throw failure(device, "packing alone changed rows: \(before.rows) became \(after.rows)")
             }
-            for row in written where try device.query(row.query) != row.shows {
-                // The exceptions of Docs/Merge.md, "What a statement did, stands".
-                if try row.mayAppear || hasExceptions([.heldBack], device) || joinedCount(device) < row.joined {
-                    continue
-                }
-                throw failure(
-                    device,
-                    "a statement's effect did not stand: \(row.query) showed \(row.shows), then \(try device.query(row.query))"
-                )
+            for row in written {
+                if let complaint = try row.complaint(on: device, oracle) { throw failure(device, complaint) }
             }
             if isChecked { try check(device) }
         } catch let failure as Failure {
@@ -364,46 +354,12 @@ struct RandomHistory {
                 + story.suffix(60).joined(separator: "\n"))
     }
 
-    private func hasExceptions(_ kinds: [ExceptionKind], _ device: TestDevice) throws -> Bool {
-        let list = kinds.map { "\($0.rawValue)" }.joined(separator: ", ")
-        return try !device.query("SELECT 1 FROM ferry_exception WHERE kind IN (\(list)) LIMIT 1").isEmpty
-    }
-
-    private func joinedCount(_ device: TestDevice) throws -> Int {
-        try device.query("SELECT 1 FROM ferry_exception WHERE kind = 6").count
-    }
-
-    /// What the statements since the last pass wrote: it must stand when it was packed.
-    private func writtenRows(
-        _ device: TestDevice
-    ) throws -> [(query: String, shows: [String], joined: Int, mayAppear: Bool)] {
-        if try !device.query("PRAGMA foreign_key_check").isEmpty { return [] }
-        let joined = try joinedCount(device)
-        var written: [(query: String, shows: [String], joined: Int, mayAppear: Bool)] = []
-        for table in oracle.schema.tables {
-            let names = table.key.map { quoted(table.columns[$0].name) }
-            let slots = names.indices.map { "quote(k\($0))" }.joined(separator: " || char(31) || ")
-            let number = "(SELECT number FROM ferry_table WHERE name = '\(table.name)')"
-            let keys = try device.query(
-                "SELECT DISTINCT \(slots) FROM ferry_pending WHERE \"table\" = \(number) AND event IN (1, 2, 6)")
-            let mayAppear = try hasExceptions([.waiting, .refused, .heldBack], device)
-            for key in keys {
-                let parts = key.split(separator: "\u{1f}").map(String.init)
-                let condition = zip(names, parts).map { "\($0) IS \($1)" }.joined(separator: " AND ")
-                let query = "SELECT * FROM \(quoted(table.name)) WHERE \(condition)"
-                written.append((query, try device.query(query), joined, mayAppear))
-            }
-        }
-        return written
-    }
-
     /// The rows as they are, where nothing but joined rows is exceptional: then packing must leave them alone.
-    private func quietRows(_ device: TestDevice) throws -> (rows: [[String]], joined: Int, resolvedKeys: Int)? {
+    private func quietRows(_ device: TestDevice) throws -> (rows: [[String]], joined: Int)? {
         if try !device.query("SELECT 1 FROM ferry_exception WHERE kind < 6 LIMIT 1").isEmpty { return nil }
         if try !device.query("PRAGMA foreign_key_check").isEmpty { return nil }
         let rows = try oracle.schema.tables.map { try device.query("SELECT * FROM \(quoted($0.name)) ORDER BY 1, 2") }
-        let resolvedKeys = try device.query("SELECT 1 FROM ferry_exception WHERE kind = 8").count
-        return (rows, try joinedCount(device), resolvedKeys)
+        return (rows, try device.count(of: [.joined]))
     }
 }
 
