@@ -10,6 +10,11 @@ final class TableMerge {
     private let rows: MergedRows
     /// What is written several at a time; `nil` where that is not worthwhile, or may concern others.
     private let waiting: WaitingRows<Entry>?
+    /// Reads states ahead; `nil` where nothing was known before, or merging one object may write another one's state or row.
+    private let ahead: StatesAhead?
+    /// The operations that are merged next: all of some objects.
+    private var gathered: [Entry] = []
+    private var gatheredObjects = 0
     private let snapshot: SnapshotStanding?
     /// Whether no object of the table was known before, and none becomes known but by this merge: what references lead to
     /// that no foreign key checks may get a state before it is merged.
@@ -44,29 +49,28 @@ final class TableMerge {
             for operation in part.changes.operations where operation.kind == .delete { dying.insert(operation.object) }
         }
         let references = LocalReferences(access, table)
-        rows = try MergedRows(access, table, dying: dying, arriving: arriving, references)
+        // What refers to objects without a foreign key may reserve keys for others, and the app's triggers may write any row.
+        let isIndependent = !table.hasUncheckedReferences && access.intents == nil
+        rows = try MergedRows(
+            access, table, dying: dying, arriving: arriving, references, isIndependent: isIndependent)
         let isWorthwhile = parts.reduce(0) { $0 + $1.changes.operations.count } >= access.newRowsAtOnce
         waiting = try isWorthwhile ? NewRows(access, table, references).map { WaitingRows($0) } : nil
         lastKnown = try waiting == nil || isNew ? nil : objects.last()
+        ahead = isNew || !isIndependent ? nil : StatesAhead(objects, access.connection)
     }
 
     func run() throws {
         if parts.count == 1 { try runOnePart() } else { try runSorted() }
+        try mergeGathered()
         try waiting?.write { try merge($0) }
+        try rows.finish()
     }
 
     /// One part is in order already.
     private func runOnePart() throws {
-        let operations = parts[0].changes.operations
-        var entries: [Entry] = []
-        for (index, operation) in operations.enumerated() {
-            if let first = entries.first, first.object != operation.object {
-                try mergeOrTake(entries[...])
-                entries.removeAll(keepingCapacity: true)
-            }
-            entries.append(Entry(object: operation.object, time: operation.time, part: 0, operation: index))
+        for (index, operation) in parts[0].changes.operations.enumerated() {
+            try gather(Entry(object: operation.object, time: operation.time, part: 0, operation: index))
         }
-        if !entries.isEmpty { try mergeOrTake(entries[...]) }
     }
 
     private func runSorted() throws {
@@ -82,13 +86,51 @@ final class TableMerge {
             if left.time != right.time { return left.time < right.time }
             return left.part != right.part ? left.part < right.part : left.operation < right.operation
         }
+        for entry in entries { try gather(entry) }
+    }
+
+    /// Takes the next operation, in the order of objects and of their operations.
+    private func gather(_ entry: Entry) throws {
+        if let last = gathered.last, last.object != entry.object {
+            gatheredObjects += 1
+            if gatheredObjects == StatesAhead.maximum { try mergeGathered() }
+        }
+        gathered.append(entry)
+    }
+
+    private func mergeGathered() throws {
+        if let ahead { expect(gathered, of: ahead) }
         var start = 0
-        while start < entries.count {
+        while start < gathered.count {
             var end = start + 1
-            while end < entries.count, entries[end].object == entries[start].object { end += 1 }
-            try mergeOrTake(entries[start..<end])
+            while end < gathered.count, gathered[end].object == gathered[start].object { end += 1 }
+            try mergeOrTake(gathered[start..<end])
             start = end
         }
+        gathered.removeAll(keepingCapacity: true)
+        gatheredObjects = 0
+    }
+
+    /// Says which objects are merged next, and which values of their rows may be needed: the former ones of what is updated,
+    /// where that is the same columns for all.
+    private func expect(_ entries: [Entry], of ahead: StatesAhead) {
+        var expected: [ObjectID] = []
+        expected.reserveCapacity(entries.count)
+        var updated: [Int]?
+        var isUniform = true
+        for entry in entries {
+            let part = parts[entry.part]
+            let operation = part.changes.operations[entry.operation]
+            // Nothing is known of most of what is inserted.
+            if operation.kind == .insert { continue }
+            if expected.last != entry.object { expected.append(entry.object) }
+            guard operation.kind == .update, isUniform else { continue }
+            let columns = part.shapes[operation.shape]
+            if let updated { isUniform = updated == columns } else { updated = columns }
+        }
+        let table = objects.table
+        let isPlain = { (column: Int) in column >= 0 && table.columns[column].isLocal && table.columns[column].reference == nil }
+        ahead.expect(expected, columns: isUniform && table.isLocal ? (updated ?? []).filter(isPlain).sorted() : [])
     }
 
     /// - Parameter entries: all of one object.
@@ -102,8 +144,10 @@ final class TableMerge {
     /// - Returns: whether it did.
     private func take(_ entry: Entry) throws -> Bool {
         guard let waiting, parts[entry.part].payloads.isEmpty else { return false }
+        // Asked first, because most operations on known objects are none, and an operation is a copy.
+        if parts[entry.part].changes.operations[entry.operation].kind != .insert { return false }
         let operation = parts[entry.part].changes.operations[entry.operation]
-        guard operation.kind == .insert, snapshot == nil || !isCovered(entry), try isUnknown(entry.object)
+        guard snapshot == nil || !isCovered(entry), try isUnknown(entry.object)
         else { return false }
         let insertion = NewRows.Insertion(
             object: operation.object, stamp: Stamp(time: operation.time, device: parts[entry.part].device),
@@ -124,9 +168,8 @@ final class TableMerge {
 
     private func merge(_ entries: ArraySlice<Entry>) throws {
         guard let first = entries.first else { return }
-        var merge = ObjectMerge(
-            try isNew ? objects.new(first.object) : objects.load(first.object), width: objects.table.columns.count)
-        let isKnown = merge.state.registers.newest != nil
+        var merge = try begin(first.object)
+        let isKnown = snapshot != nil && merge.state.registers.newest != nil
         // What this device knows and has no more was deleted and collected here.
         if snapshot != nil, !isKnown, entries.allSatisfy({ isCovered($0) }) { return }
         var isNews = false
@@ -139,6 +182,13 @@ final class TableMerge {
         guard isNews else { return }
         try rows.write(&merge)
         waiting?.note(key: merge.state.key.first)
+    }
+
+    private func begin(_ object: ObjectID) throws -> ObjectMerge {
+        let width = objects.table.columns.count
+        if isNew { return ObjectMerge(objects.new(object), width: width) }
+        guard let known = try ahead?.take(object) else { return ObjectMerge(try objects.load(object), width: width) }
+        return ObjectMerge(known.state, former: known.row, width: width)
     }
 
     /// Whether an operation of a snapshot is one that this device has replayed.
