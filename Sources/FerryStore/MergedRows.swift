@@ -15,7 +15,7 @@ final class MergedRows {
     private let removal: RowRemoval
     private let reservations: KeyReservations
     /// Writes states whose stamps alone change; `nil` where merging one object may write another one's state.
-    private let stamps: StampUpdates?
+    let stamps: StampUpdates?
     /// Objects that the batch inserts into tables which references lead to that no foreign key checks, by table.
     private let arriving: [Int: Set<ObjectID>]
     /// Objects of a mapped table that the batch deletes.
@@ -32,6 +32,9 @@ final class MergedRows {
     private let claimColumns: [Int]
     /// Columns that rows are found by: of the key, and those that foreign keys refer to.
     private let offeredColumns: [Int]
+
+    /// By column.
+    private let isPlainColumn: [Bool]
 
     /// All columns, by number.
     private let allColumns: [Int]
@@ -52,7 +55,7 @@ final class MergedRows {
         self.dying = dying
         self.arriving = arriving
         objects = access.objects(of: table.id)
-        stamps = isIndependent ? StampUpdates(objects, access.connection, access.digests) : nil
+        stamps = isIndependent ? StampUpdates(objects, access) : nil
         reader = access.reader(of: table.id)
         writer = access.writer(of: table.id)
         meaning = References(registry: access.registry)
@@ -74,7 +77,11 @@ final class MergedRows {
         var offered = Set(table.keyColumnIDs)
         for columns in table.offeredKeys { offered.formUnion(columns) }
         offeredColumns = offered.sorted()
-        sensitiveColumns = columns.union(offered).sorted()
+        let sensitive = columns.union(offered)
+        sensitiveColumns = sensitive.sorted()
+        isPlainColumn = table.columns.map {
+            $0.isLocal && $0.reference == nil && $0.policy == .lastWriterWins && !sensitive.contains($0.id)
+        }
     }
 
     /// Writes what a merge came to.
@@ -184,6 +191,9 @@ final class MergedRows {
         guard let stamps else { return try objects.save(merge.state, over: merge.before) }
         try stamps.save(merge.state, over: merge.before)
     }
+
+    /// Whether nothing depends on a column's value: no reference, constraint or policy, and no other row.
+    func isPlain(_ column: Int) -> Bool { isPlainColumn[column] }
 
     /// Writes what waits to be written with more: the last thing that is asked for.
     func finish() throws { try stamps?.finish() }

@@ -72,9 +72,9 @@ final class ObjectTable {
     /// Makes the checks of the table's objects.
     let checks: TableChecks
     private let connection: SQLConnection
-    private let devices: DeviceNumbers
+    let devices: DeviceNumbers
     private let digests: StateDigests
-    private let keyWidth: Int
+    let keyWidth: Int
     private let keySlots: [String]
     private static let rest = ["shown", "\"check\"", "state", "kept"]
     private let selectByObject: LazyStatement
@@ -213,7 +213,7 @@ final class ObjectTable {
     func write(_ update: StampUpdate) throws -> Bool {
         let statement = try updateStamps.prepared()
         statement.bind(update.object, 1)
-        if let stamps = update.stamps { statement.bind(blob: stamps, 2) } else { statement.bindNull(2) }
+        statement.bind(blob: update.stamps, 2)
         statement.bind(Int64(bitPattern: update.check), 3)
         try statement.run()
         return connection.changedRowCount > 0
@@ -245,7 +245,7 @@ final class ObjectTable {
         }
         statement.bind(state.shownCode, place)
         statement.bind(Int64(bitPattern: state.check), place + 1)
-        if let stamps = try stamps(of: state) { statement.bind(blob: stamps, place + 2) } else { statement.bindNull(place + 2) }
+        statement.bind(blob: try stamps(of: state), place + 2)
         // The author's key is told by the object's own where they are the same.
         let given = state.givenKey == state.ownKey ? nil : state.givenKey
         if let kept = StateCodec.encodeKept(state.kept, given: given) {

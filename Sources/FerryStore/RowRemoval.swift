@@ -41,7 +41,7 @@ struct RowRemoval {
             if hasChildren { object.needsRules = true }
             if !hasChildren || dying.unsaved != nil {
                 let known = try ahead?.take(object.object)
-                var state = try known?.state ?? states.load(object.object)
+                var state = try known.map { try states.state(of: $0) } ?? states.load(object.object)
                 if let stamp = dying.unsaved { state.registers.mergeDeletion(stamp) }
                 if !hasChildren {
                     try remove(&object, &state, table, row: known?.row) { try unchecked.hasChildren(table, key: $0) }
@@ -58,7 +58,7 @@ struct RowRemoval {
     /// write any row in between.
     private func ahead(of objects: [DyingRow]) -> StatesAhead? {
         guard objects.count > 1, access.intents == nil, let first = objects.first?.object else { return nil }
-        let ahead = StatesAhead(access.objects(of: first.table), access.connection)
+        let ahead = StatesAhead(access.objects(of: first.table), access)
         ahead.expect(
             objects.map(\.object.object), columns: access.registry[first.table].localColumns.map(\.id))
         return ahead

@@ -15,8 +15,7 @@ struct StampUpdate {
 /// state each time.
 final class StampUpdates {
     /// How many are written by one statement.
-    private static let number = 16
-
+    private let number: Int
     private let objects: ObjectTable
     private let statement: LazyStatement
     private var waiting: [StampUpdate] = []
@@ -24,26 +23,33 @@ final class StampUpdates {
     /// By how much they change the table's digest.
     private var change = StateDigests.Change()
 
-    init(_ objects: ObjectTable, _ connection: SQLConnection, _ digests: StateDigests) {
+    init(_ objects: ObjectTable, _ access: StoreAccess) {
         self.objects = objects
-        self.digests = digests
+        digests = access.digests
+        number = access.newRowsAtOnce
         // What `shown` has is never written. FAIL needs no copy of the pages: where this fails, so does the whole transaction.
-        let rows = Array(repeating: "(?, -1, ?, ?)", count: Self.number).joined(separator: ", ")
+        let rows = Array(repeating: "(?, -1, ?, ?)", count: number).joined(separator: ", ")
         statement = LazyStatement(
             """
             INSERT OR FAIL INTO \(objects.table.objectTable)(object, shown, "check", state) VALUES \(rows)
             ON CONFLICT(object) DO UPDATE SET "check" = excluded."check", state = excluded.state
-            """, connection)
-        waiting.reserveCapacity(Self.number)
+            """, access.connection)
+        waiting.reserveCapacity(number)
     }
 
     /// Writes the state of an object that is stored, at once or with others.
     /// - Parameter former: the state as it is stored.
     func save(_ state: ObjectState, over former: ObjectState) throws {
         guard let update = try objects.stampUpdate(of: state, over: former) else { return try objects.save(state) }
-        change.add(StateDigests.Change(from: state.storedCheck, to: state.check))
+        try save(update, former: state.storedCheck)
+    }
+
+    /// Writes what changes of a state, at once or with others.
+    /// - Parameter former: the check that it has in the store.
+    func save(_ update: StampUpdate, former: UInt64) throws {
+        change.add(StateDigests.Change(from: former, to: update.check))
         waiting.append(update)
-        if waiting.count == Self.number { try write() }
+        if waiting.count == number { try write() }
     }
 
     /// Writes what waits.
@@ -60,7 +66,7 @@ final class StampUpdates {
         for update in waiting {
             statement.bind(update.object, place)
             statement.bind(Int64(bitPattern: update.check), place + 1)
-            if let stamps = update.stamps { statement.bind(blob: stamps, place + 2) } else { statement.bindNull(place + 2) }
+            statement.bind(blob: update.stamps, place + 2)
             place += 3
         }
         try statement.run()

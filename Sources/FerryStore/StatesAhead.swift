@@ -6,15 +6,27 @@ import FerryCore
 /// Who uses it writes, between the reading and the asking, no state and no row of the table but those of objects that were
 /// asked for.
 final class StatesAhead {
-    /// What was read of an object.
-    struct Known {
-        var state: ObjectState
+    /// What was read of an object. A class, because it is large and goes from hand to hand.
+    final class Known {
+        let state: State
         /// What its row shows in the columns that were asked for, as it lies in the database; none where it has no row.
-        var row = FieldValues()
+        let row: FieldValues
+
+        init(_ state: State, row: FieldValues = [:]) {
+            self.state = state
+            self.row = row
+        }
+
+        enum State {
+            /// Only where plain ones were asked for.
+            case plain(PlainState)
+            /// Any, also one that is not stored.
+            case whole(ObjectState)
+        }
     }
 
-    /// How many are read at once.
-    static let maximum = 64
+    /// The most that are read at once.
+    let number: Int
     /// Bytes of values after which no more are read at once.
     private static let maximumBytes = 1 << 16
     /// How many states that nobody asked for are passed over before the next one is searched for.
@@ -24,74 +36,83 @@ final class StatesAhead {
     /// Where the row's values are in what is read, behind its key: the state's columns come first, and the ID.
     private let firstValue: Int32
     private let connection: SQLConnection
-    /// What is to be asked for and was not read yet, ascending, begins at `next`.
+    /// What is to be asked for, ascending.
     private var expected: [ObjectID] = []
-    private var next = 0
+    /// Where in `expected` the next one is, and where what was not read yet begins.
+    private var place = 0
+    private var unread = 0
     private var columns: [Int] = []
-    /// What was read and not asked for yet, descending: it is taken off the end, so that nothing is copied.
+    private var takesPlain = false
+    /// What was read last: of the expected ones before `unread`.
     private var known: [Known] = []
     private var statements: [[Int]: SQLStatement] = [:]
     private var patience = StatesAhead.patience
 
-    init(_ objects: ObjectTable, _ connection: SQLConnection) {
+    init(_ objects: ObjectTable, _ access: StoreAccess) {
         self.objects = objects
-        self.connection = connection
+        connection = access.connection
+        number = 4 * access.newRowsAtOnce
         firstValue = Int32(objects.stateColumns.count) + 2
-        known.reserveCapacity(Self.maximum)
+        known.reserveCapacity(number)
     }
 
     /// Says what will be asked for; what was read before is forgotten.
     /// - Parameters:
     ///   - expected: ascending.
     ///   - columns: the numbers of the columns whose values are wanted, ascending; the local table has them.
-    func expect(_ expected: [ObjectID], columns: [Int]) {
+    ///   - takesPlain: whether states that are plain are wanted as such.
+    func expect(_ expected: [ObjectID], columns: [Int], takesPlain: Bool = false) {
         self.expected = expected
         self.columns = columns
-        next = 0
+        self.takesPlain = takesPlain
+        place = 0
+        unread = 0
         known.removeAll(keepingCapacity: true)
     }
 
     /// What is known of an object.
-    /// - Returns: `nil` where it was not expected; the state may be one that is not stored.
+    /// - Returns: `nil` where it was not expected.
     func take(_ object: ObjectID) throws -> Known? {
-        while let last = lastKnown, last < object { known.removeLast() }
-        if known.isEmpty {
-            while next < expected.count, expected[next] < object { next += 1 }
-            guard next < expected.count, expected[next] == object else { return nil }
-            try read()
-        }
-        return lastKnown == object ? known.removeLast() : nil
+        while place < expected.count, expected[place] < object { place += 1 }
+        guard place < expected.count, expected[place] == object else { return nil }
+        if place >= unread { try read() }
+        defer { place += 1 }
+        return known[known.count - (unread - place)]
     }
 
-    /// Whose state is at the end of `known`; `last` would copy it.
-    private var lastKnown: ObjectID? { known.isEmpty ? nil : known[known.count - 1].state.object }
-
+    /// Reads what is known of the next objects.
     private func read() throws {
+        known.removeAll(keepingCapacity: true)
+        unread = place
         let statement = try statement()
-        defer {
-            statement.rewind()
-            known.reverse()
-        }
+        defer { statement.rewind() }
         /// The object whose state the statement is on; `nil` before the first.
         var present: ObjectID?
         var isAtEnd = false
         var bytes = 0
-        while next < expected.count, known.count < Self.maximum, bytes < Self.maximumBytes {
-            let object = expected[next]
-            next += 1
+        while unread < expected.count, known.count < number, bytes < Self.maximumBytes {
+            let object = expected[unread]
+            unread += 1
             if !isAtEnd, present.map({ $0 < object }) ?? true {
                 present = try advance(statement, from: present, to: object)
                 isAtEnd = present == nil
             }
-            guard present == object else {
-                known.append(Known(state: objects.new(object)))
-                continue
+            if present == object {
+                known.append(try found(object, statement, &bytes))
+            } else {
+                known.append(Known(.whole(objects.new(object))))
             }
-            var found = Known(state: ObjectState(object: object))
-            try objects.read(statement, from: 1, into: &found.state)
-            if found.state.shown.hasRow { found.row = row(statement, &bytes) }
-            known.append(found)
         }
+    }
+
+    private func found(_ object: ObjectID, _ statement: SQLStatement, _ bytes: inout Int) throws -> Known {
+        if takesPlain, let plain = objects.readPlain(object, statement, from: 1) {
+            return Known(.plain(plain), row: row(statement, &bytes))
+        }
+        var state = ObjectState(object: object)
+        try objects.read(statement, from: 1, into: &state)
+        let row = state.shown.hasRow ? row(statement, &bytes) : [:]
+        return Known(.whole(state), row: row)
     }
 
     /// Goes to the first state that is not before an object's.

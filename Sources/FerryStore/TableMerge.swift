@@ -12,6 +12,7 @@ final class TableMerge {
     private let waiting: WaitingRows<Entry>?
     /// Reads states ahead; `nil` where nothing was known before, or merging one object may write another one's state or row.
     private let ahead: StatesAhead?
+    private let plainUpdates: PlainUpdates?
     /// The operations that are merged next: all of some objects.
     private var gathered: [Entry] = []
     private var gatheredObjects = 0
@@ -56,7 +57,8 @@ final class TableMerge {
         let isWorthwhile = parts.reduce(0) { $0 + $1.changes.operations.count } >= access.newRowsAtOnce
         waiting = try isWorthwhile ? NewRows(access, table, references).map { WaitingRows($0) } : nil
         lastKnown = try waiting == nil || isNew ? nil : objects.last()
-        ahead = isNew || !isIndependent ? nil : StatesAhead(objects, access.connection)
+        plainUpdates = snapshot == nil ? PlainUpdates(access, table, rows) : nil
+        ahead = isNew || !isIndependent ? nil : StatesAhead(objects, access)
     }
 
     func run() throws {
@@ -93,7 +95,7 @@ final class TableMerge {
     private func gather(_ entry: Entry) throws {
         if let last = gathered.last, last.object != entry.object {
             gatheredObjects += 1
-            if gatheredObjects == StatesAhead.maximum { try mergeGathered() }
+            if gatheredObjects == ahead?.number ?? 1 { try mergeGathered() }
         }
         gathered.append(entry)
     }
@@ -128,9 +130,11 @@ final class TableMerge {
             let columns = part.shapes[operation.shape]
             if let updated { isUniform = updated == columns } else { updated = columns }
         }
-        let table = objects.table
-        let isPlain = { (column: Int) in column >= 0 && table.columns[column].isLocal && table.columns[column].reference == nil }
-        ahead.expect(expected, columns: isUniform && table.isLocal ? (updated ?? []).filter(isPlain).sorted() : [])
+        let columns = isUniform ? (updated ?? []).sorted() : []
+        let isPlain = objects.table.isLocal && columns.allSatisfy { $0 >= 0 && rows.isPlain($0) }
+        ahead.expect(
+            expected, columns: isPlain ? columns : [],
+            takesPlain: isPlain && !columns.isEmpty && plainUpdates != nil)
     }
 
     /// - Parameter entries: all of one object.
@@ -168,7 +172,9 @@ final class TableMerge {
 
     private func merge(_ entries: ArraySlice<Entry>) throws {
         guard let first = entries.first else { return }
-        var merge = try begin(first.object)
+        let known = try ahead?.take(first.object)
+        if entries.count == 1, let known, try update(known, first) { return }
+        var merge = try begin(first.object, known)
         let isKnown = snapshot != nil && merge.state.registers.newest != nil
         // What this device knows and has no more was deleted and collected here.
         if snapshot != nil, !isKnown, entries.allSatisfy({ isCovered($0) }) { return }
@@ -184,11 +190,22 @@ final class TableMerge {
         waiting?.note(key: merge.state.key.first)
     }
 
-    private func begin(_ object: ObjectID) throws -> ObjectMerge {
+    /// Merges an operation, the only one of its object, the short way.
+    /// - Returns: whether it could.
+    private func update(_ known: StatesAhead.Known, _ entry: Entry) throws -> Bool {
+        guard let plainUpdates, case .plain(let state) = known.state else { return false }
+        let part = parts[entry.part]
+        let operation = part.changes.operations[entry.operation]
+        guard try plainUpdates.merge(operation, part, into: state, row: known.row) else { return false }
+        waiting?.note(key: state.key.first)
+        return true
+    }
+
+    private func begin(_ object: ObjectID, _ known: StatesAhead.Known?) throws -> ObjectMerge {
         let width = objects.table.columns.count
         if isNew { return ObjectMerge(objects.new(object), width: width) }
-        guard let known = try ahead?.take(object) else { return ObjectMerge(try objects.load(object), width: width) }
-        return ObjectMerge(known.state, former: known.row, width: width)
+        guard let known else { return ObjectMerge(try objects.load(object), width: width) }
+        return ObjectMerge(try objects.state(of: known), former: known.row, width: width)
     }
 
     /// Whether an operation of a snapshot is one that this device has replayed.
