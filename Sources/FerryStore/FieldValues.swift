@@ -19,32 +19,58 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
         var isPresent: Bool { if case .present = self { true } else { false } }
     }
 
-    private var slots: [Slot]
+    /// By column; empty as long as no more than one column has a value: mostly a write is of one column, and needs no array.
+    private var slots: [Slot] = []
+    /// That value, and its column.
+    private var single = Slot.absent
+    private var singleColumn = 0
     private(set) var count = 0
+    /// How many columns to make room for where there is more than one value.
+    private var width = 0
 
-    init() { slots = [] }
+    init() {}
 
-    /// Makes room for columns below `width`.
-    init(width: Int) { slots = Array(repeating: .absent, count: width) }
+    /// Makes room for columns below `width`, once there is more than one value.
+    init(width: Int) { self.width = width }
 
     /// Gives columns, each named once and all below `width`, the values at their places in the list.
     init(width: Int, columns: [Int], value: (Int) -> FieldValue) {
-        slots = Array(repeating: .absent, count: width)
+        self.width = width
         count = columns.count
+        if columns.isEmpty { return }
+        if columns.count == 1 {
+            singleColumn = columns[0]
+            single = .present(value(0))
+            return
+        }
+        slots = Array(repeating: .absent, count: width)
         for place in columns.indices { slots[columns[place]] = .present(value(place)) }
     }
 
     init(dictionaryLiteral elements: (Int, FieldValue)...) {
-        self.init()
         for (column, value) in elements { self[column] = value }
     }
 
     var isEmpty: Bool { count == 0 }
 
     subscript(column: Int) -> FieldValue? {
-        get { column < slots.count ? slots[column].value : nil }
+        get {
+            if slots.isEmpty { return column == singleColumn ? single.value : nil }
+            return column < slots.count ? slots[column].value : nil
+        }
         set {
             let slot = Slot(newValue)
+            if slots.isEmpty {
+                if !single.isPresent || column == singleColumn {
+                    if column != singleColumn && !slot.isPresent { return }
+                    singleColumn = column
+                    single = slot
+                    count = slot.isPresent ? 1 : 0
+                    return
+                }
+                if !slot.isPresent { return }
+                spread(column)
+            }
             if column >= slots.count {
                 if !slot.isPresent { return }
                 slots.append(contentsOf: repeatElement(.absent, count: column - slots.count + 1))
@@ -54,11 +80,22 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
         }
     }
 
+    /// Makes an array of the single value, with a place for another column's.
+    private mutating func spread(_ column: Int) {
+        slots = Array(repeating: .absent, count: Swift.max(width, column + 1, singleColumn + 1))
+        slots[singleColumn] = single
+        single = .absent
+    }
+
     /// Whether a column has a value.
-    func has(_ column: Int) -> Bool { column < slots.count && slots[column].isPresent }
+    func has(_ column: Int) -> Bool {
+        if slots.isEmpty { return column == singleColumn && single.isPresent }
+        return column < slots.count && slots[column].isPresent
+    }
 
     /// The columns that have a value, ascending.
     var keys: [Int] {
+        if slots.isEmpty { return single.isPresent ? [singleColumn] : [] }
         var keys: [Int] = []
         keys.reserveCapacity(count)
         for column in slots.indices where slots[column].isPresent { keys.append(column) }
@@ -74,6 +111,10 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
         fileprivate var column = 0
 
         mutating func next() -> Element? {
+            if values.slots.isEmpty {
+                defer { column = values.singleColumn + 1 }
+                return column > values.singleColumn ? nil : values.single.value.map { (values.singleColumn, $0) }
+            }
             while column < values.slots.count {
                 defer { column += 1 }
                 if let value = values.slots[column].value { return (column, value) }
@@ -86,6 +127,7 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
 
     /// Runs `body` for each column with a value, ascending; the fast way.
     func forEachColumn(_ body: (Int, FieldValue) throws -> Void) rethrows {
+        if case .present(let value) = single { try body(singleColumn, value) }
         for column in slots.indices {
             if case .present(let value) = slots[column] { try body(column, value) }
         }
@@ -102,12 +144,13 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
 
     func mapped(_ transform: (FieldValue) -> FieldValue) -> FieldValues {
         var result = self
+        result.single = Slot(single.value.map(transform))
         for column in slots.indices { result.slots[column] = Slot(slots[column].value.map(transform)) }
         return result
     }
 
     func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> FieldValues {
-        var result = FieldValues(width: slots.count)
+        var result = FieldValues(width: Swift.max(width, slots.count))
         try forEachColumn { column, value in
             if try isIncluded((column, value)) { result[column] = value }
         }
@@ -116,6 +159,7 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
 
     static func == (left: FieldValues, right: FieldValues) -> Bool {
         guard left.count == right.count else { return false }
+        if left.slots.isEmpty { return left.count == 0 || left.single.value == right[left.singleColumn] }
         return left.slots.indices.allSatisfy { left[$0] == right[$0] }
     }
 }

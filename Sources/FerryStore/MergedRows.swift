@@ -14,6 +14,8 @@ final class MergedRows {
     private let references: LocalReferences
     private let removal: RowRemoval
     private let reservations: KeyReservations
+    /// Writes states whose stamps alone change; `nil` where merging one object may write another one's state.
+    let stamps: StampUpdates?
     /// Objects that the batch inserts into tables which references lead to that no foreign key checks, by table.
     private let arriving: [Int: Set<ObjectID>]
     /// Objects of a mapped table that the batch deletes.
@@ -25,11 +27,14 @@ final class MergedRows {
     /// Whether peers have columns that this database does not have.
     private let hasForeignColumns: Bool
     /// Columns under a UNIQUE index or a foreign key, or that foreign keys refer to.
-    private let sensitiveColumns: Set<Int>
+    private let sensitiveColumns: [Int]
     /// Columns under a UNIQUE index.
-    private let claimColumns: Set<Int>
+    private let claimColumns: [Int]
     /// Columns that rows are found by: of the key, and those that foreign keys refer to.
-    private let offeredColumns: Set<Int>
+    private let offeredColumns: [Int]
+
+    /// By column.
+    private let isPlainColumn: [Bool]
 
     /// All columns, by number.
     private let allColumns: [Int]
@@ -38,9 +43,10 @@ final class MergedRows {
     /// Objects that died and still have their rows.
     private(set) var deletions: [DyingRow] = []
 
+    /// - Parameter isIndependent: whether merging one object writes no other one's state. Then call `finish` at the end.
     init(
         _ access: StoreAccess, _ table: TrackedTable, dying: Set<ObjectID>, arriving: [Int: Set<ObjectID>],
-        _ references: LocalReferences? = nil
+        _ references: LocalReferences? = nil, isIndependent: Bool = false
     ) throws {
         self.access = access
         self.table = table
@@ -49,6 +55,7 @@ final class MergedRows {
         self.dying = dying
         self.arriving = arriving
         objects = access.objects(of: table.id)
+        stamps = isIndependent ? StampUpdates(objects, access) : nil
         reader = access.reader(of: table.id)
         writer = access.writer(of: table.id)
         meaning = References(registry: access.registry)
@@ -64,13 +71,17 @@ final class MergedRows {
             if index.needsEvaluation { claimed.formUnion(table.columns.map(\.id)) }
             claimed.formUnion(index.terms.compactMap(\.column))
         }
-        claimColumns = claimed
+        claimColumns = claimed.sorted()
         var columns = claimed
         for key in table.foreignKeys { columns.formUnion(key.columns) }
         var offered = Set(table.keyColumnIDs)
         for columns in table.offeredKeys { offered.formUnion(columns) }
-        offeredColumns = offered
-        sensitiveColumns = columns.union(offered)
+        offeredColumns = offered.sorted()
+        let sensitive = columns.union(offered)
+        sensitiveColumns = sensitive.sorted()
+        isPlainColumn = table.columns.map {
+            $0.isLocal && $0.reference == nil && $0.policy == .lastWriterWins && !sensitive.contains($0.id)
+        }
     }
 
     /// Writes what a merge came to.
@@ -152,13 +163,13 @@ final class MergedRows {
     private func update(_ merge: inout ObjectMerge) throws {
         if merge.won.isEmpty {
             try changeCheck(&merge)
-            try objects.save(merge.state, over: merge.before)
+            try saveStamps(merge)
             return
         }
-        let isSensitive = sensitiveColumns.contains(where: merge.won.has)
+        let isSensitive = merge.won.hasAny(of: sensitiveColumns)
         // What it claims now, an exceptional object may claim too.
-        if hasExceptions, claimColumns.contains(where: merge.won.has) { return try leaveToRules(&merge) }
-        if offeredColumns.contains(where: merge.won.has) { return try leaveToRules(&merge) }
+        if hasExceptions, merge.won.hasAny(of: claimColumns) { return try leaveToRules(&merge) }
+        if merge.won.hasAny(of: offeredColumns) { return try leaveToRules(&merge) }
         if showsPartOfAnotherKey(merge) { return try leaveToRules(&merge) }
         guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
         try changeCheck(&merge)
@@ -169,7 +180,7 @@ final class MergedRows {
             for column in merge.won.keys { merge.state.kept.fields[column] = nil }
         }
         try keepMisleading(merge.won, &merge)
-        try objects.save(merge.state, over: merge.before)
+        try saveStamps(merge)
         if isSensitive {
             touched.append(
                 TouchedObject(
@@ -177,6 +188,17 @@ final class MergedRows {
                     needsRules: false, key: merge.before.key))
         }
     }
+
+    private func saveStamps(_ merge: ObjectMerge) throws {
+        guard let stamps else { return try objects.save(merge.state, over: merge.before) }
+        try stamps.save(merge.state, over: merge.before)
+    }
+
+    /// Whether nothing depends on a column's value: no reference, constraint or policy, and no other row.
+    func isPlain(_ column: Int) -> Bool { isPlainColumn[column] }
+
+    /// Writes what waits to be written with more: the last thing that is asked for.
+    func finish() throws { try stamps?.finish() }
 
     /// Whether a reference of several columns would be half its own: its row shows the key of what its target was joined
     /// with, and only some of the columns are written.

@@ -72,9 +72,9 @@ final class ObjectTable {
     /// Makes the checks of the table's objects.
     let checks: TableChecks
     private let connection: SQLConnection
-    private let devices: DeviceNumbers
+    let devices: DeviceNumbers
     private let digests: StateDigests
-    private let keyWidth: Int
+    let keyWidth: Int
     private let keySlots: [String]
     private static let rest = ["shown", "\"check\"", "state", "kept"]
     private let selectByObject: LazyStatement
@@ -195,16 +195,28 @@ final class ObjectTable {
     /// Writes the state of an object that is stored. Where stamps alone changed, the rest, and its indexes, is left alone.
     /// - Parameter former: the state as it is stored.
     func save(_ state: ObjectState, over former: ObjectState) throws {
+        guard let update = try stampUpdate(of: state, over: former), try write(update) else { return try save(state) }
+        note(state)
+    }
+
+    /// What has to be written of the state of an object that is stored.
+    /// - Parameter former: the state as it is stored.
+    /// - Returns: `nil` where more than stamps changed, or it is not stored.
+    func stampUpdate(of state: ObjectState, over former: ObjectState) throws -> StampUpdate? {
         guard state.isStored, state.shownCode == former.shownCode, state.kept == former.kept,
             state.givenKey == former.givenKey, state.key == former.key
-        else { return try save(state) }
+        else { return nil }
+        return StampUpdate(object: state.object, stamps: try stamps(of: state), check: state.check)
+    }
+
+    /// - Returns: whether the store has a state of the object.
+    func write(_ update: StampUpdate) throws -> Bool {
         let statement = try updateStamps.prepared()
-        statement.bind(state.object, 1)
-        try bind(stampsOf: state, statement, 2)
-        statement.bind(Int64(bitPattern: state.check), 3)
+        statement.bind(update.object, 1)
+        statement.bind(blob: update.stamps, 2)
+        statement.bind(Int64(bitPattern: update.check), 3)
         try statement.run()
-        if connection.changedRowCount == 0 { return try save(state) }
-        note(state)
+        return connection.changedRowCount > 0
     }
 
     private func note(_ state: ObjectState) {
@@ -212,9 +224,8 @@ final class ObjectTable {
         digests.note(table.id, from: state.storedCheck, to: state.check)
     }
 
-    private func bind(stampsOf state: ObjectState, _ statement: SQLStatement, _ place: Int32) throws {
-        let bytes = try StateCodec.encode(state.registers, state.policies) { try devices.number(of: $0) }
-        if let bytes { statement.bind(blob: bytes, place) } else { statement.bindNull(place) }
+    private func stamps(of state: ObjectState) throws -> [UInt8]? {
+        try StateCodec.encode(state.registers, state.policies) { try devices.number(of: $0) }
     }
 
     /// - Returns: whether a row was written.
@@ -234,7 +245,7 @@ final class ObjectTable {
         }
         statement.bind(state.shownCode, place)
         statement.bind(Int64(bitPattern: state.check), place + 1)
-        try bind(stampsOf: state, statement, place + 2)
+        statement.bind(blob: try stamps(of: state), place + 2)
         // The author's key is told by the object's own where they are the same.
         let given = state.givenKey == state.ownKey ? nil : state.givenKey
         if let kept = StateCodec.encodeKept(state.kept, given: given) {

@@ -32,6 +32,7 @@ struct RowRemoval {
         touched.reserveCapacity(objects.count)
         var lookup = ChildLookup(access)
         var unchecked = ChildLookup(access, isUnchecked: true)
+        let ahead = ahead(of: objects)
         for dying in objects {
             var object = dying.object
             let table = access.registry[object.table]
@@ -39,9 +40,12 @@ struct RowRemoval {
             let hasChildren = try lookup.hasChildren(table, key: object.key)
             if hasChildren { object.needsRules = true }
             if !hasChildren || dying.unsaved != nil {
-                var state = try states.load(object.object)
+                let known = try ahead?.take(object.object)
+                var state = try known.map { try states.state(of: $0) } ?? states.load(object.object)
                 if let stamp = dying.unsaved { state.registers.mergeDeletion(stamp) }
-                if !hasChildren { try remove(&object, &state, table) { try unchecked.hasChildren(table, key: $0) } }
+                if !hasChildren {
+                    try remove(&object, &state, table, row: known?.row) { try unchecked.hasChildren(table, key: $0) }
+                }
                 // Its row is still there, and the rules read what the state says.
                 if object.needsRules, dying.unsaved != nil { try states.save(state) }
             }
@@ -50,14 +54,26 @@ struct RowRemoval {
         return touched
     }
 
+    /// Reads the states and rows of objects of one table ahead; `nil` where it is not worthwhile, or the app's triggers may
+    /// write any row in between.
+    private func ahead(of objects: [DyingRow]) -> StatesAhead? {
+        guard objects.count > 1, access.intents == nil, let first = objects.first?.object else { return nil }
+        let ahead = StatesAhead(access.objects(of: first.table), access)
+        ahead.expect(
+            objects.map(\.object.object), columns: access.registry[first.table].localColumns.map(\.id))
+        return ahead
+    }
+
     /// Removes the row of an object to which nothing refers by a foreign key, and saves its state. Where SQLite refuses it,
     /// the rules have to look at it, and nothing is changed.
-    /// - Parameter isReferred: whether rows refer to a key by columns that no foreign key checks.
+    /// - Parameters:
+    ///   - row: what it shows, where that is known.
+    ///   - isReferred: whether rows refer to a key by columns that no foreign key checks.
     func remove(
-        _ object: inout TouchedObject, _ state: inout ObjectState, _ table: TrackedTable,
+        _ object: inout TouchedObject, _ state: inout ObjectState, _ table: TrackedTable, row: FieldValues? = nil,
         isReferred: ([FieldValue]) throws -> Bool
     ) throws {
-        let row = try access.reader(of: table.id).read(state.key) ?? [:]
+        let row = try row ?? access.reader(of: table.id).read(state.key) ?? [:]
         let kept = try travelling(row, table).overlaid(with: state.kept.fields)
         if try access.writer(of: table.id).delete(key: state.key, of: object.object) != nil {
             object.needsRules = true

@@ -68,6 +68,9 @@ final class SQLStatement {
         return UnsafeMutableRawBufferPointer(rebasing: places[start..<start + Self.placeSize])
     }
     func bind(blob bytes: [UInt8], _ index: Int32) { bytes.withUnsafeBytes { bindBytes($0, index, isText: false) } }
+    func bind(blob bytes: [UInt8]?, _ index: Int32) {
+        if let bytes { bind(blob: bytes, index) } else { bindNull(index) }
+    }
     func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
 
     /// Binds a value; a reference must have been resolved to a local key before.

@@ -12,9 +12,9 @@ import FerryMerge
 /// `kept` lists values that no row shows: varint column + 1 (0: the local key that the object would like; 2^20: the key
 /// that its author gave it, where its own is another), then the value.
 enum StateCodec {
-    private static let insertionKnown: UInt64 = 1
+    static let insertionKnown: UInt64 = 1
     private static let deletionKnown: UInt64 = 2
-    private static let spanUnit: UInt64 = 4
+    static let spanUnit: UInt64 = 4
 
     /// - Returns: `nil` where nothing is known of the object.
     static func encode(
@@ -99,7 +99,7 @@ enum StateCodec {
     private static let deletionColumn = UInt64(UInt32.max)
     private static let policyColumn = deletionColumn - 1
     /// More columns than any table can ever have had.
-    private static let columns: UInt64 = 1 << 20
+    static let columns: UInt64 = 1 << 20
 
     fileprivate static func damaged(_ what: String) -> FerryError {
         FerryError(
@@ -178,7 +178,7 @@ enum StateCodec {
         return Stamp(time: time, device: try device(number - 1))
     }
 
-    private static func readDevice(_ reader: inout StateReader) throws -> Int {
+    static func readDevice(_ reader: inout StateReader) throws -> Int {
         guard let number = Int(exactly: try reader.readVarint()) else { throw damaged("a device is out of range") }
         return number
     }
@@ -230,9 +230,9 @@ enum StateCodec {
 /// Reads a state where SQLite has it: every object that is merged is read, and a copy of its bytes would take longer.
 ///
 /// Bounds: every read checks what is left first.
-private struct StateReader {
+struct StateReader {
     private let bytes: UnsafeRawBufferPointer
-    private var position = 0
+    private(set) var position = 0
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 

@@ -10,6 +10,19 @@ final class StateDigests {
     struct Change {
         var sum: UInt64 = 0
         var count = 0
+
+        init() {}
+
+        /// What an object's check being another one than before changes; 0 is the check of one that is not alive.
+        init(from former: UInt64, to check: UInt64) {
+            sum = check &- former
+            count = (check == 0 ? 0 : 1) - (former == 0 ? 0 : 1)
+        }
+
+        mutating func add(_ other: Change) {
+            sum &+= other.sum
+            count += other.count
+        }
     }
 
     /// By table, since the last `save`.
@@ -20,18 +33,12 @@ final class StateDigests {
     /// Notes that an object's check is another one than before; 0 where it is not alive.
     func note(_ table: Int, from former: UInt64, to check: UInt64) {
         if former == check { return }
-        var change = changes[table] ?? Change()
-        change.sum &+= check &- former
-        change.count += (check == 0 ? 0 : 1) - (former == 0 ? 0 : 1)
-        changes[table] = change
+        changes[table, default: Change()].add(Change(from: former, to: check))
     }
 
     /// Notes that several objects of a table, of which the store knew nothing, have checks.
     func note(_ table: Int, _ added: Change) {
-        var change = changes[table] ?? Change()
-        change.sum &+= added.sum
-        change.count += added.count
-        changes[table] = change
+        changes[table, default: Change()].add(added)
     }
 
     func save(_ connection: SQLConnection) throws {

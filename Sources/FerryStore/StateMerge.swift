@@ -12,12 +12,14 @@ struct ObjectMerge {
     /// Columns under a policy of which the batch changed the stamp alone.
     var stamped: Set<Int> = []
 
-    /// - Parameter width: the number of the table's columns.
-    init(_ before: ObjectState, width: Int) {
+    /// - Parameters:
+    ///   - former: values of its row that are known already.
+    ///   - width: the number of the table's columns.
+    init(_ before: ObjectState, former: FieldValues = [:], width: Int) {
         state = before
         self.before = before
         won = FieldValues(width: width)
-        former = FieldValues()
+        self.former = former
     }
 
     /// The deletion, where the batch did nothing to the object but delete it, for the first time.

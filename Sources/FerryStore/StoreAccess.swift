@@ -20,7 +20,7 @@ final class StoreAccess {
     var intents: RowIntents?
     /// The rows that Ferry writes, noted where somebody asks for them.
     var changedRows: ChangedRows?
-    /// How many rows of new objects are written by one statement.
+    /// How many rows of new objects, and how many states, are written by one statement.
     var newRowsAtOnce = NewRows.usualNumber
     /// What Ferry changes in the key-value store.
     let keyValueChanges = KeyValueChanges()

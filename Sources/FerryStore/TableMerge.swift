@@ -10,6 +10,12 @@ final class TableMerge {
     private let rows: MergedRows
     /// What is written several at a time; `nil` where that is not worthwhile, or may concern others.
     private let waiting: WaitingRows<Entry>?
+    /// Reads states ahead; `nil` where nothing was known before, or merging one object may write another one's state or row.
+    private let ahead: StatesAhead?
+    private let plainUpdates: PlainUpdates?
+    /// The operations that are merged next: all of some objects.
+    private var gathered: [Entry] = []
+    private var gatheredObjects = 0
     private let snapshot: SnapshotStanding?
     /// Whether no object of the table was known before, and none becomes known but by this merge: what references lead to
     /// that no foreign key checks may get a state before it is merged.
@@ -44,27 +50,30 @@ final class TableMerge {
             for operation in part.operations where operation.kind == .delete { dying.insert(operation.object) }
         }
         let references = LocalReferences(access, table, newKeys)
-        rows = try MergedRows(access, table, dying: dying, arriving: arriving, references)
+        // What refers to objects without a foreign key may reserve keys for others, and the app's triggers may write any row.
+        let isIndependent = !table.hasUncheckedReferences && access.intents == nil
+        rows = try MergedRows(
+            access, table, dying: dying, arriving: arriving, references, isIndependent: isIndependent)
         let isWorthwhile = parts.reduce(0) { $0 + $1.operations.count } >= access.newRowsAtOnce
         waiting = try isWorthwhile ? NewRows(access, table, references).map { WaitingRows($0) } : nil
         lastKnown = try waiting == nil || isNew ? nil : objects.last()
+        plainUpdates = snapshot == nil ? PlainUpdates(access, table, rows) : nil
+        ahead = isNew || !isIndependent ? nil : StatesAhead(objects, access)
     }
 
     func run() throws {
         if parts.count == 1 { try runOnePart() } else { try runSorted() }
+        try mergeGathered()
         try waiting?.write { try merge($0) }
+        try rows.finish()
     }
 
     /// One part is in order already.
     private func runOnePart() throws {
         let operations = parts[0].operations
-        var entries: [Entry] = []
         for index in operations.indices {
             let (object, time) = (operations[index].object, operations[index].time)
-            entries.append(Entry(object: object, time: time, part: 0, operation: index))
-            if index + 1 < operations.count, operations[index + 1].object == object { continue }
-            try mergeOrTake(entries[...])
-            entries.removeAll(keepingCapacity: true)
+            try gather(Entry(object: object, time: time, part: 0, operation: index))
         }
     }
 
@@ -81,13 +90,53 @@ final class TableMerge {
             if left.time != right.time { return left.time < right.time }
             return left.part != right.part ? left.part < right.part : left.operation < right.operation
         }
+        for entry in entries { try gather(entry) }
+    }
+
+    /// Takes the next operation, in the order of objects and of their operations.
+    private func gather(_ entry: Entry) throws {
+        if let last = gathered.last, last.object != entry.object {
+            gatheredObjects += 1
+            if gatheredObjects == ahead?.number ?? 1 { try mergeGathered() }
+        }
+        gathered.append(entry)
+    }
+
+    private func mergeGathered() throws {
+        if let ahead { expect(gathered, of: ahead) }
         var start = 0
-        while start < entries.count {
+        while start < gathered.count {
             var end = start + 1
-            while end < entries.count, entries[end].object == entries[start].object { end += 1 }
-            try mergeOrTake(entries[start..<end])
+            while end < gathered.count, gathered[end].object == gathered[start].object { end += 1 }
+            try mergeOrTake(gathered[start..<end])
             start = end
         }
+        gathered.removeAll(keepingCapacity: true)
+        gatheredObjects = 0
+    }
+
+    /// Says which objects are merged next, and which values of their rows may be needed: the former ones of what is updated,
+    /// where that is the same columns for all.
+    private func expect(_ entries: [Entry], of ahead: StatesAhead) {
+        var expected: [ObjectID] = []
+        expected.reserveCapacity(entries.count)
+        var updated: [Int]?
+        var isUniform = true
+        for entry in entries {
+            let part = parts[entry.part]
+            let operation = part.operations[entry.operation]
+            // Nothing is known of most of what is inserted.
+            if operation.kind == .insert { continue }
+            if expected.last != entry.object { expected.append(entry.object) }
+            guard operation.kind == .update, isUniform else { continue }
+            let columns = part.shapes[operation.shape]
+            if let updated { isUniform = updated == columns } else { updated = columns }
+        }
+        let columns = isUniform ? (updated ?? []).sorted() : []
+        let isPlain = objects.table.isLocal && columns.allSatisfy { $0 >= 0 && rows.isPlain($0) }
+        ahead.expect(
+            expected, columns: isPlain ? columns : [],
+            takesPlain: isPlain && !columns.isEmpty && plainUpdates != nil)
     }
 
     /// - Parameter entries: all of one object.
@@ -102,8 +151,10 @@ final class TableMerge {
     private func take(_ entry: Entry) throws -> Bool {
         let part = parts[entry.part]
         guard let waiting, part.payloads.isEmpty else { return false }
+        // Asked first, because most operations on known objects are none, and an operation is a copy.
+        if part.operations[entry.operation].kind != .insert { return false }
         let operation = part.operations[entry.operation]
-        guard operation.kind == .insert, snapshot == nil || !isCovered(entry), try isUnknown(entry.object)
+        guard snapshot == nil || !isCovered(entry), try isUnknown(entry.object)
         else { return false }
         let insertion = NewRows.Insertion(
             object: operation.object, stamp: Stamp(time: operation.time, device: part.device),
@@ -123,9 +174,10 @@ final class TableMerge {
 
     private func merge(_ entries: ArraySlice<Entry>) throws {
         guard let first = entries.first else { return }
-        var merge = ObjectMerge(
-            try isNew ? objects.new(first.object) : objects.load(first.object), width: objects.table.columns.count)
-        let isKnown = merge.state.registers.newest != nil
+        let known = try ahead?.take(first.object)
+        if entries.count == 1, let known, try update(known, first) { return }
+        var merge = try begin(first.object, known)
+        let isKnown = snapshot != nil && merge.state.registers.newest != nil
         // What this device knows and has no more was deleted and collected here.
         if snapshot != nil, !isKnown, entries.allSatisfy({ isCovered($0) }) { return }
         var isNews = false
@@ -138,6 +190,24 @@ final class TableMerge {
         guard isNews else { return }
         try rows.write(&merge)
         waiting?.note(key: merge.state.key.first)
+    }
+
+    /// Merges an operation, the only one of its object, the short way.
+    /// - Returns: whether it could.
+    private func update(_ known: StatesAhead.Known, _ entry: Entry) throws -> Bool {
+        guard let plainUpdates, case .plain(let state) = known.state else { return false }
+        let part = parts[entry.part]
+        let operation = part.operations[entry.operation]
+        guard try plainUpdates.merge(operation, part, into: state, row: known.row) else { return false }
+        waiting?.note(key: state.key.first)
+        return true
+    }
+
+    private func begin(_ object: ObjectID, _ known: StatesAhead.Known?) throws -> ObjectMerge {
+        let width = objects.table.columns.count
+        if isNew { return ObjectMerge(objects.new(object), width: width) }
+        guard let known else { return ObjectMerge(try objects.load(object), width: width) }
+        return ObjectMerge(try objects.state(of: known), former: known.row, width: width)
     }
 
     /// Whether an operation of a snapshot is one that this device has replayed.

@@ -59,6 +59,42 @@ final class StateCodecTests: XCTestCase {
         XCTAssertEqual(inserted, registers.inserted, line: line)
     }
 
+    func testAFieldsStampIsFoundAndSetWhereItLies() throws {
+        let (first, second, third) = (stamp(1 << 60, 1), stamp(1 << 60 + 1, 2), stamp(.max, 300))
+        for fields: [Stamp?] in [
+            [first, first, first], [first, second, nil], [second, third, first], [nil, nil, third], [third],
+        ] {
+            let registers = ObjectRegisters(inserted: first, fields: fields)
+            let bytes = StateCodec.encode(registers) { Int($0.low) } ?? []
+            for column in 0..<4 {
+                let found = try StateCodec.find(column, in: bytes)
+                XCTAssertEqual(found.map { stamp($0.time.rawValue, UInt64($0.device)) }, registers.stamp(of: column))
+                guard let found else { continue }
+                var (changed, expected) = (bytes, registers)
+                StateCodec.set(column, to: third.time, device: 300, in: &changed, at: found.entry)
+                expected.fields[column] = third
+                XCTAssertEqual(changed, StateCodec.encode(expected) { Int($0.low) })
+            }
+        }
+    }
+
+    func testAStateThatIsNotPlainHasNoPlace() throws {
+        let (first, second) = (stamp(1 << 60, 1), stamp(1 << 60 + 1, 2))
+        for registers in [
+            ObjectRegisters(fields: [first]), ObjectRegisters(deleted: second),
+            ObjectRegisters(inserted: first, deleted: second, fields: [first]),
+            ObjectRegisters(inserted: first, deleted: second, earlierDeletions: [first], fields: [first]),
+        ] {
+            let bytes = StateCodec.encode(registers) { Int($0.low) } ?? []
+            XCTAssertNil(try StateCodec.find(0, in: bytes))
+        }
+        let registers = ObjectRegisters(inserted: first, fields: [first, second])
+        let register = ColumnRegister(plain: StampedValue(first, .integer(1)))
+        let bytes = StateCodec.encode(registers, [1: register]) { Int($0.low) } ?? []
+        XCTAssertNil(try StateCodec.find(0, in: bytes))
+        XCTAssertNil(try StateCodec.find(0, in: []))
+    }
+
     func testWhatIsWrittenIsReadAgain() throws {
         let (first, second, third) = (stamp(1 << 60, 1), stamp(1 << 60 + 1, 2), stamp(.max, 300))
         try assertKept(ObjectRegisters(), count: nil)

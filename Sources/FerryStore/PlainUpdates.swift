@@ -1,0 +1,76 @@
+import FerryCore
+import FerryMerge
+
+/// Merges updates that leave little to decide, as most are: later than what they meet, to columns that nothing depends on, of
+/// an object whose state is plain. All others are left to `StateMerge` and `MergedRows`, which come to the same.
+struct PlainUpdates {
+    private let rows: MergedRows
+    private let writer: RowWriter
+    private let checks: TableChecks
+    private let devices: DeviceNumbers
+    private let stamps: StampUpdates
+    private let conflicts: ConflictLog
+    private let table: Int
+
+    /// A value that is lost to one written without knowledge of it.
+    private struct Loss {
+        var column: Int
+        var lost: FieldValue
+        var stamp: Stamp
+        var kept: FieldValue
+    }
+
+    /// - Returns: `nil` where merging one object may concern others, or columns have policies.
+    init?(_ access: StoreAccess, _ table: TrackedTable, _ rows: MergedRows) {
+        guard let stamps = rows.stamps, table.isLocal, !table.hasColumnPolicies else { return nil }
+        self.rows = rows
+        self.stamps = stamps
+        writer = access.writer(of: table.id)
+        checks = access.objects(of: table.id).checks
+        devices = access.devices
+        conflicts = ConflictLog(access)
+        self.table = table.id
+    }
+
+    /// Merges an operation, the only one of its object in the batch, and writes the row and the state.
+    /// - Parameter row: what the row shows in the columns that the operation writes.
+    /// - Returns: whether it did; otherwise nothing is changed.
+    func merge(
+        _ operation: Operation, _ part: ChangesetPart, into state: PlainState, row: FieldValues
+    ) throws -> Bool {
+        guard operation.kind == .update, part.payloads.isEmpty else { return false }
+        let shape = part.shapes[operation.shape]
+        let values = part.values(of: operation)
+        let stamp = Stamp(time: operation.time, device: part.device)
+        let author = try devices.number(of: part.device)
+        var merged = state
+        var written: [(column: Int, value: FieldValue)] = []
+        written.reserveCapacity(shape.count)
+        var losses: [Loss] = []
+        for (place, column) in shape.enumerated() {
+            guard column >= 0, rows.isPlain(column), let former = row[column],
+                let found = try StateCodec.find(column, in: merged.stamps)
+            else { return false }
+            let known = Stamp(time: found.time, device: try devices.device(found.device))
+            if stamp <= known { return false }
+            let value = values[values.startIndex + place]
+            if known.device != part.device, value != former, !part.context.includes(known) {
+                losses.append(Loss(column: column, lost: former, stamp: known, kept: value))
+            }
+            merged.check &+= checks.field(state.object, column, stamp, value)
+            merged.check &-= checks.field(state.object, column, known, former)
+            StateCodec.set(column, to: stamp.time, device: author, in: &merged.stamps, at: found.entry)
+            written.append((column, value))
+        }
+        if written.isEmpty { return false }
+        if try writer.update(key: state.key, written, of: state.object) != nil { return false }
+        for loss in losses {
+            try conflicts.record(
+                .field, table: table, object: state.object, column: loss.column, lost: (loss.lost, loss.stamp),
+                kept: (loss.kept, stamp))
+        }
+        try stamps.save(
+            StampUpdate(object: state.object, stamps: merged.stamps, check: merged.check), former: state.check)
+        return true
+    }
+}
