@@ -26,7 +26,7 @@ struct ChangesetApplier {
     ) throws -> Outcome {
         var outcome = Outcome()
         let wall = access.clock.milliseconds()
-        let conflictsBefore = try ConflictLog(access).count()
+        let conflictsBefore = access.recordedConflicts
         var work: [Int: [ChangesetPart]] = [:]
         var positions = ReplayedPositions(access)
         for changeset in changesets {
@@ -57,7 +57,7 @@ struct ChangesetApplier {
         // Children go before their parents, so that a parent finds none left. (Rows to which nothing can refer are gone.)
         for group in deletions.reversed() { touched += try RowRemoval(access).remove(group) }
         try RowMaintenance(access).settle(touched)
-        outcome.conflicts = try ConflictLog(access).count() - conflictsBefore
+        outcome.conflicts = access.recordedConflicts - conflictsBefore
         return outcome
     }
 

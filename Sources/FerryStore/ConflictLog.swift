@@ -4,9 +4,41 @@ import FerryMerge
 /// Keeps what concurrent writes lost, so that a person can see it and bring it back.
 struct ConflictLog {
     let access: StoreAccess
+    /// What is written with more; `nil` where each is written at once.
+    private let gathered: Gathered?
     private var connection: SQLConnection { access.connection }
 
-    init(_ access: StoreAccess) { self.access = access }
+    private final class Gathered {
+        /// How many are written by one statement.
+        let number: Int
+        let statement: LazyStatement
+        var entries: [Entry] = []
+
+        init(_ access: StoreAccess) {
+            number = access.newRowsAtOnce
+            statement = LazyStatement(ConflictLog.insertion(of: number), access.connection)
+        }
+    }
+
+    private struct Entry {
+        var kind: Conflict.Kind
+        var table: Int
+        var object: ObjectID
+        var column: Int?
+        var lost: (value: FieldValue?, stamp: Stamp)
+        var kept: (value: FieldValue?, stamp: Stamp)
+    }
+
+    init(_ access: StoreAccess) {
+        self.access = access
+        gathered = nil
+    }
+
+    /// A log of which several records are written by one statement, the last ones by `finish`. Nobody asks for any before.
+    init(gatheringIn access: StoreAccess) {
+        self.access = access
+        gathered = Gathered(access)
+    }
 
     /// - Parameters:
     ///   - column: the field's number; `nil` for a whole object.
@@ -16,22 +48,45 @@ struct ConflictLog {
         _ kind: Conflict.Kind, table: Int, object: ObjectID, column: Int?, lost: (value: FieldValue?, stamp: Stamp),
         kept: (value: FieldValue?, stamp: Stamp)
     ) throws {
-        let statement = try access.conflictInsertion.prepared()
-        statement.bind(table, 1)
-        statement.bind(object, 2)
-        if let column { statement.bind(column, 3) } else { statement.bind(-1, 3) }
-        statement.bind(kind.rawValue, 4)
-        try bind(lost, statement, 5)
-        try bind(kept, statement, 8)
-        statement.bind(access.clock.milliseconds(), 11)
-        try statement.run()
+        let entry = Entry(kind: kind, table: table, object: object, column: column, lost: lost, kept: kept)
+        guard let gathered else { return try write([entry], access.conflictInsertion.prepared()) }
+        gathered.entries.append(entry)
+        if gathered.entries.count < gathered.number { return }
+        try write(gathered.entries, gathered.statement.prepared())
+        gathered.entries.removeAll(keepingCapacity: true)
     }
 
-    static let insertion = """
+    /// Writes what was gathered.
+    func finish() throws {
+        guard let gathered else { return }
+        for entry in gathered.entries { try write([entry], access.conflictInsertion.prepared()) }
+        gathered.entries.removeAll()
+    }
+
+    static func insertion(of number: Int) -> String {
+        """
         INSERT OR IGNORE INTO ferry_conflict(
             "table", object, "column", kind, lost_value, lost_device, lost_time, kept_value, kept_device, kept_time, noticed)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES \(Array(repeating: "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", count: number).joined(separator: ", "))
         """
+    }
+
+    private func write(_ entries: [Entry], _ statement: SQLStatement) throws {
+        let noticed = access.clock.milliseconds()
+        var place: Int32 = 1
+        for entry in entries {
+            statement.bind(entry.table, place)
+            statement.bind(entry.object, place + 1)
+            statement.bind(entry.column ?? -1, place + 2)
+            statement.bind(entry.kind.rawValue, place + 3)
+            try bind(entry.lost, statement, place + 4)
+            try bind(entry.kept, statement, place + 7)
+            statement.bind(noticed, place + 10)
+            place += 11
+        }
+        try statement.run()
+        access.recordedConflicts += connection.changedRowCount
+    }
 
     private func bind(
         _ side: (value: FieldValue?, stamp: Stamp), _ statement: SQLStatement, _ place: Int32
@@ -46,8 +101,6 @@ struct ConflictLog {
         statement.bind(try access.devices.number(of: side.stamp.device), place + 1)
         statement.bind(Int64(bitPattern: side.stamp.time.rawValue), place + 2)
     }
-
-    func count() throws -> Int { try connection.count("SELECT count(*) FROM ferry_conflict") }
 
     /// Those that nobody has looked at yet.
     func unresolvedCount() throws -> Int {

@@ -88,7 +88,7 @@ extension Store {
             var outcome = PassOutcome()
             var clock = try access.hybridClock()
             var tables: Set<Int> = []
-            let conflicts = try ConflictLog(access).count()
+            let conflicts = access.recordedConflicts
             try pack(access, &clock, &outcome, seal, &tables) { changes, clock in
                 guard let known else { return (changes, []) }
                 var rows = OneSidedRows(access, known: known)
@@ -96,7 +96,7 @@ extension Store {
                 return (rest, rows.touched)
             }
             try access.save(clock)
-            let removed = try ConflictLog(access).count() - conflicts
+            let removed = access.recordedConflicts - conflicts
             return ((outcome, removed), tables.map { access.registry[$0] }.filter(\.isLocal).map(\.name))
         }
     }

@@ -21,14 +21,14 @@ struct PlainUpdates {
     }
 
     /// - Returns: `nil` where merging one object may concern others, or columns have policies.
-    init?(_ access: StoreAccess, _ table: TrackedTable, _ rows: MergedRows) {
+    init?(_ access: StoreAccess, _ table: TrackedTable, _ rows: MergedRows, _ conflicts: ConflictLog) {
         guard let stamps = rows.stamps, table.isLocal, !table.hasColumnPolicies else { return nil }
         self.rows = rows
         self.stamps = stamps
         writer = access.writer(of: table.id)
         checks = access.objects(of: table.id).checks
         devices = access.devices
-        conflicts = ConflictLog(access)
+        self.conflicts = conflicts
         self.table = table.id
     }
 

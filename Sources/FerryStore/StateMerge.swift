@@ -38,7 +38,8 @@ struct ObjectMerge {
 struct StateMerge {
     private let table: TrackedTable
     private let reader: RowReader
-    private let conflicts: ConflictLog
+    /// What is lost; whoever merges finishes it.
+    let conflicts: ConflictLog
     private let contexts: ContextLog
     private let travelling: Travelling
     private let registers: RegisterMerge
@@ -48,7 +49,7 @@ struct StateMerge {
         self.table = table
         self.access = access
         reader = access.reader(of: table.id)
-        conflicts = ConflictLog(access)
+        conflicts = ConflictLog(gatheringIn: access)
         contexts = ContextLog(access)
         travelling = Travelling(access)
         registers = RegisterMerge(table: table, hooks: access.hooks, conflicts: conflicts)

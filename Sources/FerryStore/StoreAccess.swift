@@ -22,6 +22,8 @@ final class StoreAccess {
     var changedRows: ChangedRows?
     /// How many rows of new objects, and how many states, are written by one statement.
     var newRowsAtOnce = NewRows.usualNumber
+    /// How many conflicts this access recorded.
+    var recordedConflicts = 0
     /// What Ferry changes in the key-value store.
     let keyValueChanges = KeyValueChanges()
     /// What Ferry took away in this transaction from rows that stay on this device.
@@ -47,7 +49,7 @@ final class StoreAccess {
         self.digests = digests
         self.departures = departures
         devices = try DeviceNumbers(connection)
-        conflictInsertion = LazyStatement(ConflictLog.insertion, connection)
+        conflictInsertion = LazyStatement(ConflictLog.insertion(of: 1), connection)
         contextSelection = LazyStatement(ContextLog.selection, connection)
         joined = JoinedObjects(connection)
         exceptionTokens = ExceptionTokens(connection)
@@ -96,13 +98,14 @@ final class StoreAccess {
     /// Runs `body` inside a savepoint. Where it throws, the savepoint is rolled back, and what this access holds in memory
     /// of it with it.
     func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-        let (intents, changedRows, changes) = (intents, changedRows, digests.changes)
+        let (intents, changedRows, changes, conflicts) = (intents, changedRows, digests.changes, recordedConflicts)
         do {
             return try connection.savepoint(body)
         } catch {
             self.intents = intents
             self.changedRows = changedRows
             digests.changes = changes
+            recordedConflicts = conflicts
             throw error
         }
     }

@@ -57,7 +57,7 @@ final class TableMerge {
         let isWorthwhile = parts.reduce(0) { $0 + $1.operations.count } >= access.newRowsAtOnce
         waiting = try isWorthwhile ? NewRows(access, table, references).map { WaitingRows($0) } : nil
         lastKnown = try waiting == nil || isNew ? nil : objects.last()
-        plainUpdates = snapshot == nil ? PlainUpdates(access, table, rows) : nil
+        plainUpdates = snapshot == nil ? PlainUpdates(access, table, rows, merging.conflicts) : nil
         ahead = isNew || !isIndependent ? nil : StatesAhead(objects, access)
     }
 
@@ -66,6 +66,7 @@ final class TableMerge {
         try mergeGathered()
         try waiting?.write { try merge($0) }
         try rows.finish()
+        try merging.conflicts.finish()
     }
 
     /// One part is in order already.

@@ -17,7 +17,7 @@ extension Store {
                 throw FerryError(.internalInconsistency, "A snapshot was finished that was not begun.")
             }
             let standing = SnapshotStanding(own: try access.versionVector(), snapshot: manifest.vector)
-            let conflicts = try ConflictLog(access).count()
+            let conflicts = access.recordedConflicts
             if !progress.isFresh { try AbsentObjects(access, standing).noteRest(progress) }
             var settlement = AbsentSettlement(access, standing)
             let isDone = try AppTriggers(access).run { try settlement.run(&work.clock) }
@@ -27,7 +27,7 @@ extension Store {
                 if !progress.isFresh { try KeptRows(access).note(standing) }
                 try takePosition(of: manifest, access, &work.clock)
             }
-            work.outcome.conflicts = try ConflictLog(access).count() - conflicts
+            work.outcome.conflicts = access.recordedConflicts - conflicts
             return (work.outcome, isDone)
         }
     }

@@ -11,7 +11,7 @@ struct SnapshotLoad {
     /// - Throws: `damagedFile` where a register is unreadable.
     func load(_ chunks: [SnapshotChunk]) throws -> ChangesetApplier.Outcome {
         var outcome = ChangesetApplier.Outcome()
-        let conflictsBefore = try ConflictLog(access).count()
+        let conflictsBefore = access.recordedConflicts
         let byTable = Dictionary(grouping: chunks) { access.registry.table(named: $0.table)?.id ?? -1 }
         var arriving: [Int: Set<ObjectID>] = [:]
         for (number, chunks) in byTable where access.registry.tables[number]?.hasUncheckedReferences ?? false {
@@ -32,7 +32,7 @@ struct SnapshotLoad {
             touched += rows.touched
         }
         try RowMaintenance(access).settle(touched)
-        outcome.conflicts = try ConflictLog(access).count() - conflictsBefore
+        outcome.conflicts = access.recordedConflicts - conflictsBefore
         return outcome
     }
 
