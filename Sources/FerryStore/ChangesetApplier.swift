@@ -79,22 +79,21 @@ final class ChangesetPart {
     let shapes: [[Int]]
     /// For each shape, what the values of its columns are parts of; empty where the changeset has no payloads.
     let payloads: [[PayloadKind?]]
-    private let changes: TableChanges
-    /// Where the values are, and how many each shape has.
+    /// The columns and shapes as the author has them.
+    private let authors: (columns: [String], shapes: [[Int]])
+    /// Where the values are.
     private let values: [FieldValue]
     private let source: (any ChangeValueSource)?
-    private let widths: [Int]
 
     /// - Parameter former: another part of the same table, which mostly has the same columns.
     init(_ changeset: Changeset, _ changes: TableChanges, _ table: TrackedTable, after former: ChangesetPart? = nil) {
         device = changeset.device
         context = changeset.context
-        self.changes = changes
+        authors = (changes.columns, changes.shapes)
         operations = changes.operations
         values = changes.values
         source = changes.source
-        widths = changes.shapes.map(\.count)
-        if let former, former.changes.columns == changes.columns, former.changes.shapes == changes.shapes {
+        if let former, former.authors == authors {
             shapes = former.shapes
         } else {
             let numbers = changes.columns.map { table.columnID($0) }
@@ -106,7 +105,7 @@ final class ChangesetPart {
 
     /// The values of an operation, in the order of its shape's columns.
     func values(of operation: Operation) -> ArraySlice<FieldValue> {
-        let indices = operation.firstValue..<operation.firstValue + widths[operation.shape]
+        let indices = operation.firstValue..<operation.firstValue + shapes[operation.shape].count
         return source?.values(at: indices) ?? values[indices]
     }
 }

@@ -91,13 +91,12 @@ struct ConflictLog {
     private func bind(
         _ side: (value: FieldValue?, stamp: Stamp), _ statement: SQLStatement, _ place: Int32
     ) throws {
-        if let value = side.value {
+        let bytes = side.value.map { value in
             var writer = ByteWriter()
             writer.write(value)
-            statement.bind(blob: writer.bytes, place)
-        } else {
-            statement.bindNull(place)
+            return writer.bytes
         }
+        statement.bind(blob: bytes, place)
         statement.bind(try access.devices.number(of: side.stamp.device), place + 1)
         statement.bind(Int64(bitPattern: side.stamp.time.rawValue), place + 2)
     }

@@ -148,18 +148,13 @@ final class ObjectTable {
     /// Reads a state from `stateColumns`.
     /// - Parameter first: the number of the first of them.
     func read(_ statement: SQLStatement, from first: Int32, into state: inout ObjectState) throws {
-        let object = state.object
         state.isStored = true
         let base = first + Int32(keyWidth)
         guard let shown = Shown(code: statement.int(base)) else {
             throw FerryError(.storeTooNew, "The state was written by a newer Ferry. Update Ferry.")
         }
         state.shown = shown
-        if !statement.isNull(first) || shown.hasRow {
-            state.key = (first..<base).map { statement.value($0) }
-            // A 16-byte key is not stored twice.
-            if keyWidth == 1, statement.isNull(first) { state.key = [.blob(object.bytes[...])] }
-        }
+        if !statement.isNull(first) || shown.hasRow { state.key = key(of: state.object, statement, from: first) }
         state.check = UInt64(bitPattern: statement.integer(base + 1))
         state.storedCheck = state.check
         (state.registers, state.policies) = try statement.withBytes(base + 2) {
@@ -171,6 +166,14 @@ final class ObjectTable {
             (state.kept, given) = try StateCodec.decodeKeptAndGiven(statement.bytes(base + 3))
         }
         if table.isMapped { state.givenKey = given ?? state.ownKey }
+    }
+
+    /// Reads a row's key.
+    /// - Parameter first: the number of its first column.
+    func key(of object: ObjectID, _ statement: SQLStatement, from first: Int32) -> [FieldValue] {
+        // A 16-byte key is not stored twice.
+        if keyWidth == 1, statement.isNull(first) { return [.blob(object.bytes[...])] }
+        return (first..<first + Int32(keyWidth)).map { statement.value($0) }
     }
 
     /// Computes an object's check anew.

@@ -17,11 +17,8 @@ extension ObjectTable {
     func readPlain(_ object: ObjectID, _ statement: SQLStatement, from first: Int32) -> PlainState? {
         let base = first + Int32(keyWidth)
         guard statement.int(base) == Shown.row.rawValue, statement.isNull(base + 3) else { return nil }
-        // A 16-byte key is not stored twice.
-        let isOwnKey = keyWidth == 1 && statement.isNull(first)
         return PlainState(
-            object: object,
-            key: isOwnKey ? [.blob(object.bytes[...])] : (first..<base).map { statement.value($0) },
+            object: object, key: key(of: object, statement, from: first),
             check: UInt64(bitPattern: statement.integer(base + 1)), stamps: statement.bytes(base + 2))
     }
 

@@ -27,34 +27,37 @@ struct Suite {
         FileHandle.standardError.write(Data((time + text + "\n").utf8))
     }
 
-    private var media: [(name: String, folder: String)] { [("memory", options.memory), ("disk", options.disk)] }
+    /// Runs `body` for both workloads, in memory and on the disk.
+    private func forEachWorkload(
+        _ body: (_ workload: any Workload, _ medium: String, _ folder: String, _ updates: Int) throws -> Void
+    ) rethrows {
+        for (medium, folder) in [("memory", options.memory), ("disk", options.disk)] {
+            for workload in [Songs(rows: options.rows), RecordShop(rows: options.rows)] as [any Workload] {
+                try body(workload, medium, folder, min(options.rows, workload.updatableRows))
+            }
+        }
+    }
 
     private func workloads() throws {
-        for (medium, folder) in media {
-            for workload in [Songs(rows: options.rows), RecordShop(rows: options.rows)] as [any Workload] {
-                guard options.isWanted(workload.name) else { continue }
-                let updates = min(options.rows, workload.updatableRows)
-                let benchmark = WorkloadBenchmark(
-                    workload: workload, medium: medium, folder: folder, updates: updates, singles: updates / 5)
-                for round in 1...options.rounds {
-                    progress("\(workload.name), \(medium), round \(round)")
-                    try benchmark.round(results)
-                }
+        try forEachWorkload { workload, medium, folder, updates in
+            guard options.isWanted(workload.name) else { return }
+            let benchmark = WorkloadBenchmark(
+                workload: workload, medium: medium, folder: folder, updates: updates, singles: updates / 5)
+            for round in 1...options.rounds {
+                progress("\(workload.name), \(medium), round \(round)")
+                try benchmark.round(results)
             }
         }
     }
 
     private func bounds() throws {
         guard options.isWanted("bounds") else { return }
-        for (medium, folder) in media {
-            for workload in [Songs(rows: options.rows), RecordShop(rows: options.rows)] as [any Workload] {
-                let updates = min(options.rows, workload.updatableRows)
-                let benchmark = BoundsBenchmark(
-                    workload: workload, medium: medium, folder: folder, updates: updates, singles: updates / 5)
-                for round in 1...options.rounds {
-                    progress("bounds, \(workload.name), \(medium), round \(round)")
-                    try benchmark.round(results)
-                }
+        try forEachWorkload { workload, medium, folder, updates in
+            let benchmark = BoundsBenchmark(
+                workload: workload, medium: medium, folder: folder, updates: updates, singles: updates / 5)
+            for round in 1...options.rounds {
+                progress("bounds, \(workload.name), \(medium), round \(round)")
+                try benchmark.round(results)
             }
         }
         try boundsOfShell()
