@@ -6,10 +6,14 @@ public struct SnapshotManifest: Sendable, Equatable {
         public var log: LogPosition
         /// The checksum of the segment that ends there, for telling forks; `nil` where the writer does not know it.
         public var checksum: Checksum?
+        /// The last changeset up to there that holds changes of before the ones that precede it in the log; 0 where there is
+        /// none, or the writer does not know it.
+        public var lastLate: UInt64
 
-        public init(log: LogPosition, checksum: Checksum? = nil) {
+        public init(log: LogPosition, checksum: Checksum? = nil, lastLate: UInt64 = 0) {
             self.log = log
             self.checksum = checksum
+            self.lastLate = lastLate
         }
     }
 
@@ -81,6 +85,8 @@ public struct SnapshotManifest: Sendable, Equatable {
 
     /// What it covers.
     public var vector: VersionVector { VersionVector(positions.mapValues(\.log)) }
+    /// The last changesets of logs that hold changes of before the ones that precede them.
+    public var lateChanges: [DeviceID: UInt64] { positions.mapValues(\.lastLate).filter { $0.value > 0 } }
     /// The latest time that it covers.
     public var time: HybridTime { positions.values.map(\.log.time).max() ?? .zero }
     /// The length of all chunks.

@@ -15,7 +15,7 @@ public enum SnapshotChunkDecoder {
     public static func decode(
         _ file: [UInt8], container: ContainerID
     ) throws(FerryError) -> (chunk: SnapshotChunk, checksum: Checksum) {
-        let (body, checksum) = try SnapshotFile.decode(file, .chunk, container: container)
+        let (body, _, checksum) = try SnapshotFile.decode(file, .chunk, container: container)
         return (try decode(body: body), checksum)
     }
 

@@ -11,10 +11,10 @@ struct SnapshotFile {
         var noun: String { self == .manifest ? "snapshot" : "snapshot's chunk" }
         /// The most bytes of a body before compression.
         var bodyBytes: Int { self == .manifest ? SnapshotLimits.manifestBytes : SnapshotLimits.chunkBytes }
+        /// The newest version that is written and read.
+        var version: UInt8 { self == .manifest ? 2 : 1 }
     }
 
-    /// The newest version that is written and read.
-    static let version: UInt8 = 1
     /// Bytes before the body.
     static let headerBytes = 40
     static let checksumBytes = 16
@@ -23,7 +23,7 @@ struct SnapshotFile {
     /// - Parameter unrepeated: as `Compression.compress` takes it.
     /// - Throws: `limitExceeded`.
     static func encode(
-        _ body: [UInt8], unrepeated: [Range<Int>] = [], _ kind: Kind, container: ContainerID
+        _ body: [UInt8], unrepeated: [Range<Int>] = [], _ kind: Kind, version: UInt8 = 1, container: ContainerID
     ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
         guard body.count <= kind.bodyBytes else {
             throw FerryError(.limitExceeded, "The \(kind.noun) is larger than \(kind.bodyBytes) bytes.")
@@ -52,16 +52,16 @@ struct SnapshotFile {
     /// Verifies a file and takes its body out.
     static func decode(
         _ file: [UInt8], _ kind: Kind, container: ContainerID
-    ) throws(FerryError) -> (body: ArraySlice<UInt8>, checksum: Checksum) {
+    ) throws(FerryError) -> (body: ArraySlice<UInt8>, version: UInt8, checksum: Checksum) {
         var reader = ByteReader(file)
         guard try reader.read(4).elementsEqual(kind.magic) else {
             throw ByteReader.malformed("it is not a \(kind.noun)")
         }
         let version = try reader.readByte()
-        guard version <= Self.version else {
+        guard version <= kind.version else {
             throw FerryError(
                 .formatTooNew,
-                "The \(kind.noun) is of format version \(version), this Ferry reads up to \(Self.version). "
+                "The \(kind.noun) is of format version \(version), this Ferry reads up to \(kind.version). "
                     + "Update Ferry on this device.")
         }
         guard version >= 1 else { throw ByteReader.malformed("its version is \(version)") }
@@ -93,7 +93,7 @@ struct SnapshotFile {
             throw ByteReader.malformed("its lengths do not match")
         }
         let slice = file[headerBytes..<headerBytes + stored]
-        if codec == .stored { return (slice, checksum) }
-        return (try Compression.decompress(slice, bodyLength: whole)[...], checksum)
+        if codec == .stored { return (slice, version, checksum) }
+        return (try Compression.decompress(slice, bodyLength: whole)[...], version, checksum)
     }
 }

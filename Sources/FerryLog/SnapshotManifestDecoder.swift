@@ -7,18 +7,18 @@ public enum SnapshotManifestDecoder {
     public static func decode(
         _ file: [UInt8], container: ContainerID
     ) throws(FerryError) -> (manifest: SnapshotManifest, checksum: Checksum) {
-        let (body, checksum) = try SnapshotFile.decode(file, .manifest, container: container)
-        return (try decode(body: body, container: container), checksum)
+        let (body, version, checksum) = try SnapshotFile.decode(file, .manifest, container: container)
+        return (try decode(body: body, version: version, container: container), checksum)
     }
 
     static func decode(
-        body: ArraySlice<UInt8>, container: ContainerID
+        body: ArraySlice<UInt8>, version: UInt8, container: ContainerID
     ) throws(FerryError) -> SnapshotManifest {
         var reader = ByteReader(body)
         var budget = SegmentBudget.forSnapshot(isDecoding: true)
         var manifest = SnapshotManifest(container: container)
         let names = try BodyDecoder.readNames(budget: &budget, &reader)
-        let devices = try readPositions(into: &manifest, budget: &budget, from: &reader)
+        let devices = try readPositions(into: &manifest, version: version, budget: &budget, from: &reader)
         manifest.contexts = try readContexts(devices, budget: &budget, from: &reader)
         guard let form = SchemaEncoding.Form(rawValue: try reader.readByte()) else {
             throw ByteReader.malformed("its schema has an unknown form")
@@ -36,9 +36,10 @@ public enum SnapshotManifestDecoder {
 
     /// - Returns: all devices that it names, in order.
     private static func readPositions(
-        into manifest: inout SnapshotManifest, budget: inout SegmentBudget, from reader: inout ByteReader
+        into manifest: inout SnapshotManifest, version: UInt8, budget: inout SegmentBudget,
+        from reader: inout ByteReader
     ) throws(FerryError) -> [DeviceID] {
-        let count = try reader.readCount(minimumBytes: 34)
+        let count = try reader.readCount(minimumBytes: version == 1 ? 34 : 35)
         try budget.check(count, atMost: SnapshotLimits.devices, "devices in a snapshot")
         var devices: [DeviceID] = []
         devices.reserveCapacity(count)
@@ -53,12 +54,14 @@ public enum SnapshotManifestDecoder {
             }
             let time = try readTime(from: &reader)
             let checksum: Checksum = try reader.readID()
+            let lastLate = version == 1 ? 0 : try reader.readVarint()
+            guard lastLate <= sequence else { throw ByteReader.malformed("a sequence number is out of range") }
             devices.append(device)
             // Only named, by a context for instance.
             if sequence == 0 { continue }
             manifest.positions[device] = .init(
                 log: LogPosition(sequence: sequence, time: time),
-                checksum: checksum == Checksum(high: 0, low: 0) ? nil : checksum)
+                checksum: checksum == Checksum(high: 0, low: 0) ? nil : checksum, lastLate: lastLate)
         }
         return devices
     }

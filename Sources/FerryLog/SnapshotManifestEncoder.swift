@@ -6,8 +6,12 @@ public enum SnapshotManifestEncoder {
     public static func encode(
         _ manifest: SnapshotManifest
     ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
-        try SnapshotFile.encode(body(of: manifest), .manifest, container: manifest.container)
+        try SnapshotFile.encode(
+            body(of: manifest), .manifest, version: version(of: manifest), container: manifest.container)
     }
+
+    /// The first version that can say it.
+    static func version(of manifest: SnapshotManifest) -> UInt8 { manifest.lateChanges.isEmpty ? 1 : 2 }
 
     static func body(of manifest: SnapshotManifest) throws(FerryError) -> [UInt8] {
         var budget = SegmentBudget.forSnapshot(isDecoding: false)
@@ -20,6 +24,7 @@ public enum SnapshotManifestEncoder {
         let indices = Dictionary(uniqueKeysWithValues: devices.enumerated().map { ($1, $0) })
         func index(of device: DeviceID) -> UInt64 { UInt64(indices[device] ?? 0) }
 
+        let version = version(of: manifest)
         var names = NameDictionary()
         // The dictionary stands first and is complete last.
         var writer = ByteWriter()
@@ -30,6 +35,7 @@ public enum SnapshotManifestEncoder {
             writer.writeVarint(position?.log.sequence ?? 0)
             writer.writeVarint(position?.log.time.rawValue ?? 0)
             writer.write(position?.checksum ?? Checksum(high: 0, low: 0))
+            if version > 1 { writer.writeVarint(position?.lastLate ?? 0) }
         }
         writer.writeVarint(UInt64(manifest.contexts.count))
         for context in manifest.contexts {

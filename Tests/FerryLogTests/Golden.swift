@@ -23,7 +23,8 @@ final class GoldenVersionTests: XCTestCase {
     func testThereIsAFileOfEveryVersionThatIsRead() throws {
         let names = try Golden.names()
         for (kind, newest) in [
-            ("segment", SegmentHeader.version), ("chunk", SnapshotFile.version), ("manifest", SnapshotFile.version),
+            ("segment", SegmentHeader.version), ("chunk", SnapshotFile.Kind.chunk.version),
+            ("manifest", SnapshotFile.Kind.manifest.version),
         ] {
             for version in 1...newest {
                 let found = names.filter { $0.hasPrefix("\(kind)-v\(version)") }

@@ -27,7 +27,7 @@ enum PlainText {
         for (device, position) in manifest.positions.sorted(by: { $0.key < $1.key }) {
             lines.append(
                 "device \(device.hex) \(position.log.sequence) \(position.log.time.rawValue) "
-                    + (position.checksum?.hex ?? "-"))
+                    + (position.checksum?.hex ?? "-") + (position.lastLate > 0 ? " late \(position.lastLate)" : ""))
         }
         for context in manifest.contexts {
             lines.append(

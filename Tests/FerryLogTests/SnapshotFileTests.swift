@@ -36,6 +36,23 @@ final class SnapshotFileTests: XCTestCase {
         XCTAssertEqual(manifest.objects, 813)
     }
 
+    /// Nothing else needs the second version, and without it files stay what they are to every Ferry.
+    func testAManifestTellsWhichLogsHoldChangesOfBefore() throws {
+        let manifest = Samples.lateManifest()
+        let (bytes, _) = try SnapshotManifestEncoder.encode(manifest)
+        XCTAssertEqual(bytes[4], 2)
+        XCTAssertEqual(try manifestFile()[4], 1)
+        let told = try SnapshotManifestDecoder.decode(bytes, container: container).manifest
+        XCTAssertEqual(told, manifest)
+        XCTAssertEqual(told.lateChanges, [Samples.device: 9])
+        var beyond = manifest
+        beyond.positions[Samples.device]?.lastLate = 13
+        let body = try SnapshotManifestEncoder.body(of: beyond)
+        assertThrows(.damagedFile) {
+            _ = try SnapshotManifestDecoder.decode(body: body[...], version: 2, container: self.container)
+        }
+    }
+
     func testEmptyOnesComeBackAsTheyWere() throws {
         let chunk = SnapshotChunk(table: "t", identity: .key([]))
         let bytes = try SnapshotChunkEncoder.encode(chunk, container: container).bytes
@@ -140,7 +157,7 @@ final class SnapshotFileTests: XCTestCase {
     func testANewerVersionAsksForAnUpdateAndAnotherContainersFileIsForeign() throws {
         for (bytes, decode) in try files() {
             var newer = bytes
-            newer[4] = 2
+            newer[4] = 3
             assertThrows(.formatTooNew) { try decode(newer) }
         }
         let other = ContainerID(high: 1, low: 1)
@@ -163,7 +180,10 @@ final class SnapshotFileTests: XCTestCase {
             for index in manifest.indices {
                 var changed = manifest
                 changed[index] = value
-                mustNotCrash { _ = try SnapshotManifestDecoder.decode(body: changed[...], container: self.container) }
+                mustNotCrash {
+                    _ = try SnapshotManifestDecoder.decode(
+                        body: changed[...], version: 1, container: self.container)
+                }
             }
         }
     }
@@ -177,7 +197,7 @@ final class SnapshotFileTests: XCTestCase {
             mustNotCrash { _ = try SnapshotChunkDecoder.decode(body: body[...]) }
             let noise = random.bytes(random.below(200))
             mustNotCrash { _ = try SnapshotChunkDecoder.decode(body: noise) }
-            mustNotCrash { _ = try SnapshotManifestDecoder.decode(body: noise, container: self.container) }
+            mustNotCrash { _ = try SnapshotManifestDecoder.decode(body: noise, version: 2, container: self.container) }
         }
     }
 
@@ -205,7 +225,7 @@ final class SnapshotFileTests: XCTestCase {
             writer.writeVarint(count)
             let devices = writer.bytes
             assertThrows(.damagedFile) {
-                _ = try SnapshotManifestDecoder.decode(body: devices[...], container: self.container)
+                _ = try SnapshotManifestDecoder.decode(body: devices[...], version: 1, container: self.container)
             }
         }
     }
@@ -226,6 +246,15 @@ final class SnapshotFileTests: XCTestCase {
         XCTAssertEqual(
             Array(try SnapshotFile.decode(golden, .manifest, container: container).body),
             try SnapshotManifestEncoder.body(of: Samples.manifest()))
+    }
+
+    func testVersion2OfAManifestIsReadAndWrittenByteByByte() throws {
+        let golden = try Golden.bytes("manifest-v2.base64")
+        let manifest = try SnapshotManifestDecoder.decode(golden, container: container).manifest
+        XCTAssertEqual(manifest, Samples.lateManifest())
+        XCTAssertEqual(
+            Array(try SnapshotFile.decode(golden, .manifest, container: container).body),
+            try SnapshotManifestEncoder.body(of: Samples.lateManifest()))
     }
 
     private typealias Decode = ([UInt8]) throws -> Void

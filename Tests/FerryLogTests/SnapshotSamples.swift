@@ -66,4 +66,11 @@ extension Samples {
                 .init(name: "tag", identity: .key(["song_id", "name"]), chunks: []),
             ])
     }
+
+    /// The same, of a log that holds changes of before (version 2).
+    static func lateManifest() -> SnapshotManifest {
+        var manifest = manifest()
+        manifest.positions[device]?.lastLate = 9
+        return manifest
+    }
 }

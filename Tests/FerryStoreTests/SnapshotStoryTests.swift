@@ -152,6 +152,36 @@ final class SnapshotStoryTests: XCTestCase {
         XCTAssertEqual(try a.query("SELECT * FROM ferry_absent"), [])
     }
 
+    /// What copies of a database said is said again at its own time, which is before what its log said last.
+    func testWhatWasSaidAgainComesWithASnapshotToo() throws {
+        let (a, b, c) = try threeDevices()
+        let copy = try device(4)
+        try copy.receive(a)
+        try copy.run("INSERT INTO label VALUES ('y', 'of the copy'); UPDATE label SET note = 'new' WHERE name = 'x'")
+        try copy.flush()
+        a.clock.now += 5_000
+        try a.run("UPDATE song SET plays = 30 WHERE id = 3")
+        try a.flush()
+        try c.receive(a)
+        let news = copy.log
+        XCTAssertGreaterThan(
+            try a.store.takeInBranches(news, of: copy.id, after: LogPosition.none, seal: a.seal), 0)
+        try b.receive(a)
+        let snapshot = try b.takeSnapshot()
+        let last = try a.store.statePosition().vector[a.id].sequence
+        XCTAssertEqual(snapshot.manifest.lateChanges, [a.id: last])
+        // One that has read all before that, and one that begins.
+        let beginner = try device(5)
+        for reader in [c, beginner] {
+            try reader.read(snapshot)
+            XCTAssertEqual(
+                try reader.query("SELECT * FROM label ORDER BY 1"), ["x|new", "y|of the copy"], "\(reader.id)")
+            XCTAssertEqual(
+                try reader.store.statePosition().digests, try b.store.statePosition().digests, "\(reader.id)")
+            XCTAssertEqual(try reader.store.reading().lateChanges, [a.id: last], "\(reader.id)")
+        }
+    }
+
     func testTablesColumnsAndPoliciesThatADeviceDoesNotKnowArePassedOn() throws {
         let (a, _, _) = try threeDevices()
         try a.store.setPolicies([

@@ -402,8 +402,8 @@ def table_block(layout, time, dictionaries, counts, reader):
 # Snapshots
 
 
-def snapshot_body(content):
-    need(content[4] == 1, "its version is unknown")
+def snapshot_body(content, newest):
+    need(1 <= content[4] <= newest, "its version is unknown")
     reader = verified(content)
     reader.take(5)
     compression = reader.u8()
@@ -415,15 +415,17 @@ def snapshot_body(content):
 
 
 def manifest(content, found=None):
-    container, body = snapshot_body(content)
+    container, body = snapshot_body(content, 2)
     dictionaries = Dictionaries()
     dictionaries.read_names(body)
     yield f"snapshot of {container}"
     for _ in range(body.varint()):
         device, sequence, time, last = body.id(), body.varint(), body.time(), body.id()
+        late = body.varint() if content[4] > 1 else 0
+        need(late <= sequence, "a sequence number is out of range")
         dictionaries.devices.append(device)
         if sequence:
-            yield f"device {device} {sequence} {time} {or_none(last)}"
+            yield f"device {device} {sequence} {time} {or_none(last)}" + (f" late {late}" if late else "")
     for _ in range(body.varint()):
         author, other = (dictionaries.devices[body.varint()] for _ in range(2))
         yield f"context {author} {other} {body.time()} {body.time()}"
@@ -443,7 +445,7 @@ def manifest(content, found=None):
 
 
 def chunk(content):
-    _, body = snapshot_body(content)
+    _, body = snapshot_body(content, 1)
     dictionaries = Dictionaries(len(body.content) + REPEATED_CONTENTS)
     dictionaries.read_names(body)
     dictionaries.read_devices(body)

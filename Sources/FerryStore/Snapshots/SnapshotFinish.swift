@@ -16,7 +16,7 @@ extension Store {
             guard let progress = try SnapshotProgress.read(access.meta) else {
                 throw FerryError(.internalInconsistency, "A snapshot was finished that was not begun.")
             }
-            let standing = SnapshotStanding(own: try access.versionVector(), snapshot: manifest.vector)
+            let standing = try SnapshotStanding(access, manifest)
             let conflicts = access.recordedConflicts
             if !progress.isFresh { try AbsentObjects(access, standing).noteRest(progress) }
             var settlement = AbsentSettlement(access, standing)
@@ -59,6 +59,7 @@ extension Store {
                 .integer(Int64(bitPattern: context.time.rawValue)),
                 .integer(Int64(bitPattern: context.seen.rawValue)))
         }
+        try LateChanges.note(manifest.lateChanges, access.meta)
         if let schema = manifest.schema { try NewestSchema(access.connection).note(schema) }
         try access.meta.remove(.snapshot)
     }

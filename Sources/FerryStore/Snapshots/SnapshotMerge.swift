@@ -82,7 +82,7 @@ extension Store {
                 throw FerryError(.internalInconsistency, "A snapshot was merged that was not begun.")
             }
             if work.outcome.packed > 0 { progress.isFresh = false }
-            let standing = SnapshotStanding(own: try work.access.versionVector(), snapshot: manifest.vector)
+            let standing = try SnapshotStanding(work.access, manifest)
             try work.replaying { work in
                 // Policies come first and are taken up before the rest.
                 for group in [

@@ -29,23 +29,3 @@ struct SnapshotProgress: Codable, Equatable {
 
     func save(_ meta: StoreMeta) throws { try meta.set(.snapshot, json: self) }
 }
-
-/// How a snapshot that is merged stands to the store.
-struct SnapshotStanding {
-    /// What the store has replayed, and what the snapshot covers.
-    let own: VersionVector
-    let snapshot: VersionVector
-
-    /// Whether the store has replayed a write that the snapshot tells of.
-    func isCovered(_ stamp: Stamp) -> Bool { Self.covers(own, stamp, knownThrough: snapshot) }
-
-    /// Whether the snapshot knows a write that the store tells of.
-    func isKnownToSnapshot(_ stamp: Stamp) -> Bool { Self.covers(snapshot, stamp, knownThrough: own) }
-
-    /// Rows that were there before a `join` have one time, whatever their place in the log: of those only a log that is
-    /// known as far as whoever tells of them knows it is known to hold them.
-    private static func covers(_ vector: VersionVector, _ stamp: Stamp, knownThrough other: VersionVector) -> Bool {
-        if stamp.time.isKnown { return vector.includes(stamp) }
-        return vector[stamp.device].sequence >= max(other[stamp.device].sequence, 1)
-    }
-}

@@ -28,12 +28,14 @@ struct SnapshotSource {
 
     private func positions() throws -> [DeviceID: SnapshotManifest.Position] {
         var positions: [DeviceID: SnapshotManifest.Position] = [:]
+        let late = try LateChanges.all(access.meta)
         try access.connection.forEachRow("SELECT id, sequence, time, checksum FROM ferry_device WHERE sequence > 0") {
             row in
             guard let id: DeviceID = row.id(0) else { return }
             let time = HybridTime(rawValue: UInt64(bitPattern: row.integer(2)))
             positions[id] = .init(
-                log: LogPosition(sequence: UInt64(row.integer(1)), time: time), checksum: row.id(3))
+                log: LogPosition(sequence: UInt64(row.integer(1)), time: time), checksum: row.id(3),
+                lastLate: late[id] ?? 0)
         }
         return positions
     }

@@ -1,0 +1,32 @@
+import FerryCore
+
+/// How a snapshot that is merged stands to the store.
+struct SnapshotStanding {
+    /// What the store has replayed, and what the snapshot covers.
+    let own: VersionVector
+    let snapshot: VersionVector
+    /// The last changesets of logs that hold changes of before the ones that precede them, as far as either knows.
+    private let late: [DeviceID: UInt64]
+
+    init(_ access: StoreAccess, _ manifest: SnapshotManifest) throws {
+        own = try access.versionVector()
+        snapshot = manifest.vector
+        late = try LateChanges.all(access.meta).merging(manifest.lateChanges, uniquingKeysWith: max)
+    }
+
+    /// Whether the store has replayed a write that the snapshot tells of.
+    func isCovered(_ stamp: Stamp) -> Bool { covers(own, stamp, knownThrough: snapshot) }
+
+    /// Whether the snapshot knows a write that the store tells of.
+    func isKnownToSnapshot(_ stamp: Stamp) -> Bool { covers(snapshot, stamp, knownThrough: own) }
+
+    /// A log is known up to a time where it holds nothing more of before that (`LateChanges`).
+    ///
+    /// Rows that were there before a `join` have one time, whatever their place in the log: of those only a log that is
+    /// known as far as whoever tells of them knows it is known to hold them.
+    private func covers(_ vector: VersionVector, _ stamp: Stamp, knownThrough other: VersionVector) -> Bool {
+        let known = vector[stamp.device].sequence
+        if stamp.time.isKnown { return vector.includes(stamp) && known >= late[stamp.device] ?? 0 }
+        return known >= max(other[stamp.device].sequence, 1)
+    }
+}
