@@ -12,8 +12,7 @@ import FerryStore
 extension Replica {
     /// Devices that write no more under their IDs: this one's former ones, and those that were retired.
     func endedDevices(_ reading: StoreReading) -> Set<DeviceID> {
-        let retired = reading.devices.filter { $0.retiredMilliseconds != nil }.map(\.id)
-        return Set(reading.formerDevices.map(\.device) + retired).subtracting([identity.device])
+        reading.retired.union(reading.formerDevices.map(\.device)).subtracting([identity.device])
     }
 
     /// Takes in the branches of such logs that are in the container and were not taken in before.
@@ -42,6 +41,48 @@ extension Replica {
             try store.noteBranchesTakenIn(log.read.union(known).sorted(), of: device)
         }
         return isNews
+    }
+}
+
+extension Replica {
+    /// Takes in what snapshots hold of forked logs whose files are gone: both sides may have removed files behind the place
+    /// where the branches part, before they heard of each other. Nobody can tell then where that is, and which deletions one
+    /// side has forgotten; what either side has is kept.
+    ///
+    /// Only where another device has replayed the same and shows something else. All that the state has under stamps of the
+    /// forked log is written again under this device's ID, at its own time, so that it reaches all devices.
+    /// - Returns: whether there may be something new to publish.
+    func uniteBranches(_ container: Container, _ look: ContainerLook, _ report: inout SyncReport) throws -> Bool {
+        let forked = try store.forkedLogs().sorted()
+        let reading = try store.reading()
+        if forked.isEmpty || !reading.isPublished { return false }
+        let ended = endedDevices(reading).union(LogReader.superseded(look.heads))
+        let isContradicted = look.heads.values.contains {
+            PeerStanding(reading.vector, reading.digests, hasNotes: false, superseded: ended, $0).isContradicted
+        }
+        if !isContradicted { return false }
+        var hasNews = false
+        for device in forked {
+            let snapshots = SnapshotReading(replica: self, container: container)
+            for entry in try SnapshotShelf(container).entries()
+            where entry.device != identity.device && entry.manifest.positions[device] != nil {
+                let known = try store.branchesTakenIn(of: device)
+                if known.contains(entry.name.fileName) { continue }
+                // What is wrong with one is told by those who need it.
+                if try snapshots.load(entry, &report) != nil { continue }
+                try store.noteBranchesTakenIn(known + [entry.name.fileName], of: device)
+                hasNews = true
+            }
+            if hasNews {
+                _ = try store.takeInBranches([], of: device, after: .none, seal: sealer(for: identity))
+                // Nobody needs the rest of it any more. A database that still writes it is known by a later head.
+                let head = look.heads[device]
+                try retire(
+                    device, named: head?.deviceName ?? reading.names[device] ?? "",
+                    heardMilliseconds: head?.writtenMilliseconds)
+            }
+        }
+        return hasNews
     }
 }
 

@@ -1,6 +1,7 @@
 import FerryContainer
 import FerryCore
 import FerryLog
+import FerryStore
 
 /// Reads other devices' logs from the container: verified changesets, in order, without gaps.
 ///
@@ -15,8 +16,12 @@ struct LogReader {
 
     let container: Container
     let device: DeviceID
+    /// The IDs that this device's database had before.
+    var former: [FormerDevice] = []
     /// Devices that write no more under their IDs (`Replica.endedDevices`).
     var ended: Set<DeviceID> = []
+    /// Devices that will not come back.
+    var retired: Set<DeviceID> = []
     /// What is remembered of the looks before this one.
     var quiet: QuietLogs?
     var last: QuietLook?
@@ -118,7 +123,21 @@ struct LogReader {
         // this device takes it in.
         let superseded = Self.superseded(batch.heads).union(ended)
         batch.abandoned = superseded.filter { batch.problems[$0]?.code == .deviceForked }
-        for device in batch.abandoned { batch.problems[device] = nil }
+        // Nor is anything missed of branches that all came once more, where files are gone for good.
+        let successors = Successors(batch.heads, self: device, former)
+        batch.abandoned.formUnion(
+            batch.problems.keys.filter {
+                retired.contains($0) && successors.haveSentAgain($0, after: positions[$0].sequence)
+            })
+        for device in batch.abandoned {
+            batch.problems[device] = nil
+            batch.gaps[device] = nil
+        }
+        for device in superseded where batch.problems[device]?.code == .fileNotThereYet {
+            batch.problems[device]?.message +=
+                " Its database goes on under another ID, so this may never come: then retire the former one (`ferry devices` "
+                + "tells its ID)."
+        }
         last?.keep(question, notes, batch)
         return batch
     }

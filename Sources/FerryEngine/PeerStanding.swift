@@ -24,6 +24,8 @@ struct PeerStanding: Equatable {
     var ahead = 0
     /// What the digests that differ cover.
     var differing: [UInt32] = []
+    /// Whether both have replayed the same changes, but for logs that were superseded, and hold different states.
+    private(set) var isContradicted = false
 
     /// - Parameters:
     ///   - vector: what this device has replayed, and its digests at that point.
@@ -45,6 +47,8 @@ struct PeerStanding: Equatable {
         if hasNotes { ahead += 1 }
         let shared = digests.filter { head.digests[$0.key] != nil }
         let isSettled = !hasNotes && !shared.isEmpty && shared.allSatisfy { head.digests[$0.key] == $0.value }
+        isContradicted =
+            !hasNotes && differences.isSubset(of: superseded) && shared.contains { head.digests[$0.key] != $0.value }
         if isSettled, differences.isSubset(of: superseded) { (behind, ahead) = (0, 0) }
         switch (behind > 0, ahead > 0) {
         case (true, true): kind = .apart

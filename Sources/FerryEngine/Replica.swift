@@ -136,6 +136,9 @@ public final class Replica: Sendable {
         {
             try publisher(container).publish(&report, progress, total: nil)
         }
+        if isThorough, look.gaps.isEmpty, try uniteBranches(container, look, &report) {
+            try publisher(container).publish(&report, progress, total: nil)
+        }
         if try store.willCommitReplay != nil && store.needsPass() {
             // What the hook wrote goes out at once.
             _ = try pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
@@ -166,8 +169,8 @@ public final class Replica: Sendable {
     ) throws -> Bool {
         let reading = try store.reading()
         let reader = LogReader(
-            container: container, device: identity.device, ended: endedDevices(reading), quiet: quiet,
-            last: last, room: availableBytes)
+            container: container, device: identity.device, former: reading.formerDevices, ended: endedDevices(reading),
+            retired: reading.retired, quiet: quiet, last: last, room: availableBytes)
         let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
         problems = batch.problems
         look = ContainerLook(

@@ -47,7 +47,7 @@ extension Replica {
         let activity = presentActivity(look, reading).activity
         let own = reading.vector[identity.device].sequence
         let name = try store.identity()?.deviceName ?? identity.deviceName
-        let successors = Self.successors(look.heads, self: identity.device, reading.formerDevices)
+        let successors = Successors(look.heads, self: identity.device, reading.formerDevices).all
         var devices = [
             DevicesReport.Device(
                 id: identity.device.description, name: name, isThisDevice: true,
@@ -65,7 +65,7 @@ extension Replica {
                     unacknowledged: Self.difference(own, peer.position(of: identity.device).sequence),
                     holdsBackSegments: held.segments, holdsBackBytes: held.bytes,
                     isLeftBehind: activity.isLeftBehind(peer, logStart: reading.logStart),
-                    successors: successors[peer.record.id]?.map(\.description)))
+                    successors: successors[peer.record.id]?.keys.sorted().map(\.description)))
         }
         return DevicesReport(devices: devices, reachable: isReachable)
     }
@@ -98,12 +98,16 @@ extension Replica {
                 throw FerryError(
                     .invalidArgument, "A device cannot retire itself. Run `ferry leave` on it, or name another one.")
             }
-            var record =
-                try store.reading().devices.first { $0.id == device } ?? DeviceRecord(id: device, name: meant.name)
-            record.retiredMilliseconds = max(meant.lastHeardMilliseconds ?? 0, record.writtenMilliseconds ?? 0)
-            try store.noteHeard([record])
+            try retire(device, named: meant.name, heardMilliseconds: meant.lastHeardMilliseconds)
             return meant.name
         }
+    }
+
+    /// - Parameter heardMilliseconds: the wall-clock time in the head that it has.
+    func retire(_ device: DeviceID, named name: String, heardMilliseconds: Int64?) throws {
+        var record = try store.reading().devices.first { $0.id == device } ?? DeviceRecord(id: device, name: name)
+        record.retiredMilliseconds = max(heardMilliseconds ?? 0, record.writtenMilliseconds ?? 0)
+        try store.noteHeard([record])
     }
 
     /// The device that people mean by a word.

@@ -25,7 +25,8 @@ extension Replica {
                 }
             }
             let reader = LogReader(
-                container: container, device: identity.device, ended: endedDevices(reading), room: availableBytes)
+                container: container, device: identity.device, former: reading.formerDevices,
+                ended: endedDevices(reading), retired: reading.retired, room: availableBytes)
             let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: true)
             problems.merge(batch.problems) { $1 }
             abandoned = batch.abandoned
@@ -61,7 +62,7 @@ extension Replica {
         let look = ContainerLook(heads: others, devices: Array(others.keys))
         let activity = presentActivity(look, reading).activity
         let counted = Dictionary(activity.peers.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let successors = Self.successors(heads, self: identity.device, former)
+        let successors = Successors(heads, self: identity.device, former).all
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0
@@ -82,7 +83,7 @@ extension Replica {
                 standing: standing?.kind.rawValue, changesetsBehind: standing?.behind, changesetsAhead: standing?.ahead,
                 differing: standing.flatMap { standing in
                     standing.differing.isEmpty ? nil : standing.differing.compactMap { covered[$0] }.sorted()
-                }, successors: successors[device]?.map(\.description))
+                }, successors: successors[device]?.keys.sorted().map(\.description))
         }
         let failure = reading.failure
         return StatusReport(
@@ -104,21 +105,6 @@ extension Replica {
                         count: $0.rows)
                 }, conflicts: status.conflicts,
             policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) })
-    }
-
-    /// For each device that goes on under other IDs, which these are: more than one where copies of it were made.
-    static func successors(
-        _ heads: [DeviceID: Head], self device: DeviceID, _ former: [FormerDevice]
-    ) -> [DeviceID: [DeviceID]] {
-        var successors: [DeviceID: Set<DeviceID>] = [:]
-        for (successor, head) in heads where successor != device {
-            if let predecessor = head.predecessor { successors[predecessor.device, default: []].insert(successor) }
-        }
-        // The last one's successor is this device, each other one's is the one before it in the list.
-        for (successor, predecessor) in zip([device] + former.map(\.device), former.map(\.device)) {
-            successors[predecessor, default: []].insert(successor)
-        }
-        return successors.mapValues { $0.sorted() }
     }
 
     /// Why a head says less than is known of its device: a syncer is still bringing the new one, or the folder went back.

@@ -72,9 +72,10 @@ struct SnapshotReading {
         return false
     }
 
+    /// Reads a snapshot in.
     /// - Returns: `nil` where all of it was read, otherwise why not: a file of it is damaged or gone, or this database
     ///   cannot take it.
-    private func load(_ entry: SnapshotShelf.Entry, _ report: inout SyncReport) throws -> FerryError? {
+    func load(_ entry: SnapshotShelf.Entry, _ report: inout SyncReport) throws -> FerryError? {
         let loader = SnapshotLoader(entry, container, store: store, seal: replica.sealer(for: replica.identity))
         tell(report)
         do {

@@ -22,6 +22,7 @@ extension Store {
             // Nobody counted this device when deletions of a branch were forgotten that it did not read.
             try access.meta.set(.returned, 0)
             try CountingDevices.begin(access)
+            try ForkedLogList.add(device, access.meta)
             let rewriting = UnsentRewriting(
                 access, former: device, PublishedLog(position: position, checksum: nil, isForked: true))
             work.touched.formUnion(try rewriting.run { try stage($0, &work, seal) })
@@ -42,6 +43,9 @@ extension Store {
             former.first.map { Array($0) + [id] } ?? [.integer(0), .integer(0), .null, id])
         return merged.tables
     }
+
+    /// The logs of which this database wrote one branch, or took in all.
+    public func forkedLogs() throws -> Set<DeviceID> { try read { try ForkedLogList.all(StoreMeta(connection: $0)) } }
 
     /// The files of a device's log that were there when its branches were looked for last; empty where they never were.
     public func branchesTakenIn(of device: DeviceID) throws -> [String] {

@@ -110,6 +110,7 @@ extension Store {
             try access.meta.set(.schemaUnsent, 1)
             // Until now nobody counted this device when deletions were forgotten.
             try access.meta.set(.returned, 0)
+            if published.isForked { try ForkedLogList.add(former, access.meta) }
             let renewed = try StoreAccess(
                 connection, registry: access.registry, clock: clock, random: random, hooks: hooks,
                 digests: access.digests, departures: access.departures)

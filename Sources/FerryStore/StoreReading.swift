@@ -28,6 +28,8 @@ public struct StoreReading: Sendable {
 
     /// What is replayed of every device's log, this device's own included.
     public let vector: VersionVector
+    /// Devices that were retired and have not come back.
+    public let retired: Set<DeviceID>
     /// What people call the devices, as far as their names are known.
     public let names: [DeviceID: String]
     /// The checksum of the last segment packed or replayed of each device, where it is known.
@@ -52,6 +54,7 @@ public struct StoreReading: Sendable {
             Dictionary(uniqueKeysWithValues: devices.compactMap { record in value(record).map { (record.id, $0) } })
         }
         vector = VersionVector(table { $0.position.sequence > 0 ? $0.position : nil })
+        retired = Set(devices.filter { $0.retiredMilliseconds != nil }.map(\.id))
         names = table { $0.name.isEmpty ? nil : $0.name }
         checksums = table { $0.checksum }
         waiting = table { $0.waiting }

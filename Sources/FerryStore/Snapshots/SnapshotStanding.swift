@@ -7,8 +7,11 @@ struct SnapshotStanding {
     let snapshot: VersionVector
     /// The last changesets of logs that hold changes of before the ones that precede them, as far as either knows.
     private let late: [DeviceID: UInt64]
+    /// Logs of which neither position says which writes are known.
+    private let forked: Set<DeviceID>
 
     init(_ access: StoreAccess, _ manifest: SnapshotManifest) throws {
+        forked = try ForkedLogList.all(access.meta)
         own = try access.versionVector()
         snapshot = manifest.vector
         late = try LateChanges.all(access.meta).merging(manifest.lateChanges, uniquingKeysWith: max)
@@ -25,6 +28,7 @@ struct SnapshotStanding {
     /// Rows that were there before a `join` have one time, whatever their place in the log: of those only a log that is
     /// known as far as whoever tells of them knows it is known to hold them.
     private func covers(_ vector: VersionVector, _ stamp: Stamp, knownThrough other: VersionVector) -> Bool {
+        if forked.contains(stamp.device) { return false }
         let known = vector[stamp.device].sequence
         if stamp.time.isKnown { return vector.includes(stamp) && known >= late[stamp.device] ?? 0 }
         return known >= max(other[stamp.device].sequence, 1)

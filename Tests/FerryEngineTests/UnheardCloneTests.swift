@@ -1,0 +1,169 @@
+import FerryCore
+import FerryStore
+import Foundation
+import XCTest
+
+@testable import FerryEngine
+
+/// A clone with its original's ID that nobody on the original's side has heard of, before they forgot a deletion and removed
+/// the files behind the place where the branches part. Nobody can tell then what was forgotten: all that either side has is
+/// kept, and reaches all devices.
+final class UnheardCloneTests: XCTestCase {
+    private let schema = """
+        CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT NOT NULL, note TEXT);
+        CREATE TABLE part(id INTEGER PRIMARY KEY, item INTEGER REFERENCES item(id) ON DELETE RESTRICT, code TEXT);
+        INSERT INTO item(id, name) VALUES (1, 'one'), (2, 'two'), (3, 'three'), (4, 'four');
+        """
+    private let rows = """
+        SELECT name, note FROM item ORDER BY 1; SELECT code, name FROM part JOIN item ON item = item.id ORDER BY 1;
+        """
+    private let deletion = "DELETE FROM item WHERE id = 3;"
+
+    /// Enough of one side's changes that those before them are removed.
+    private func insertions(_ word: String, _ count: Int) -> [String] {
+        (1...count).map { "INSERT INTO item(name) VALUES ('\(word) \($0)');" }
+    }
+
+    private func names(_ word: String, _ count: Int) -> String { (1...count).map { "\(word) \($0)|\n" }.joined() }
+
+    /// 0 and 1 follow the original, 2 is its clone, and 3 follows that one in a folder of their own, which nobody of the
+    /// first two has seen. Both sides tidy up after each change.
+    private func fork(original: [String], clone: [String], reader: String, hasClonesFiles: Bool) throws -> (
+        Fleet, SecondFolder
+    ) {
+        let fleet = try Fleet()
+        try fleet.start(schema)
+        try fleet.join()
+        try fleet.settle()
+        let other = try SecondFolder(fleet, "other")
+        try fleet.shell(0, "VACUUM INTO '\(fleet.databasePath(2))';")
+        try fleet.shell(2, "UPDATE ferry_meta SET value = '\(other.path)' WHERE name = 'containerPath';")
+        var retention = RetentionSettings()
+        retention.snapshotMinimumBytes = 1
+        retention.tombstoneMilliseconds = 0
+        retention.replacedMilliseconds = 0
+        fleet.replicas = try (0..<3).map { try Replica(path: fleet.databasePath($0), retention: retention) }
+        try fleet.replicas[2].store.note(fleet.replicas[2].fingerprint)
+        let (third, _) = try Replica.join(
+            databasePath: fleet.databasePath(3), containerPath: other.path, name: "device3")
+        fleet.replicas.append(try XCTUnwrap(third))
+        // Of the original's reader nobody hears there any more.
+        if !hasClonesFiles { try fleet.replicas[2].retire(fleet.replicas[1].identity.device.description) }
+        for (changes, writer, reader) in [(original, 0, 1), (clone, 2, 3)] {
+            for change in changes {
+                try fleet.shell(writer, change)
+                for index in [writer, reader, writer] { XCTAssertNil(try fleet.replicas[index].sync().renewed) }
+                for index in [writer, reader, writer] { _ = try fleet.replicas[index].compact() }
+            }
+        }
+        try fleet.shell(3, reader)
+        for index in [3, 2, 3] { XCTAssertNil(try fleet.replicas[index].sync().renewed) }
+        XCTAssertEqual(fleet.replicas[0].identity.device, fleet.replicas[2].identity.device)
+        return (fleet, other)
+    }
+
+    private func check(
+        original: [String], clone: [String], reader: String = "", forgotten: Int, hasClonesFiles: Bool = false,
+        _ expected: String,
+        line: UInt = #line
+    ) throws {
+        let (fleet, other) = try fork(original: original, clone: clone, reader: reader, hasClonesFiles: hasClonesFiles)
+        let former = fleet.replicas[forgotten].identity.device
+        XCTAssertEqual(try fleet.replicas[forgotten].store.tombstoneCount(), 0, "it is forgotten", line: line)
+        for index in [0, 2] where index == 0 || !hasClonesFiles {
+            let start = try fleet.replicas[index].store.reading().logStart
+            XCTAssertGreaterThan(start, 2, "its files are removed", line: line)
+        }
+        for _ in 0..<8 {
+            try other.exchange()
+            for replica in fleet.replicas { _ = try replica.sync() }
+        }
+        let digests = try fleet.replicas[0].store.statePosition().digests
+        for (index, replica) in fleet.replicas.enumerated() {
+            XCTAssertNotEqual(replica.identity.device, former, "device \(index)", line: line)
+            XCTAssertEqual(try fleet.shell(index, rows), expected, "device \(index)", line: line)
+            XCTAssertEqual(try replica.store.statePosition().digests, digests, "device \(index)", line: line)
+            XCTAssertTrue(try replica.verify(deep: true).isSound, "device \(index)", line: line)
+            let report = try replica.sync()
+            XCTAssertEqual(report.waiting, [], "device \(index)", line: line)
+            XCTAssertFalse(report.hasNews, "device \(index)", line: line)
+        }
+    }
+
+    /// The files of the clone's branch are all there, because somebody is waited for.
+    func testARowWhoseDeletionTheOriginalsSideForgotIsBack() throws {
+        try check(
+            original: [deletion] + insertions("original", 6), clone: insertions("copy", 3), forgotten: 0,
+            hasClonesFiles: true, names("copy", 3) + "four|\none|\n" + names("original", 6) + "three|\ntwo|\n")
+    }
+
+    func testWhatIsInSnapshotsAloneReachesAllDevices() throws {
+        try check(
+            original: [deletion] + insertions("original", 6), clone: insertions("copy", 3), forgotten: 0,
+            names("copy", 3) + "four|\none|\n" + names("original", 6) + "three|\ntwo|\n")
+    }
+
+    func testWhatIsInSnapshotsAloneReachesAllDevicesWhereTheCloneForgot() throws {
+        try check(
+            original: insertions("original", 3), clone: [deletion] + insertions("copy", 6), forgotten: 2,
+            names("copy", 6) + "four|\none|\n" + names("original", 3) + "three|\ntwo|\n")
+    }
+
+    func testWhatIsInSnapshotsAloneReachesAllDevicesWhereTheOtherBranchIsLonger() throws {
+        try check(
+            original: [deletion] + insertions("original", 4), clone: insertions("copy", 7), forgotten: 0,
+            names("copy", 7) + "four|\none|\n" + names("original", 4) + "three|\ntwo|\n")
+    }
+
+    func testWhatTheCloneWroteToARowIsThere() throws {
+        try check(
+            original: [deletion] + insertions("original", 6),
+            clone: ["UPDATE item SET note = 'kept' WHERE id = 3;"] + insertions("copy", 2), forgotten: 0,
+            names("copy", 2) + "four|\none|\n" + names("original", 6) + "three|kept\ntwo|\n")
+    }
+
+    func testWhatAReaderOfTheCloneWroteToARowIsThere() throws {
+        try check(
+            original: [deletion] + insertions("original", 6), clone: insertions("copy", 2),
+            reader: "UPDATE item SET note = 'kept' WHERE id = 3;", forgotten: 0,
+            names("copy", 2) + "four|\none|\n" + names("original", 6) + "three|kept\ntwo|\n")
+    }
+
+    func testARowThatTheOtherBranchRefersToIsThere() throws {
+        try check(
+            original: [deletion] + insertions("original", 6),
+            clone: ["INSERT INTO part(item, code) VALUES (3, 'a');"] + insertions("copy", 2), forgotten: 0,
+            names("copy", 2) + "four|\none|\n" + names("original", 6) + "three|\ntwo|\na|three\n")
+    }
+
+    /// Where the files of one branch are gone, and all of it came once more, one sentence is left until the ID is retired.
+    func testASegmentThatNeverComesIsNamedUntilItsDeviceIsRetired() throws {
+        let (fleet, other) = try fork(
+            original: insertions("original", 6), clone: insertions("copy", 3), reader: "", hasClonesFiles: true)
+        let former = fleet.replicas[0].identity.device
+        for _ in 0..<8 {
+            try other.exchange()
+            for replica in fleet.replicas { _ = try replica.sync() }
+        }
+        for index in 0..<4 {
+            XCTAssertEqual(
+                try fleet.shell(index, rows),
+                names("copy", 3) + "four|\none|\n" + names("original", 6) + "three|\ntwo|\n", "device \(index)")
+        }
+        let waiting = try XCTUnwrap(fleet.replicas[3].sync().waiting.first)
+        XCTAssertEqual(waiting.code, "fileNotThereYet")
+        XCTAssertTrue(waiting.reason.contains("retire the former one"), waiting.reason)
+        try fleet.replicas[3].retire(former.description)
+        for _ in 0..<4 {
+            try other.exchange()
+            for replica in fleet.replicas { _ = try replica.sync() }
+        }
+        for (index, replica) in fleet.replicas.enumerated() {
+            XCTAssertEqual(try replica.sync().waiting, [], "device \(index)")
+            XCTAssertTrue(try replica.verify(deep: true).isSound, "device \(index)")
+            XCTAssertEqual(
+                try replica.store.statePosition().digests, try fleet.replicas[0].store.statePosition().digests,
+                "device \(index)")
+        }
+    }
+}
