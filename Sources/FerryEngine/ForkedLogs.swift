@@ -61,28 +61,35 @@ extension Replica {
             PeerStanding(reading.vector, reading.digests, hasNotes: false, superseded: ended, $0).isContradicted
         }
         if !isContradicted { return false }
-        var hasNews = false
-        for device in forked {
-            let snapshots = SnapshotReading(replica: self, container: container)
-            for entry in try SnapshotShelf(container).entries()
-            where entry.device != identity.device && entry.manifest.positions[device] != nil {
-                let known = try store.branchesTakenIn(of: device)
-                if known.contains(entry.name.fileName) { continue }
-                // What is wrong with one is told by those who need it.
-                if try snapshots.load(entry, &report) != nil { continue }
-                try store.noteBranchesTakenIn(known + [entry.name.fileName], of: device)
-                hasNews = true
-            }
-            if hasNews {
-                _ = try store.takeInBranches([], of: device, after: .none, seal: sealer(for: identity))
-                // Nobody needs the rest of it any more. A database that still writes it is known by a later head.
-                let head = look.heads[device]
-                try retire(
-                    device, named: head?.deviceName ?? reading.names[device] ?? "",
-                    heardMilliseconds: head?.writtenMilliseconds)
-            }
+        let news = try forked.filter { try readSnapshots(of: $0, container, &report) }
+        for device in news {
+            _ = try store.takeInBranches([], of: device, after: .none, seal: sealer(for: identity))
+            // Nobody needs the rest of it any more. A database that still writes it is known by a later head.
+            let head = look.heads[device]
+            try retire(
+                device, named: head?.deviceName ?? reading.names[device] ?? "",
+                heardMilliseconds: head?.writtenMilliseconds)
         }
-        return hasNews
+        return !news.isEmpty
+    }
+
+    /// Reads the snapshots in that reach into a forked log and were not read before.
+    /// - Returns: whether there was one.
+    private func readSnapshots(
+        of device: DeviceID, _ container: Container, _ report: inout SyncReport
+    ) throws -> Bool {
+        let snapshots = SnapshotReading(replica: self, container: container)
+        var isNews = false
+        for entry in try SnapshotShelf(container).entries()
+        where entry.device != identity.device && entry.manifest.positions[device] != nil {
+            let known = try store.branchesTakenIn(of: device)
+            if known.contains(entry.name.fileName) { continue }
+            // What is wrong with one is told by those who need it.
+            if try snapshots.load(entry, &report) != nil { continue }
+            try store.noteBranchesTakenIn(known + [entry.name.fileName], of: device)
+            isNews = true
+        }
+        return isNews
     }
 }
 
