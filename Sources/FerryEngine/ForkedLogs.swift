@@ -35,7 +35,8 @@ extension Replica {
             if log.read.isSubset(of: known) { continue }
             if log.isForked {
                 let sent = try store.takeInBranches(
-                    log.changesets, of: device, after: log.common, seal: sealer(for: identity))
+                    log.changesets, of: device, after: log.common, isForkCertain: log.fork != nil,
+                    seal: sealer(for: identity))
                 isNews = isNews || sent > 0
             }
             try store.noteBranchesTakenIn(log.read.union(known).sorted(), of: device)

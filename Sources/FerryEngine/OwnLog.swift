@@ -14,6 +14,10 @@ struct OwnLog {
     var replaced: Set<UInt64> = []
     /// What files that begin with a number name as the segment before it.
     var predecessors: [UInt64: Set<Checksum>] = [:]
+    /// The files that this database did not write.
+    var foreign: [Foreign] = []
+    /// What the next segment names after the files that it wrote, by their last numbers.
+    var ends: [UInt64: Checksum] = [:]
     /// What the database remembers of its own segments, published or waiting, in the order of their numbers.
     var remembered: [Remembered] = []
     /// The last changeset that the database has packed, and the last one that it has published.
@@ -24,6 +28,13 @@ struct OwnLog {
     struct Mark: Hashable {
         var time: HybridTime
         var content: Checksum
+    }
+
+    struct Foreign {
+        var first: UInt64
+        var last: UInt64
+        /// What it names as the segment before it.
+        var previous: Checksum?
     }
 
     struct Remembered: Equatable {
@@ -85,6 +96,19 @@ struct OwnLog {
         let own = remembered.last { $0.last == sequence }
         return (sequence, own?.time ?? found[sequence]?.first?.time, own?.chainEnd, fork != nil)
     }
+
+    /// Whether it is certain that the branches part where `common` ends: what somebody else published next names what this
+    /// database published before it, or holds it. Where such files are gone, the branches may part earlier.
+    var isForkCertain: Bool {
+        let common = common
+        if !common.isForked || common.sequence == 0 { return true }
+        let (end, next) = (common.sequence, common.sequence + 1)
+        let own = [common.checksum, ends[end]].compactMap { $0 }
+        let isRemembered = remembered.contains { $0.last == end } && found[end]?.count == 1
+        let holding = foreign.filter { $0.first <= next && next <= $0.last }
+        return !holding.isEmpty
+            && holding.allSatisfy { $0.first <= end ? isRemembered : $0.previous.map(own.contains) ?? false }
+    }
 }
 
 extension OwnLog {
@@ -131,7 +155,8 @@ extension OwnLog {
         let numbers = suspects.map { $0.name.first...$0.name.last }
         for file in files where isComplete || numbers.contains(where: { $0.overlaps(file.name.first...file.name.last) })
         {
-            try read(file, container, device)
+            let isOwn = isOwn.contains(Key(file.name.first, file.name.last, file.name.hash))
+            try read(file, isOwn: isOwn, container, device)
         }
     }
 
@@ -182,7 +207,9 @@ extension OwnLog {
         return names
     }
 
-    private mutating func read(_ file: SegmentFile, _ container: Container, _ device: DeviceID) throws {
+    private mutating func read(
+        _ file: SegmentFile, isOwn: Bool, _ container: Container, _ device: DeviceID
+    ) throws {
         guard let bytes = try container.readSegment(file, of: device) else { return }
         let (header, changesets): (SegmentHeader, [Changeset])
         do {
@@ -193,6 +220,12 @@ extension OwnLog {
         }
         for changeset in changesets {
             found[changeset.sequence, default: []].insert(try Self.mark(changeset, container))
+        }
+        if isOwn {
+            ends[header.lastSequence] = header.chainEnd
+        } else {
+            foreign.append(
+                Foreign(first: header.firstSequence, last: header.lastSequence, previous: header.previous))
         }
         if let previous = header.previous { predecessors[header.firstSequence, default: []].insert(previous) }
         // With the same numbers a roll-up replaces nothing: it holds several segments.

@@ -77,7 +77,9 @@ extension Replica {
         let position = LogPosition(sequence: common.sequence, time: common.time ?? .zero)
         let sentAgain = try store.becomeNewDevice(
             environment.random.makeID(),
-            published: PublishedLog(position: position, checksum: common.checksum, isForked: common.isForked),
+            published: PublishedLog(
+                position: position, checksum: common.checksum, isForked: common.isForked,
+                isForkCertain: log.isForkCertain),
             branches: common.isForked ? OwnLog.changesets(after: common.sequence, container, former) : [],
             fingerprint: fingerprint, seal: sealer(for: identity))
         try refreshIdentity()

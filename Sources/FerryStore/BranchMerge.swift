@@ -10,10 +10,12 @@ extension Store {
     ///   - branches: all changesets of the log after `position`, whoever wrote them.
     ///   - device: whose log it is; not this device.
     ///   - position: the last changeset that the branches have in common.
+    ///   - isForkCertain: whether it is certain that this is where they part.
     ///   - seal: makes segments of what is written again; they wait in the outbox.
     /// - Returns: the number of changes that were written again, and of those that were pending.
     public func takeInBranches(
-        _ branches: [Changeset], of device: DeviceID, after position: LogPosition, seal: SegmentSealer
+        _ branches: [Changeset], of device: DeviceID, after position: LogPosition, isForkCertain: Bool = true,
+        seal: SegmentSealer
     ) throws -> Int {
         try enter(tablesOf: branches)
         return try passing(seal) { work in
@@ -22,7 +24,7 @@ extension Store {
             // Nobody counted this device when deletions of a branch were forgotten that it did not read.
             try access.meta.set(.returned, 0)
             try CountingDevices.begin(access)
-            try ForkedLogList.add(device, access.meta)
+            if !isForkCertain { try ForkedLogList.add(device, access.meta) }
             let rewriting = UnsentRewriting(
                 access, former: device, PublishedLog(position: position, checksum: nil, isForked: true))
             work.touched.formUnion(try rewriting.run { try stage($0, &work, seal) })
@@ -44,7 +46,8 @@ extension Store {
         return merged.tables
     }
 
-    /// The logs of which this database wrote one branch, or took in all.
+    /// The logs that two copies of a database wrote, and of which nothing tells where the branches part: those of which this
+    /// database wrote one, or took in all.
     public func forkedLogs() throws -> Set<DeviceID> { try read { try ForkedLogList.all(StoreMeta(connection: $0)) } }
 
     /// The files of a device's log that were there when its branches were looked for last; empty where they never were.

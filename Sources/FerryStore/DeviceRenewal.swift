@@ -32,11 +32,14 @@ public struct PublishedLog: Equatable, Sendable {
     public var checksum: Checksum?
     /// Whether the container holds other changesets under numbers that this database has given away too.
     public var isForked: Bool
+    /// Whether it is certain that `position` is where the branches part, where there are any.
+    public var isForkCertain: Bool
 
-    public init(position: LogPosition, checksum: Checksum?, isForked: Bool) {
+    public init(position: LogPosition, checksum: Checksum?, isForked: Bool, isForkCertain: Bool = true) {
         self.position = position
         self.checksum = checksum
         self.isForked = isForked
+        self.isForkCertain = isForkCertain
     }
 }
 
@@ -110,7 +113,7 @@ extension Store {
             try access.meta.set(.schemaUnsent, 1)
             // Until now nobody counted this device when deletions were forgotten.
             try access.meta.set(.returned, 0)
-            if published.isForked { try ForkedLogList.add(former, access.meta) }
+            if !published.isForkCertain { try ForkedLogList.add(former, access.meta) }
             let renewed = try StoreAccess(
                 connection, registry: access.registry, clock: clock, random: random, hooks: hooks,
                 digests: access.digests, departures: access.departures)

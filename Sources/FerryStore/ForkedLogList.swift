@@ -1,7 +1,7 @@
 import FerryCore
 
-/// Logs that two copies of a database wrote under one ID, as far as this database has written one of the branches or taken
-/// them in (`ferry_meta`, `forked`).
+/// Logs that two copies of a database wrote under one ID, and of which nothing tells where the branches part: those of which
+/// this database wrote one, or took in all (`ferry_meta`, `forked`).
 ///
 /// How far such a log is replayed does not say on which branch: neither a position here nor one in a snapshot tells which of
 /// its writes are known (`SnapshotStanding`).

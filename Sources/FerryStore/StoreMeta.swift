@@ -93,7 +93,7 @@ struct StoreMeta {
         case counting
         /// Of logs with several branches, the files that were taken in, as JSON: names by device (`takeInBranches`).
         case branches
-        /// Logs of which this database wrote one branch, or took in all, as JSON: devices' IDs (`ForkedLogList`).
+        /// Logs with branches of which nothing tells where they part, as JSON: devices' IDs (`ForkedLogList`).
         case forked
         /// The last changeset of each log that says again what was said before, as JSON (`LateChanges`).
         case late

@@ -95,4 +95,30 @@ final class OwnLogTests: XCTestCase {
     func testWhereNothingTellsTheTimeItIsNotKnown() {
         XCTAssertNil(OwnLog(remembered: [segment(3, 30)], packed: 3, published: 2).common.time)
     }
+
+    func testWhereBranchesPartIsCertainWhereTheOtherOneGoesOnFromWhatIsOnesOwn() {
+        let end = Checksum(high: 0, low: 2)
+        func log(_ foreign: OwnLog.Foreign?) -> OwnLog {
+            var second = segment(2, 20)
+            second.checksum = end
+            return OwnLog(
+                found: [3: [mark(31)]], foreign: [foreign].compactMap { $0 },
+                remembered: [segment(1, 10), second, segment(3, 30)], packed: 3, published: 3)
+        }
+        XCTAssertEqual(log(nil).common.sequence, 2)
+        XCTAssertTrue(log(.init(first: 3, last: 3, previous: end)).isForkCertain)
+        XCTAssertTrue(log(.init(first: 3, last: 5, previous: end)).isForkCertain)
+        // Before that they may differ, too.
+        XCTAssertFalse(log(.init(first: 3, last: 3, previous: Checksum(high: 0, low: 3))).isForkCertain)
+        XCTAssertFalse(log(.init(first: 3, last: 3, previous: nil)).isForkCertain)
+        XCTAssertFalse(log(nil).isForkCertain)
+        // One that was rolled up holds what is before.
+        var rolledUp = log(.init(first: 1, last: 3, previous: nil))
+        XCTAssertFalse(rolledUp.isForkCertain)
+        rolledUp.found[2] = [mark(20)]
+        XCTAssertTrue(rolledUp.isForkCertain)
+        // Nothing in common is certain.
+        let none = OwnLog(found: [1: [mark(11)]], remembered: [segment(1, 10)], packed: 1, published: 1)
+        XCTAssertTrue(none.common.isForked && none.isForkCertain)
+    }
 }
