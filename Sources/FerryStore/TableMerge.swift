@@ -179,11 +179,11 @@ final class TableMerge {
         if entries.count == 1, let known, try update(known, first) { return }
         var merge = try begin(first.object, known)
         let isKnown = snapshot != nil && merge.state.registers.newest != nil
-        // What this device knows and has no more was deleted and collected here.
-        if snapshot != nil, !isKnown, entries.allSatisfy({ isCovered($0) }) { return }
         var isNews = false
         for entry in entries {
-            if snapshot != nil, isKnown, isCovered(entry), !carriesParts(entry) { continue }
+            // What this device knows and has no more was deleted and collected here. Where somebody wrote to it since, that alone
+            // is taken, as from a log: only its author can tell, once it has heard of the deletion, which of both is later.
+            if snapshot != nil, isCovered(entry), !isKnown || !carriesParts(entry) { continue }
             let part = parts[entry.part]
             try merging.apply(part.operations[entry.operation], part, &merge)
             isNews = true

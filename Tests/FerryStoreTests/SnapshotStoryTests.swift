@@ -182,6 +182,30 @@ final class SnapshotStoryTests: XCTestCase {
         }
     }
 
+    /// One device has deleted a row and forgotten it before it hears of another one, which wrote to the row. Whether that was
+    /// later than the deletion only the other one can tell, once it has replayed that (seed 70113 of the simulator).
+    func testAWriteToARowThatWasForgottenHereShowsNothingUntilItsAuthorHasHeardOfTheDeletion() throws {
+        for (isLater, rows) in [(false, []), (true, ["two|20|Nina"])] {
+            let (a, b, _) = try threeDevices()
+            try a.run("DELETE FROM song WHERE id <> 2")
+            for device in [a, b] { try device.flush() }
+            for device in [a, b] { try device.receive(a, b) }
+            (isLater ? b : a).clock.now += 5_000
+            try a.run("DELETE FROM song WHERE id = 2")
+            try a.flush()
+            XCTAssertGreaterThan(try a.collectTombstones([]), 0)
+            try b.run("UPDATE song SET plays = 20 WHERE id = 2")
+            try b.flush()
+            try a.read(b.takeSnapshot())
+            XCTAssertEqual(try a.query(Self.songs), [])
+            try b.receive(a)
+            _ = try b.store.publishKeptRows(isLast: true, counting: [a.id], seal: b.seal)
+            try a.receive(b)
+            try sameSong(a, b, expecting: rows)
+            XCTAssertEqual(try a.store.statePosition().digests, try b.store.statePosition().digests, "\(isLater)")
+        }
+    }
+
     func testTablesColumnsAndPoliciesThatADeviceDoesNotKnowArePassedOn() throws {
         let (a, _, _) = try threeDevices()
         try a.store.setPolicies([
