@@ -82,8 +82,10 @@ struct CapturedWriter {
             try !members(of: object).isEmpty
         {
             // OR REPLACE on the key of a row that shows several objects: an insertion would make it the youngest of them,
-            // and the row would take the key of another.
+            // and the row would take the key of another. Its own key is what it was.
+            let unshown = unshownKey(of: state)
             operations[0].kind = .update
+            operations[0].values = operations[0].values.filter { !unshown.has($0.key) }
         }
         if shown == .joined, let first = operations.first, first.kind == .insert {
             // There was no row by its key: what it had goes with the row that showed it.
