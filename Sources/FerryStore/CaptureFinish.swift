@@ -13,13 +13,17 @@ extension CaptureHistory {
         var touched: [TouchedObject] = []
         // Deleted again before anybody knew of them.
         var unknown: [(table: TrackedTable, track: Track)] = []
+        var departures: [DepartedMembers] = []
         let heldBack = try HeldBackRows(access)
         try followKeys(&clock)
         for table in registry.tables.values where table.isMapped { try releaseKeys(of: tracks[table.id] ?? [:], table) }
         for table in registry.parentsFirst {
             guard let objects = tracks[table.id], !objects.isEmpty else { continue }
             try saveReservations()
-            var writer = try CapturedWriter(access, table, notesReferences: !heldBack.isEmpty)
+            let departed = try DepartedMembers(access, table, among: objects)
+            if !departed.objects.isEmpty { departures.append(departed) }
+            var writer = try CapturedWriter(
+                access, table, notesReferences: !heldBack.isEmpty, departed: departed.objects)
             let reader = access.reader(of: table.id)
             let references = table.columns.filter { $0.reference != nil }
             var written: [TouchedObject] = []
@@ -60,6 +64,7 @@ extension CaptureHistory {
             writers[table.id] = writer
         }
         try noteLeftRows(&writers)
+        for departed in departures { touched += try departed.leave(&writers, &clock) }
         var following = FollowingReferences(access)
         while true {
             touched += try HeldLinks(access).insert(&writers, &clock, notesReferences: !heldBack.isEmpty)

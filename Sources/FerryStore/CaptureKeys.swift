@@ -247,9 +247,9 @@ extension CaptureHistory {
                 let track = tracks[table.id]?[candidate]
                 if let track, !track.isDeleted { continue }
                 let state = try access.objects(of: table.id).load(candidate)
-                if track == nil, state.shown.hasRow || (state.registers.inserted == nil && !state.key.isEmpty) {
-                    continue
-                }
+                // Another object's row may show it.
+                let isTaken = state.shown.hasRow || state.shown == .joined
+                if track == nil, isTaken || (state.registers.inserted == nil && !state.key.isEmpty) { continue }
                 return (candidate, false)
             }
         }

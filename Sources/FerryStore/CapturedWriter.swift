@@ -8,7 +8,7 @@ struct CapturedWriter {
     let access: StoreAccess
     let table: TrackedTable
     private(set) var changes: TableChangesBuilder
-    private let objects: ObjectTable
+    let objects: ObjectTable
     private let allColumns: [Int]
     private let registers: RegisterWriter
     /// The last object that the state had when this began; what comes behind it is not there unless it was written since.
@@ -18,15 +18,20 @@ struct CapturedWriter {
     /// Those of them by which rows would be held back that are known by references themselves (`HeldLinks`).
     private(set) var heldLinks: Set<RowToken> = []
     /// What written objects gave up for values that their rows show: who refers to it follows (`FollowingReferences`).
-    private(set) var givenUp: [GivenUpValues] = []
+    var givenUp: [GivenUpValues] = []
     /// In whose place others are that have the keys which their rows showed (`LinkSuccession`).
-    private var successors: [ObjectID: LinkSuccessor] = [:]
+    var successors: [ObjectID: LinkSuccessor] = [:]
     /// Whether anything is held back from deletion, so that it matters what is referred to.
-    private let notesReferences: Bool
+    let notesReferences: Bool
+    /// Objects that joined rows show no more (`DepartedMembers`).
+    private let departed: Set<ObjectID>
 
-    init(_ access: StoreAccess, _ table: TrackedTable, notesReferences: Bool = false) throws {
+    init(
+        _ access: StoreAccess, _ table: TrackedTable, notesReferences: Bool = false, departed: Set<ObjectID> = []
+    ) throws {
         self.access = access
         self.table = table
+        self.departed = departed
         self.notesReferences =
             try !table.foreignKeys.isEmpty && (notesReferences || HeldLinks(access).concern(table))
         changes = TableChangesBuilder(table)
@@ -63,7 +68,7 @@ struct CapturedWriter {
         var unshown: FieldValues = [:]
         if !key.isEmpty, HeldBackRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
             // Who has forgotten the deletion has forgotten the row.
-            let isJoined = try !access.joined.members(of: object, table.id).isEmpty
+            let isJoined = try !members(of: object).isEmpty
             let own = row.overlaid(with: state.kept.fields)
             let all = isJoined ? whole(own, shown: row) : own
             noteGivenUp(object, own, for: all, operations)
@@ -74,11 +79,17 @@ struct CapturedWriter {
             }
         }
         if operations.first?.kind == .insert, shown == .exceptionalRow, state.registers.isAlive,
-            try !access.joined.members(of: object, table.id).isEmpty
+            try !members(of: object).isEmpty
         {
             // OR REPLACE on the key of a row that shows several objects: an insertion would make it the youngest of them,
-            // and the row would take the key of another.
+            // and the row would take the key of another. Its own key is what it was.
+            let unshown = unshownKey(of: state)
             operations[0].kind = .update
+            operations[0].values = operations[0].values.filter { !unshown.has($0.key) }
+        }
+        if shown == .joined, let first = operations.first, first.kind == .insert {
+            // There was no row by its key: what it had goes with the row that showed it.
+            operations.insert(CapturedOperation(kind: .delete, time: first.time, values: [:], oldRow: nil), at: 0)
         }
         try WrittenTogether(access, table).complete(&operations, state, row)
         if notesReferences, !key.isEmpty { noteReferences(of: operations, row.overlaid(with: state.kept.fields)) }
@@ -120,9 +131,13 @@ struct CapturedWriter {
             shared.oldRow = nil
             return shared
         }
-        return try access.joined.members(of: representative, table.id).map {
-            try writeHidden($0, shared, shown: row, &clock)
-        }
+        return try members(of: representative).map { try writeHidden($0, shared, shown: row, &clock) }
+    }
+
+    /// The objects that a row goes on showing beside the one that it belongs to.
+    func members(of representative: ObjectID) throws -> [ObjectID] {
+        let members = try access.joined.members(of: representative, table.id)
+        return departed.isEmpty ? members : members.filter { !departed.contains($0) }
     }
 
     /// Writes operations on an object that has no row of its own: its values are kept in the state.
@@ -150,47 +165,8 @@ struct CapturedWriter {
             table: table.id, object: object, columns: changed, isDeleted: false, needsRules: true)
     }
 
-    /// Inserts an object that the row of another one is to show, with what it shows.
-    mutating func insert(
-        _ values: FieldValues, _ object: ObjectID, _ clock: inout HybridClock
-    ) throws -> TouchedObject {
-        let operation = CapturedOperation(kind: .insert, time: clock.tick(), values: values, oldRow: nil)
-        if notesReferences { noteReferences(of: [operation], values) }
-        return try writeHidden(object, [operation], shown: values, &clock)
-    }
-
-    /// Who is there in place of an object that has gone because another one has the key that its row showed.
-    func successor(of object: ObjectID) -> LinkSuccessor? {
-        var last = successors[object]
-        while let next = last.flatMap({ successors[$0.object] }) { last = next }
-        return last
-    }
-
-    /// Deletes an object whose key another one is to have, with what its row shows.
-    mutating func delete(
-        _ object: ObjectID, succeededBy successor: LinkSuccessor, _ clock: inout HybridClock
-    ) throws -> TouchedObject {
-        let shown = try Travelling(access).row(showing: RowToken(table: table.id, id: object))
-        let own = ownValues(try objects.load(object), shown: shown)
-        noteGivenUp(object, own, succeededBy: successor)
-        successors[object] = successor
-        let operation = CapturedOperation(kind: .delete, time: clock.tick(), values: [:], oldRow: nil)
-        return try writeHidden(object, [operation], shown: shown, &clock)
-    }
-
-    /// Gives an object values that the row which shows it shows already, and that are not its own.
-    mutating func takeOver(
-        _ values: FieldValues, _ object: ObjectID, _ clock: inout HybridClock
-    ) throws -> TouchedObject {
-        let shown = try Travelling(access).row(showing: RowToken(table: table.id, id: object))
-        let own = ownValues(try objects.load(object), shown: shown)
-        noteGivenUp(object, own, for: own.overlaid(with: values), [])
-        let operation = CapturedOperation(kind: .update, time: clock.tick(), values: values, oldRow: nil)
-        return try writeHidden(object, [operation], shown: shown, &clock)
-    }
-
     /// Notes values that an object gives up, but for those that operations say by themselves.
-    private mutating func noteGivenUp(
+    mutating func noteGivenUp(
         _ object: ObjectID, _ own: FieldValues, for values: FieldValues, _ operations: [CapturedOperation]
     ) {
         if table.incoming.isEmpty { return }
@@ -200,29 +176,8 @@ struct CapturedWriter {
         if !columns.isEmpty { givenUp.append(GivenUpValues(object: object, former: own, columns: columns)) }
     }
 
-    /// Notes that another object is there in place of one, for those who refer to it.
-    /// - Parameter own: all of its values.
-    mutating func noteGivenUp(_ object: ObjectID, _ own: FieldValues, succeededBy successor: LinkSuccessor) {
-        if table.incoming.isEmpty { return }
-        let columns = successor.values.keys.filter { own[$0] != successor.values[$0] }
-        givenUp.append(GivenUpValues(object: object, former: own, columns: columns, successor: successor))
-    }
-
-    /// Publishes an object again, whole, as inserted now, for those who may have forgotten it.
-    mutating func publishAgain(_ object: ObjectID, _ clock: inout HybridClock) throws -> TouchedObject {
-        let state = try objects.load(object)
-        let shown = try Travelling(access).row(showing: RowToken(table: table.id, id: object))
-        var operation = CapturedOperation(kind: .update, time: clock.tick(), values: [:], oldRow: nil)
-        // Of one that is held back every write says all.
-        if !HeldBackRows.isHeldBack(state) {
-            operation.kind = .insert
-            operation.values = ownValues(state, shown: shown)
-        }
-        return try writeHidden(object, [operation], shown: shown, &clock)
-    }
-
     /// An object's own values: those that its row shows, where it has one, and those that the state keeps.
-    private func ownValues(_ state: ObjectState, shown: FieldValues) -> FieldValues {
+    func ownValues(_ state: ObjectState, shown: FieldValues) -> FieldValues {
         (state.shown.hasRow ? shown : [:]).overlaid(with: state.kept.fields)
     }
 
@@ -246,7 +201,7 @@ struct CapturedWriter {
     }
 
     /// Notes what an object refers to by columns that were written.
-    private mutating func noteReferences(of operations: [CapturedOperation], _ own: FieldValues) {
+    mutating func noteReferences(of operations: [CapturedOperation], _ own: FieldValues) {
         var written: FieldValues = [:]
         for operation in operations { written = written.overlaid(with: operation.values) }
         if written.isEmpty { return }

@@ -219,4 +219,35 @@ final class LinkSuccessionTests: XCTestCase {
         try exchange(devices)
         try check(devices, pairs, shows: ["b|d|n", "d|d|m"])
     }
+
+    /// A row that shows several links stands under a key that its own link does not have, and is replaced by it.
+    func testALinkThatShowsSeveralKeepsItsOwnKeyWhenItIsReplaced() throws {
+        let devices = try devices(
+            schema, "INSERT INTO link VALUES ('a', 1, 'one')", second: "INSERT INTO link VALUES ('b', 1, 'two')")
+        try check(devices, links, shows: ["b|1|two"])
+        try devices[0].run("INSERT OR REPLACE INTO link VALUES ('b', 1, 'three'); UPDATE maker SET name = NULL")
+        try exchange(devices)
+        try check(devices, links, shows: ["a|1|three", "b|1|three"])
+    }
+
+    /// The same where the key is made of integers, which two tags have that are given one name.
+    func testALinkOfIntegersThatShowsSeveralKeepsItsOwnKeyWhenItIsReplaced() throws {
+        let devices = try (1...2).map { try TestDevice($0, TestSchema.heldLinks[0]) }
+        try devices[0].run(
+            """
+            INSERT INTO song(id, title) VALUES (1, 's'); INSERT INTO tag VALUES (1, 'x'), (2, 'y');
+            INSERT INTO song_tag VALUES (1, 2, 'two');
+            """)
+        try exchange(devices)
+        for device in devices { device.clock.now += 1000 }
+        try devices[0].run("INSERT INTO song_tag VALUES (1, 1, 'one'); UPDATE tag SET name = 'z' WHERE id = 1")
+        try devices[1].run("UPDATE tag SET name = 'z' WHERE id = 2")
+        try exchange(devices)
+        let links = "SELECT * FROM song_tag ORDER BY 2"
+        try check(devices, links, shows: ["1|1|one"])
+        for device in devices { device.clock.now += 1000 }
+        try devices[0].run("INSERT OR REPLACE INTO song_tag VALUES (1, 1, 'three'); UPDATE tag SET name = NULL")
+        try exchange(devices)
+        try check(devices, links, shows: ["1|1|three", "1|2|three"])
+    }
 }

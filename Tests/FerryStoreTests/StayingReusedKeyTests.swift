@@ -45,4 +45,48 @@ final class StayingReusedKeyTests: XCTestCase {
             XCTAssertTrue(try second.store.verify(deep: true).isSound)
         }
     }
+
+    /// A link of the younger tag is shown under the older one, and goes in the same pass in which the older one's own link
+    /// comes: a row that stays refers to whichever row has the key, unless the younger tag is no more the older one.
+    func testARowThatStaysRefersToTheLinkThatHasItsKeyNext() throws {
+        for (action, isApart) in [("CASCADE", false), ("SET NULL", false), ("CASCADE", true), ("SET NULL", true)] {
+            let schema = TestSchema(
+                name: "tags",
+                sql: """
+                    CREATE TABLE song(id INTEGER PRIMARY KEY, title TEXT);
+                    CREATE TABLE tag(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+                    CREATE TABLE song_tag(song INTEGER REFERENCES song(id), tag INTEGER REFERENCES tag(id), note TEXT,
+                        PRIMARY KEY(song, tag));
+                    CREATE TABLE pin(song INTEGER, tag INTEGER,
+                        FOREIGN KEY(song, tag) REFERENCES song_tag(song, tag) ON DELETE \(action));
+                    """, staying: ["pin"])
+            let devices = try (1...3).map { try TestDevice($0, schema) }
+            try devices[0].run("INSERT INTO song VALUES (1, 's'); INSERT INTO tag VALUES (1, 'x')")
+            try devices[0].flush()
+            for device in devices { device.clock.now += 1000 }
+            try devices[1].receive(devices[0])
+            try devices[2].receive(devices[0])
+            // Another tag of that name, before it hears of the first one's.
+            try devices[1].run("INSERT INTO tag VALUES (2, 'y'); INSERT INTO song_tag VALUES (1, 2, 'younger')")
+            try devices[1].flush()
+            try devices[0].receive(devices[1])
+            try devices[0].run("UPDATE tag SET name = 'z' WHERE id = 1")
+            try devices[1].run("UPDATE tag SET name = 'z' WHERE id = 2")
+            try devices[1].flush()
+            try devices[0].receive(devices[1])
+            XCTAssertEqual(try devices[0].query("SELECT * FROM song_tag"), ["1|1|younger"], action)
+            try devices[0].run("INSERT INTO pin VALUES (1, 1)")
+            for device in devices { device.clock.now += 1000 }
+            try devices[1].run("DELETE FROM song_tag")
+            if isApart { try devices[1].run("UPDATE tag SET name = 'w' WHERE id = 2") }
+            try devices[1].flush()
+            try devices[2].run("INSERT INTO song_tag VALUES (1, 1, 'older')")
+            try devices[2].flush()
+            try devices[0].receive(devices[1], devices[2])
+            XCTAssertEqual(try devices[0].query("SELECT * FROM song_tag"), ["1|1|older"], action)
+            let expected = !isApart ? ["1|1"] : action == "CASCADE" ? [] : ["NULL|NULL"]
+            XCTAssertEqual(try devices[0].query("SELECT * FROM pin"), expected, "\(action), apart: \(isApart)")
+            XCTAssertTrue(try devices[0].store.verify(deep: true).isSound)
+        }
+    }
 }

@@ -21,6 +21,9 @@ struct StayingRowsModel {
         var isCleared: Bool
         var row: FieldValue
         var object: ObjectID
+        var key: [FieldValue]
+        /// What the integers in its key stand for: tables and objects, by place.
+        var references: [Int: (table: String, object: ObjectID)]
     }
 
     private func name(_ table: Int, isCleared: Bool) -> String { "\(isCleared ? "clears" : "goes")_\(table)" }
@@ -89,7 +92,11 @@ struct StayingRowsModel {
                     of: rows.map { Array($0[1...]) }, in: schema.tables[number].name)
                 for (row, object) in zip(rows, objects) {
                     guard let object else { continue }
-                    meanings.append(Meaning(table: number, isCleared: isCleared, row: row[0], object: object))
+                    let key = Array(row[1...])
+                    meanings.append(
+                        Meaning(
+                            table: number, isCleared: isCleared, row: row[0], object: object, key: key,
+                            references: try references(of: object, under: key, in: number, on: device)))
                 }
             }
         }
@@ -106,15 +113,52 @@ struct StayingRowsModel {
                 )
             }.first
             let key = try device.store.key(of: meaning.object, in: schema.tables[meaning.table].name)
-            let expected: [FieldValue]? =
-                key ?? (meaning.isCleared ? columns(meaning.table).map { _ in FieldValue.null } : nil)
-            counts[key != nil ? "stayed" : meaning.isCleared ? "cleared" : "went", default: 0] += 1
+            let heir = try key ?? self.heir(of: meaning, on: device)
+            let expected = heir ?? (meaning.isCleared ? columns(meaning.table).map { _ in FieldValue.null } : nil)
+            let fate = key != nil ? "stayed" : heir != nil ? "inherited" : meaning.isCleared ? "cleared" : "went"
+            counts[fate, default: 0] += 1
             let (has, wants) = (Self.text(row), Self.text(expected))
             if has != wants {
-                return "\(name) \(meaning.row.text), which meant \(meaning.object), has \(has) and not \(wants)"
+                return "\(name) \(meaning.row.text), which meant \(meaning.object) under \(Self.text(meaning.key)), "
+                    + "has \(has) and not \(wants)"
             }
         }
         return nil
+    }
+
+    /// What an object's key refers to by integers: its own reference, where that is one with what its row shows.
+    private func references(
+        of object: ObjectID, under key: [FieldValue], in number: Int, on device: TestDevice
+    ) throws -> [Int: (table: String, object: ObjectID)] {
+        let table = schema.tables[number]
+        let own = try device.store.readAccess { access -> FieldValues in
+            guard let tracked = access.registry.table(named: table.name) else { return [:] }
+            return try access.objects(of: tracked.id).load(object).kept.fields
+        }
+        var references: [Int: (table: String, object: ObjectID)] = [:]
+        for (place, column) in table.key.enumerated() {
+            guard let parent = table.columns[column].reference else { continue }
+            let name = schema.tables[parent].name
+            if case .reference(let target)? = own[column] {
+                references[place] = (name, target)
+            } else if let target = try device.store.objectIDs(of: [[key[place]]], in: name)[0] {
+                references[place] = (name, target)
+            }
+        }
+        return references
+    }
+
+    /// The key of a row whose object is gone, where another row has it: a key that is no integer is the row, as long as what
+    /// the object refers to has the integers in it (Docs/Merge.md, "Tables that stay and refer to ones that travel").
+    private func heir(of meaning: Meaning, on device: TestDevice) throws -> [FieldValue]? {
+        let table = schema.tables[meaning.table]
+        if table.isMapped { return nil }
+        guard try device.store.objectIDs(of: [meaning.key], in: table.name)[0] != nil else { return nil }
+        for (place, reference) in meaning.references
+        where try device.store.key(of: reference.object, in: reference.table) != [meaning.key[place]] {
+            return nil
+        }
+        return meaning.key
     }
 
     /// Keys may differ in letter case where a collation says so.
