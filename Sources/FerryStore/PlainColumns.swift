@@ -1,9 +1,9 @@
 /// The columns of a table whose updates may leave the rules nothing to decide.
 ///
 /// Those are columns that no constraint, reference or policy concerns; ones that refer to rows by foreign keys of one column,
-/// where the former target and the new one have rows of their own that show them simply: nothing that an alive target does
-/// follows from who refers to it; and ones under a UNIQUE index, as long as no object near by is exceptional: then SQLite tells
-/// whether a value is taken. A target whose row goes later in the batch concerns whoever refers to it then.
+/// where the new target has a row of its own, and the former one a row that shows it simply: it is not held back, so that
+/// nothing of it follows from who refers to it; and ones under a UNIQUE index, as long as no object near by is exceptional:
+/// then SQLite tells whether a value is taken. A target whose row goes later in the batch concerns whoever refers to it then.
 final class PlainColumns {
     private let access: StoreAccess
     private let table: TrackedTable
