@@ -106,8 +106,9 @@ struct CapturedWriter {
         {
             touched.append(own)
             if own.isDeleted, !table.incoming.isEmpty {
-                touched[touched.count - 1].formerRow = operations.last { $0.kind == .delete }?.oldRow ?? [:]
-                touched[touched.count - 1].rewritten = Set(operations.flatMap { $0.values.keys }).sorted()
+                touched[touched.count - 1].deletion = FlushedDeletion(
+                    formerRow: operations.last { $0.kind == .delete }?.oldRow ?? [:],
+                    rewritten: Set(operations.flatMap { $0.values.keys }).sorted())
             }
         }
         if shown == .exceptionalRow { touched += try writeMembers(of: object, operations, row, &clock) }

@@ -100,10 +100,22 @@ struct TouchedObject {
     var needsRules: Bool
     /// Its row's local key, or the one it had where its row is gone; empty where nothing can refer to it.
     var key: [FieldValue] = []
-    /// What its row showed, as it travels, where that is gone already and foreign keys may refer to it by value.
-    var formerRow: FieldValues = [:]
-    /// Columns that a flush wrote before it deleted the row: nothing tells what others may have referred to there.
-    var rewritten: [Int] = []
+    /// What its row was, where a flush deleted it and foreign keys may refer to it by value.
+    var deletion: FlushedDeletion?
+}
+
+/// The deletion of a row by statements on this device. A class, because most touched objects have none, and go from hand to
+/// hand.
+final class FlushedDeletion: Sendable {
+    /// What the row showed, as it travels.
+    let formerRow: FieldValues
+    /// Columns that the flush wrote before it deleted the row: nothing tells what others may have referred to there.
+    let rewritten: [Int]
+
+    init(formerRow: FieldValues, rewritten: [Int]) {
+        self.formerRow = formerRow
+        self.rewritten = rewritten
+    }
 }
 
 /// A row that is gone, to which other rows may still refer.

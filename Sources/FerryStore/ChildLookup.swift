@@ -41,7 +41,7 @@ struct ChildLookup {
                 parts = Array(repeating: .null, count: order.count)
                 for (part, position) in zip(rowKey, order) { parts[position] = part }
             }
-            if try refers(child, incoming.foreignKey, key.columns, parts) { return true }
+            if try refers(child, incoming.foreignKey, key.columns, parts, by: key) { return true }
         }
         // The row between them may go, or become another, in the same pass: then only the rules, which read all rows before they
         // write any, learn what the key meant.
@@ -52,12 +52,14 @@ struct ChildLookup {
         return false
     }
 
-    /// - Parameter place: the foreign key's, or below zero for a column that no foreign key leads from.
+    /// - Parameters:
+    ///   - place: the foreign key's, or below zero for a column that no foreign key leads from.
+    ///   - key: `nil` for such a column.
     private mutating func refers(
-        _ child: TrackedTable, _ place: Int, _ columns: [Int], _ parts: [FieldValue]
+        _ child: TrackedTable, _ place: Int, _ columns: [Int], _ parts: [FieldValue], by key: TrackedForeignKey? = nil
     ) throws -> Bool {
         if let known = references[child.id]?[place] { return known.contains(parts) }
-        var question = questions[child.id]?[place] ?? self.question(child, columns)
+        var question = questions[child.id]?[place] ?? self.question(child, columns, key)
         question.count += 1
         questions[child.id, default: [:]][place] = question
         if try question.count > Self.patience && question.isBinary && !hasIndex(child, place, columns) {
@@ -74,13 +76,15 @@ struct ChildLookup {
         return try statement.step()
     }
 
-    private func question(_ child: TrackedTable, _ columns: [Int]) -> Question {
-        let names = columns.map { quoted(child.columns[$0].name) }
-        let condition = zip(names, 1...).map { "\($0) = ?\($1)" }.joined(separator: " AND ")
+    private func question(_ child: TrackedTable, _ columns: [Int], _ key: TrackedForeignKey?) -> Question {
+        let condition =
+            key.map { access.registry.condition(referringBy: $0, of: child) }
+            ?? zip(columns, 1...).map { "\(quoted(child.columns[$0].name)) = ?\($1)" }.joined(separator: " AND ")
+        let collations = columns.map { child.columns[$0].collation } + (key.flatMap(access.registry.collations) ?? [])
         return Question(
             statement: LazyStatement(
                 "SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", access.connection),
-            isBinary: columns.allSatisfy { child.columns[$0].collation == "BINARY" })
+            isBinary: collations.allSatisfy { $0 == "BINARY" })
     }
 
     private mutating func hasIndex(_ child: TrackedTable, _ place: Int, _ columns: [Int]) throws -> Bool {

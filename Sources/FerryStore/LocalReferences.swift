@@ -11,6 +11,8 @@ final class LocalReferences {
     /// refer to the same few. Those that were asked for last, by column, before all others.
     private var targets: [RowToken: FieldValue] = [:]
     private var last: [(target: ObjectID, local: FieldValue)?]
+    /// By column: the other way round, what keys of rows that show one object simply travel as.
+    private var travellingKeys: [[FieldValue: FieldValue]]
     /// Of this table, and by column of those that are referred to.
     private let ownKeys: NewKeys.Table
     private let newKeys: [NewKeys.Table?]
@@ -30,6 +32,7 @@ final class LocalReferences {
         travelling = Travelling(access)
         meaning = References(registry: access.registry)
         last = Array(repeating: nil, count: table.columns.count)
+        travellingKeys = Array(repeating: [:], count: table.columns.count)
         shownValues = Array(repeating: [], count: table.foreignKeys.count)
     }
 
@@ -54,6 +57,55 @@ final class LocalReferences {
         targets[token] = local
         last[column] = (target, local)
         return local
+    }
+
+    /// What a row has in a column, as it travels.
+    func travelling(_ local: FieldValue, _ column: Int) throws -> FieldValue {
+        guard table.columns[column].reference != nil else { return local }
+        return try travellingKeys[column][local] ?? travelling.value(local, table.columns[column])
+    }
+
+    /// What a row has in a column, as it travels, where all that it refers to has a row that shows it alone.
+    /// - Parameter places: as for `localIfShown`.
+    func travellingIfShown(_ local: FieldValue, _ column: Int, through places: [Int]) throws -> FieldValue? {
+        if case .null = local { return local }
+        guard let parent = table.columns[column].reference else {
+            return try areShown(local, column, through: places) ? local : nil
+        }
+        if let known = travellingKeys[column][local] { return known }
+        let value = try travelling.value(local, table.columns[column])
+        guard case .reference(let target) = value, try access.objects(of: parent).place(of: target)?.shown == .row
+        else { return nil }
+        if parent == table.id { return value }
+        if travellingKeys[column].count >= Self.maximumTargets {
+            travellingKeys[column].removeAll(keepingCapacity: true)
+        }
+        travellingKeys[column][local] = value
+        return value
+    }
+
+    /// A value as it lies in rows, where all that it refers to has a row that shows what it says.
+    /// - Parameter places: of the foreign keys by which its column refers, each of this column alone: to mapped keys where the
+    ///   column holds references, and to keys by value where it does not.
+    func localIfShown(_ value: FieldValue, _ column: Int, through places: [Int]) throws -> FieldValue? {
+        switch value {
+        case .null: return value
+        case .reference(let target):
+            return try table.columns[column].reference == nil ? nil : local(target, column)
+        default:
+            if table.columns[column].reference != nil { return nil }
+            return try areShown(value, column, through: places) ? value : nil
+        }
+    }
+
+    /// Whether all that a value refers to has a row that shows it alone.
+    private func areShown(_ value: FieldValue, _ column: Int, through places: [Int]) throws -> Bool {
+        for place in places where !shownValues[place].contains(value) {
+            guard let token = meaning.target(table.foreignKeys[place], [column: value]),
+                try isShown(token, [column: value], place)
+            else { return false }
+        }
+        return true
     }
 
     /// Notes a row that was written for a new object, and is its own.
@@ -86,6 +138,14 @@ final class LocalReferences {
         shownValues[place].insert(value)
     }
 
+    /// Whether an object has a row that shows it alone.
+    /// - Parameter values: what refer to it by the foreign key at `place`.
+    private func isShown(_ token: RowToken, _ values: FieldValues, _ place: Int) throws -> Bool {
+        if try access.objects(of: token.table).place(of: token.id)?.shown != .row { return false }
+        if token.table != table.id { noteShown(values, place) }
+        return true
+    }
+
     /// Whether what an object refers to by value has rows that show what it says; references to mapped keys are resolved with
     /// their values, and plain values in their place refer to nothing. Where it refers to other columns than the key, only the
     /// rules can tell.
@@ -101,8 +161,7 @@ final class LocalReferences {
             case .key:
                 guard let token = meaning.target(key, values) else { continue }
                 if token.table == table.id, isComing(token.id) { continue }
-                if try access.objects(of: token.table).place(of: token.id)?.shown != .row { return false }
-                if token.table != table.id { noteShown(values, place) }
+                if try !isShown(token, values, place) { return false }
             case .unique:
                 if meaning.target(key, values) != nil { return false }
             }

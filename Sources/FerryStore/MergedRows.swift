@@ -26,16 +26,7 @@ final class MergedRows {
     private let hasExceptions: Bool
     /// Whether peers have columns that this database does not have.
     private let hasForeignColumns: Bool
-    /// Columns under a UNIQUE index or a foreign key, or that foreign keys refer to.
-    private let sensitiveColumns: [Int]
-    /// Columns under a UNIQUE index.
-    private let claimColumns: [Int]
-    /// Columns that rows are found by: of the key, and those that foreign keys refer to.
-    private let offeredColumns: [Int]
-
-    /// By column.
-    private let isPlainColumn: [Bool]
-
+    let sensitive: SensitiveColumns
     /// All columns, by number.
     private let allColumns: [Int]
     /// What the rules may have to look at.
@@ -66,22 +57,7 @@ final class MergedRows {
         uniqueClaims = UniqueClaims(access)
         hasExceptions = try access.exceptionTokens.areAny(of: table.id)
         hasForeignColumns = table.columns.contains { !$0.isLocal }
-        var claimed: Set<Int> = []
-        for index in table.uniqueIndexes {
-            if index.needsEvaluation { claimed.formUnion(table.columns.map(\.id)) }
-            claimed.formUnion(index.terms.compactMap(\.column))
-        }
-        claimColumns = claimed.sorted()
-        var columns = claimed
-        for key in table.foreignKeys { columns.formUnion(key.columns) }
-        var offered = Set(table.keyColumnIDs)
-        for columns in table.offeredKeys { offered.formUnion(columns) }
-        offeredColumns = offered.sorted()
-        let sensitive = columns.union(offered)
-        sensitiveColumns = sensitive.sorted()
-        isPlainColumn = table.columns.map {
-            $0.isLocal && $0.reference == nil && $0.policy == .lastWriterWins && !sensitive.contains($0.id)
-        }
+        sensitive = SensitiveColumns(table)
     }
 
     /// Writes what a merge came to.
@@ -126,7 +102,7 @@ final class MergedRows {
     /// its key make the references unchecked ones.
     private func delete(_ merge: inout ObjectMerge) throws {
         // What its row shows is not what it was deleted with.
-        if offeredColumns.contains(where: merge.won.has) { return try leaveToRules(&merge) }
+        if merge.won.hasAny(of: sensitive.offered) { return try leaveToRules(&merge) }
         keepWon(&merge, merge.won)
         var object = TouchedObject(
             table: table.id, object: merge.state.object, columns: allColumns, isDeleted: true, needsRules: false,
@@ -166,10 +142,10 @@ final class MergedRows {
             try saveStamps(merge)
             return
         }
-        let isSensitive = merge.won.hasAny(of: sensitiveColumns)
+        let isSensitive = merge.won.hasAny(of: sensitive.all)
         // What it claims now, an exceptional object may claim too.
-        if hasExceptions, merge.won.hasAny(of: claimColumns) { return try leaveToRules(&merge) }
-        if merge.won.hasAny(of: offeredColumns) { return try leaveToRules(&merge) }
+        if hasExceptions, merge.won.hasAny(of: sensitive.claimed) { return try leaveToRules(&merge) }
+        if merge.won.hasAny(of: sensitive.offered) { return try leaveToRules(&merge) }
         if showsPartOfAnotherKey(merge) { return try leaveToRules(&merge) }
         guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
         try changeCheck(&merge)
@@ -193,9 +169,6 @@ final class MergedRows {
         guard let stamps else { return try objects.save(merge.state, over: merge.before) }
         try stamps.save(merge.state, over: merge.before)
     }
-
-    /// Whether nothing depends on a column's value: no reference, constraint or policy, and no other row.
-    func isPlain(_ column: Int) -> Bool { isPlainColumn[column] }
 
     /// Writes what waits to be written with more: the last thing that is asked for.
     func finish() throws { try stamps?.finish() }

@@ -13,7 +13,7 @@ struct OrphanSearch {
     /// one was searched before.
     mutating func search(_ object: TouchedObject, _ table: TrackedTable) throws -> [RowToken] {
         // What a deleted row showed is known, unless it was written to before, and an insertion leaves nobody behind.
-        let columns = object.isDeleted ? object.rewritten : object.columns
+        let columns = object.isDeleted ? object.deletion?.rewritten ?? [] : object.columns
         if object.isInsertion || columns.isEmpty { return [] }
         var found: [RowToken] = []
         for (incoming, offered) in ValueReferences(access).incomingKeys(of: table, by: columns)

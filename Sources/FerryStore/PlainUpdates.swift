@@ -1,10 +1,12 @@
 import FerryCore
 import FerryMerge
 
-/// Merges updates that leave little to decide, as most are: later than what they meet, to columns that nothing depends on, of
-/// an object whose state is plain. All others are left to `StateMerge` and `MergedRows`, which come to the same.
+/// Merges updates that leave little to decide, as most are: later than what they meet, of an object whose state is plain, to
+/// columns that nothing depends on, or to references whose targets, the former one and the new one, have rows of their own
+/// (`PlainColumns`). All others are left to `StateMerge` and `MergedRows`, which come to the same.
 struct PlainUpdates {
-    private let rows: MergedRows
+    private let columns: PlainColumns
+    private let references: LocalReferences
     private let writer: RowWriter
     private let checks: TableChecks
     private let devices: DeviceNumbers
@@ -21,9 +23,13 @@ struct PlainUpdates {
     }
 
     /// - Returns: `nil` where merging one object may concern others, or columns have policies.
-    init?(_ access: StoreAccess, _ table: TrackedTable, _ rows: MergedRows, _ conflicts: ConflictLog) {
+    init?(
+        _ access: StoreAccess, _ table: TrackedTable, _ columns: PlainColumns, _ rows: MergedRows,
+        _ references: LocalReferences, _ conflicts: ConflictLog
+    ) {
         guard let stamps = rows.stamps, table.isLocal, !table.hasColumnPolicies else { return nil }
-        self.rows = rows
+        self.columns = columns
+        self.references = references
         self.stamps = stamps
         writer = access.writer(of: table.id)
         checks = access.objects(of: table.id).checks
@@ -33,7 +39,7 @@ struct PlainUpdates {
     }
 
     /// Merges an operation, the only one of its object in the batch, and writes the row and the state.
-    /// - Parameter row: what the row shows in the columns that the operation writes.
+    /// - Parameter row: what lies in the row in the columns that the operation writes.
     /// - Returns: whether it did; otherwise nothing is changed.
     func merge(
         _ operation: Operation, _ part: ChangesetPart, into state: PlainState, row: FieldValues
@@ -48,19 +54,22 @@ struct PlainUpdates {
         written.reserveCapacity(shape.count)
         var losses: [Loss] = []
         for (place, column) in shape.enumerated() {
-            guard column >= 0, rows.isPlain(column), let former = row[column],
+            guard column >= 0, let keys = try columns.foreignKeys(of: column), let present = row[column],
                 let found = try StateCodec.find(column, in: merged.stamps)
             else { return false }
             let known = Stamp(time: found.time, device: try devices.device(found.device))
             if stamp <= known { return false }
             let value = values[values.startIndex + place]
+            guard let local = try references.localIfShown(value, column, through: keys),
+                let former = try references.travellingIfShown(present, column, through: keys)
+            else { return false }
             if known.device != part.device, value != former, !part.context.includes(known) {
                 losses.append(Loss(column: column, lost: former, stamp: known, kept: value))
             }
             merged.check &+= checks.field(state.object, column, stamp, value)
             merged.check &-= checks.field(state.object, column, known, former)
             StateCodec.set(column, to: stamp.time, device: author, in: &merged.stamps, at: found.entry)
-            written.append((column, value))
+            written.append((column, local))
         }
         if written.isEmpty { return false }
         if try writer.update(key: state.key, written, of: state.object) != nil { return false }

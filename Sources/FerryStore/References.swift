@@ -57,3 +57,36 @@ struct References {
         return token.map { RowToken(table: table.id, id: $0) }
     }
 }
+
+extension Registry {
+    /// The collations of what a foreign key refers to, in the order of its columns; `nil` where that is a mapped key.
+    func collations(of key: TrackedForeignKey) -> [String]? {
+        let parent = self[key.parent]
+        switch key.target {
+        case .mapped: return nil
+        case .key(let order):
+            var referred = Array(repeating: "", count: key.columns.count)
+            for (column, position) in zip(parent.keyColumnIDs, order) {
+                referred[position] = parent.columns[column].collation
+            }
+            return referred
+        case .unique(let columns): return columns.map { parent.columns[$0].collation }
+        }
+    }
+
+    /// The condition by which a table's rows refer by a foreign key to what has the values `?1`, …, in the order of its
+    /// columns. They are compared as what is referred to would be, whatever the collation of the column that refers.
+    /// https://www.sqlite.org/foreignkeys.html
+    func condition(referringBy key: TrackedForeignKey, of table: TrackedTable) -> String {
+        let collations = collations(of: key)
+        let terms = key.columns.enumerated().map { place, number in
+            let column = table.columns[number]
+            let term = "\(quoted(column.name)) = ?\(place + 1)"
+            guard let collation = collations?[place], collation != column.collation,
+                ["BINARY", "NOCASE", "RTRIM"].contains(collation)
+            else { return term }
+            return "\(term) COLLATE \(collation)"
+        }
+        return terms.joined(separator: " AND ")
+    }
+}

@@ -173,19 +173,7 @@ struct Registry: Sendable {
 
     private func noteTelltaleColumns(of table: TrackedTable) {
         var collations: [Int: [String]] = [:]
-        for (place, key) in table.foreignKeys.enumerated() {
-            let parent = self[key.parent]
-            switch key.target {
-            case .mapped: continue
-            case .key(let order):
-                var referred = Array(repeating: "", count: key.columns.count)
-                for (column, position) in zip(parent.keyColumnIDs, order) {
-                    referred[position] = parent.columns[column].collation
-                }
-                collations[place] = referred
-            case .unique(let columns): collations[place] = columns.map { parent.columns[$0].collation }
-            }
-        }
+        for (place, key) in table.foreignKeys.enumerated() { collations[place] = self.collations(of: key) }
         table.noteTelltaleColumns(collations)
     }
 

@@ -25,7 +25,7 @@ struct RowMaintenance {
         var rows: [RowToken: FormerRow] = [:]
         for object in touched where object.isDeleted && !object.key.isEmpty {
             rows[RowToken(table: object.table, id: object.object)] = FormerRow(
-                key: object.key, values: object.formerRow)
+                key: object.key, values: object.deletion?.formerRow ?? [:])
         }
         return rows
     }

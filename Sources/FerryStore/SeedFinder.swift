@@ -33,7 +33,7 @@ struct SeedFinder {
         for object in touched {
             if table?.id != object.table {
                 let next = access.registry[object.table]
-                near = exceptions.intersection([next.id] + next.foreignKeys.map(\.parent) + next.incoming.map(\.table))
+                near = exceptions.intersection(Self.neighbours(of: next))
                 table = next
             }
             guard let table, table.isLocal else { continue }
@@ -71,6 +71,12 @@ struct SeedFinder {
             }
         }
         return seeds
+    }
+
+    /// The tables whose exceptional objects may be concerned by what rows of a table let go: its own, and those that it refers
+    /// to or is referred to by.
+    static func neighbours(of table: TrackedTable) -> [Int] {
+        [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table)
     }
 
     /// Tables with objects that something let go may concern. What is joined waits for nothing, and who claims the same

@@ -12,7 +12,11 @@ final class TableMerge {
     private let waiting: WaitingRows<Entry>?
     /// Reads states ahead; `nil` where nothing was known before, or merging one object may write another one's state or row.
     private let ahead: StatesAhead?
+    private let plainColumns: PlainColumns
     private let plainUpdates: PlainUpdates?
+    private let references: LocalReferences
+    /// Of the columns that are read ahead: those that hold references.
+    private var referringColumns: [Int] = []
     /// The operations that are merged next: all of some objects.
     private var gathered: [Entry] = []
     private var gatheredObjects = 0
@@ -49,7 +53,7 @@ final class TableMerge {
         for part in parts where table.isMapped {
             for operation in part.operations where operation.kind == .delete { dying.insert(operation.object) }
         }
-        let references = LocalReferences(access, table, newKeys)
+        references = LocalReferences(access, table, newKeys)
         // What refers to objects without a foreign key may reserve keys for others, and the app's triggers may write any row.
         let isIndependent = !table.hasUncheckedReferences && access.intents == nil
         rows = try MergedRows(
@@ -57,7 +61,9 @@ final class TableMerge {
         let isWorthwhile = parts.reduce(0) { $0 + $1.operations.count } >= access.newRowsAtOnce
         waiting = try isWorthwhile ? NewRows(access, table, references).map { WaitingRows($0) } : nil
         lastKnown = try waiting == nil || isNew ? nil : objects.last()
-        plainUpdates = snapshot == nil ? PlainUpdates(access, table, rows, merging.conflicts) : nil
+        plainColumns = PlainColumns(access, table, rows.sensitive)
+        plainUpdates =
+            snapshot == nil ? PlainUpdates(access, table, plainColumns, rows, references, merging.conflicts) : nil
         ahead = isNew || !isIndependent ? nil : StatesAhead(objects, access)
     }
 
@@ -104,7 +110,7 @@ final class TableMerge {
     }
 
     private func mergeGathered() throws {
-        if let ahead { expect(gathered, of: ahead) }
+        if let ahead { try expect(gathered, of: ahead) }
         var start = 0
         while start < gathered.count {
             var end = start + 1
@@ -118,7 +124,7 @@ final class TableMerge {
 
     /// Says which objects are merged next, and which values of their rows may be needed: the former ones of what is updated,
     /// where that is the same columns for all.
-    private func expect(_ entries: [Entry], of ahead: StatesAhead) {
+    private func expect(_ entries: [Entry], of ahead: StatesAhead) throws {
         var expected: [ObjectID] = []
         expected.reserveCapacity(entries.count)
         var updated: [Int]?
@@ -134,10 +140,9 @@ final class TableMerge {
             if let updated { isUniform = updated == columns } else { updated = columns }
         }
         let columns = isUniform ? (updated ?? []).sorted() : []
-        let isPlain = objects.table.isLocal && columns.allSatisfy { $0 >= 0 && rows.isPlain($0) }
-        ahead.expect(
-            expected, columns: isPlain ? columns : [],
-            takesPlain: isPlain && !columns.isEmpty && plainUpdates != nil)
+        let arePlain = try !columns.isEmpty && plainColumns.contain(columns)
+        referringColumns = arePlain ? columns.filter { objects.table.columns[$0].reference != nil } : []
+        ahead.expect(expected, columns: arePlain ? columns : [], takesPlain: arePlain && plainUpdates != nil)
     }
 
     /// - Parameter entries: all of one object.
@@ -208,7 +213,11 @@ final class TableMerge {
         let width = objects.table.columns.count
         if isNew { return ObjectMerge(objects.new(object), width: width) }
         guard let known else { return ObjectMerge(try objects.load(object), width: width) }
-        return ObjectMerge(try objects.state(of: known), former: known.row, width: width)
+        var former = known.row
+        for column in referringColumns {
+            if let local = former[column] { former[column] = try references.travelling(local, column) }
+        }
+        return ObjectMerge(try objects.state(of: known), former: former, width: width)
     }
 
     /// Whether an operation of a snapshot is one that this device has replayed.

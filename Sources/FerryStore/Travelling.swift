@@ -55,10 +55,9 @@ struct Travelling {
     func objects(
         of table: TrackedTable, referringBy key: TrackedForeignKey, to parts: [FieldValue]
     ) throws -> [ObjectID] {
-        let condition = zip(key.columns, 1...).map { "\(quoted(table.columns[$0].name)) = ?\($1)" }
+        let condition = access.registry.condition(referringBy: key, of: table)
         let rows = try access.connection.rows(
-            "SELECT \(table.keyList) FROM \(quoted(table.name)) WHERE \(condition.joined(separator: " AND "))",
-            values: parts)
+            "SELECT \(table.keyList) FROM \(quoted(table.name)) WHERE \(condition)", values: parts)
         return try rows.compactMap { try object(table, $0) }
     }
 

@@ -161,6 +161,23 @@ final class ConstraintStoryTests: XCTestCase {
             query: "SELECT id, up FROM n", shows: ["1|NULL", "2|3", "3|2"])
     }
 
+    func testAReferenceInOtherCaseIsOneWhereTheParentsCollationSaysSo() throws {
+        let expected = [
+            "CASCADE": ["c"], "SET NULL": ["-", "c"], "RESTRICT": ["B", "b", "c"], "NO ACTION": ["B", "b", "c"],
+        ]
+        for (action, shown) in expected.sorted(by: { $0.key < $1.key }) {
+            try story(
+                schema(
+                    """
+                    CREATE TABLE p(key TEXT PRIMARY KEY COLLATE NOCASE);
+                    CREATE TABLE c(id INTEGER PRIMARY KEY, p TEXT REFERENCES p ON DELETE \(action));
+                    """),
+                together: "INSERT INTO p VALUES ('b'), ('c')", one: "DELETE FROM p WHERE key = 'b'",
+                other: "INSERT INTO c(p) VALUES ('B')",
+                query: "SELECT ifnull(p, '-') FROM c UNION ALL SELECT key FROM p ORDER BY 1", shows: shown)
+        }
+    }
+
     func testADeletedParentThatSomebodyMeansByItsDefaultIsShownAsTheDefault() throws {
         try story(
             schema(
