@@ -96,7 +96,7 @@ public protocol ChangeValueSource: AnyObject, Sendable {
     func values(at indices: Range<Int>) -> ArraySlice<FieldValue>
 }
 
-/// One change of one object.
+/// One change of one object. A changeset has a hundred thousand of them and more: it takes 48 bytes.
 public struct Operation: Sendable {
     public enum Kind: UInt8, Sendable {
         case insert = 1
@@ -105,14 +105,28 @@ public struct Operation: Sendable {
     }
 
     public var object: ObjectID
-    public var kind: Kind
     public var time: HybridTime
-    /// At insertion into a table with surrogate or declared identity: the author's local key, a wish.
-    public var key: FieldValue?
-    /// Index of the operation's columns in `TableChanges.shapes`; a deletion's shape has no columns.
-    public var shape: Int
     /// Index of the operation's first value in `TableChanges.values`.
     public var firstValue: Int
+    @usableFromInline var storedKey: Key
+    public var kind: Kind
+    @usableFromInline var storedShape: Int32
+
+    /// Mostly an integer, where there is one.
+    @usableFromInline
+    enum Key: Sendable {
+        case none
+        case integer(Int64)
+        case other(OtherKey)
+    }
+
+    @usableFromInline
+    final class OtherKey: Sendable {
+        @usableFromInline let value: FieldValue
+
+        @usableFromInline
+        init(_ value: FieldValue) { self.value = value }
+    }
 
     @inlinable
     public init(
@@ -121,9 +135,36 @@ public struct Operation: Sendable {
         self.object = object
         self.kind = kind
         self.time = time
-        self.key = key
-        self.shape = shape
         self.firstValue = firstValue
+        storedShape = Int32(clamping: shape)
+        storedKey = .none
+        self.key = key
+    }
+
+    /// At insertion into a table with surrogate or declared identity: the author's local key, a wish.
+    @inlinable
+    public var key: FieldValue? {
+        get {
+            switch storedKey {
+            case .none: nil
+            case .integer(let key): .integer(key)
+            case .other(let key): key.value
+            }
+        }
+        set {
+            switch newValue {
+            case nil: storedKey = .none
+            case .integer(let key): storedKey = .integer(key)
+            case let key?: storedKey = .other(OtherKey(key))
+            }
+        }
+    }
+
+    /// Index of the operation's columns in `TableChanges.shapes`; a deletion's shape has no columns.
+    @inlinable
+    public var shape: Int {
+        get { Int(storedShape) }
+        set { storedShape = Int32(clamping: newValue) }
     }
 }
 

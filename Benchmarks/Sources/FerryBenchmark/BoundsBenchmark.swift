@@ -1,5 +1,5 @@
 /// The least that any design of this kind would have to do (`LeastDesign`), beside plain SQLite: what Ferry's targets are
-/// to be read against. Nothing here is Ferry's.
+/// to be read against. Nothing here is Ferry's, but for the file of `joiningFile`.
 struct BoundsBenchmark {
     let workload: any Workload
     let medium: String
@@ -22,6 +22,9 @@ struct BoundsBenchmark {
     static let packingInsertions = "pack insertions"
     private static let packingDeletions = "pack deletions"
     private static let joining = WorkloadBenchmark.joining
+    /// As `joining`, and before it the segments with the same rows are read, decompressed and decoded: no design does without
+    /// something of the kind. What is decoded is not used.
+    static let joiningFile = joining + ", its file read and decoded"
     private static let replayingUpdates = WorkloadBenchmark.replayingUpdates
     private static let replayingDeletions = "replay deletions"
     private static let databaseSize = WorkloadBenchmark.databaseSize
@@ -41,6 +44,7 @@ struct BoundsBenchmark {
         }
         add(Self.packingInsertions, least[Self.packingInsertions], beside: plain[Self.inserting], results)
         add(Self.joining, least[Self.joining], beside: plain[Self.inserting], results)
+        add(Self.joiningFile, least[Self.joiningFile], beside: plain[Self.inserting], results)
         add(Self.replayingUpdates, least[Self.replayingUpdates], beside: plain[Self.updating], results)
         add(Self.packingDeletions, least[Self.packingDeletions], beside: plain[Self.deleting], results)
         add(Self.replayingDeletions, least[Self.replayingDeletions], beside: plain[Self.deleting], results)
@@ -134,6 +138,8 @@ struct BoundsBenchmark {
         let first = try LeastDesign(workload, path: place.database("first"))
         try LeastDesign.track(first.app)
         let second = try LeastDesign(workload, path: place.database("second"))
+        let third = try LeastDesign(workload, path: place.database("third"))
+        let segments = try SegmentFiles(workload, in: place)
         let column = workload.updated.column
         let figures = try write(first.app) { step, rows, figures in
             switch step {
@@ -143,6 +149,11 @@ struct BoundsBenchmark {
                 let inserted = try first.tables.map { try first.rows($0) }
                 try figures.measure(Self.joining) {
                     try second.join(inserted)
+                    return rows
+                }
+                try figures.measure(Self.joiningFile) {
+                    try segments.decode()
+                    try third.join(inserted)
                     return rows
                 }
             case .update:

@@ -52,7 +52,7 @@ struct Target {
             least: BoundsBenchmark.packingInsertions)
             + ratios(
                 WorkloadBenchmark.joining, 1.0, called: "the first join, beside plain inserts",
-                least: WorkloadBenchmark.joining)
+                least: BoundsBenchmark.joiningFile)
             + ratios(
                 WorkloadBenchmark.replayingUpdates, 1.0, to: \.toSession,
                 called: "replay updates, beside sqlite3changeset_apply", least: WorkloadBenchmark.replayingUpdates)
