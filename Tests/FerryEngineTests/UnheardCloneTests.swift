@@ -78,6 +78,12 @@ final class UnheardCloneTests: XCTestCase {
             try other.exchange()
             for replica in fleet.replicas { _ = try replica.sync() }
         }
+        // What those write who have taken in branches can be read.
+        for index in 0..<3 { _ = try fleet.replicas[index].compact() }
+        let files = try FileManager.default.subpathsOfDirectory(atPath: fleet.containerPath)
+        let container = try fleet.replicas[0].openContainer()
+        XCTAssertEqual(
+            try SnapshotShelf(container).entries().count, files.filter { $0.hasSuffix(".snapshot") }.count, line: line)
         let digests = try fleet.replicas[0].store.statePosition().digests
         for (index, replica) in fleet.replicas.enumerated() {
             XCTAssertNotEqual(replica.identity.device, former, "device \(index)", line: line)

@@ -182,6 +182,34 @@ final class SnapshotStoryTests: XCTestCase {
         }
     }
 
+    /// Branches leave the position in their log where it is, so that a snapshot may not reach to what they hold.
+    func testASnapshotOfWhoTookInBranchesIsReadAndTellsOfNoMoreThanItCovers() throws {
+        let (a, b, _) = try threeDevices()
+        let (original, copy) = (try device(4), try device(4))
+        for device in [original, copy] { try device.receive(a) }
+        original.clock.now += 5_000
+        try original.run("INSERT INTO label VALUES ('y', 'of the original')")
+        try original.flush()
+        try a.receive(original)
+        for number in 1...3 {
+            try copy.run("INSERT INTO label VALUES ('copy \(number)', 'of the copy')")
+            try copy.flush()
+        }
+        _ = try a.store.takeInBranches(copy.log, of: copy.id, after: LogPosition.none, seal: a.seal)
+        let position = try a.store.statePosition().vector[copy.id].sequence
+        XCTAssertGreaterThan(try XCTUnwrap(a.store.reading().lateChanges[copy.id]), position)
+        let snapshot = try a.takeSnapshot()
+        XCTAssertEqual(snapshot.manifest.positions[copy.id]?.lastLate, position)
+        let rows = ["copy 1", "copy 2", "copy 3", "x", "y"]
+        let beginner = try device(5)
+        for reader in [b, beginner] {
+            try reader.read(snapshot)
+            XCTAssertEqual(try reader.query("SELECT name FROM label ORDER BY 1"), rows, "\(reader.id)")
+            XCTAssertEqual(
+                try reader.store.statePosition().digests, try a.store.statePosition().digests, "\(reader.id)")
+        }
+    }
+
     /// One device has deleted a row and forgotten it before it hears of another one, which wrote to the row. Whether that was
     /// later than the deletion only the other one can tell, once it has replayed that (seed 70113 of the simulator).
     func testAWriteToARowThatWasForgottenHereShowsNothingUntilItsAuthorHasHeardOfTheDeletion() throws {

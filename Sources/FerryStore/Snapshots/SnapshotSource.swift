@@ -32,10 +32,11 @@ struct SnapshotSource {
         try access.connection.forEachRow("SELECT id, sequence, time, checksum FROM ferry_device WHERE sequence > 0") {
             row in
             guard let id: DeviceID = row.id(0) else { return }
-            let time = HybridTime(rawValue: UInt64(bitPattern: row.integer(2)))
+            let (sequence, time) = (UInt64(row.integer(1)), HybridTime(rawValue: UInt64(bitPattern: row.integer(2))))
+            // Of branches that were taken in there may be more than up to here.
             positions[id] = .init(
-                log: LogPosition(sequence: UInt64(row.integer(1)), time: time), checksum: row.id(3),
-                lastLate: late[id] ?? 0)
+                log: LogPosition(sequence: sequence, time: time), checksum: row.id(3),
+                lastLate: min(late[id] ?? 0, sequence))
         }
         return positions
     }
