@@ -54,15 +54,15 @@ extension Replica {
     /// forked log is written again under this device's ID, at its own time, so that it reaches all devices.
     /// - Returns: whether there may be something new to publish.
     func uniteBranches(_ container: Container, _ look: ContainerLook, _ report: inout SyncReport) throws -> Bool {
-        let forked = try store.forkedLogs().sorted()
         let reading = try store.reading()
-        if forked.isEmpty || !reading.isPublished { return false }
-        let ended = endedDevices(reading).union(LogReader.superseded(look.heads))
+        if reading.forkedLogs.isEmpty || !reading.isPublished { return false }
+        let successors = Successors(look.heads, self: identity.device, reading.formerDevices)
+        let superseded = endedDevices(reading).union(successors.all.keys)
         let isContradicted = look.heads.values.contains {
-            PeerStanding(reading.vector, reading.digests, hasNotes: false, superseded: ended, $0).isContradicted
+            PeerStanding(reading.vector, reading.digests, hasNotes: false, superseded: superseded, $0).isContradicted
         }
         if !isContradicted { return false }
-        let news = try forked.filter { try readSnapshots(of: $0, container, &report) }
+        let news = try reading.forkedLogs.sorted().filter { try readSnapshots(of: $0, container, &report) }
         for device in news {
             _ = try store.takeInBranches([], of: device, after: .none, seal: sealer(for: identity))
             // Nobody needs the rest of it any more. A database that still writes it is known by a later head.

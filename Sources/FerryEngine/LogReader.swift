@@ -121,10 +121,10 @@ struct LogReader {
         }
         // Whose branch it was goes on under another ID, and sends what nobody could read here once more. Where nobody does,
         // this device takes it in.
-        let superseded = Self.superseded(batch.heads).union(ended)
+        let successors = Successors(batch.heads, self: device, former)
+        let superseded = ended.union(successors.all.keys)
         batch.abandoned = superseded.filter { batch.problems[$0]?.code == .deviceForked }
         // Nor is anything missed of branches that all came once more, where files are gone for good.
-        let successors = Successors(batch.heads, self: device, former)
         batch.abandoned.formUnion(
             batch.problems.keys.filter {
                 retired.contains($0) && successors.haveSentAgain($0, after: positions[$0].sequence)
@@ -140,12 +140,6 @@ struct LogReader {
         }
         last?.keep(question, notes, batch)
         return batch
-    }
-
-    /// The devices of which a successor's head speaks.
-    static func superseded(_ heads: [DeviceID: Head]) -> Set<DeviceID> {
-        // No key path through an Optional: Swift 6.3's projection of one copies overlapping memory.
-        Set(heads.values.compactMap { $0.predecessor?.device })
     }
 
     /// A head is a hint: where it is damaged, or has not arrived whole, the log is read without it. The device does not wait,

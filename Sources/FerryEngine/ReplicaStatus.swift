@@ -44,7 +44,8 @@ extension Replica {
         let vector = reading.vector
         let covered = try store.digestNames()
         problems.merge(clocksAhead(vector)) { reason, _ in reason }
-        let superseded = LogReader.superseded(heads).union(endedDevices(reading))
+        let successors = Successors(heads, self: identity.device, former).all
+        let superseded = endedDevices(reading).union(successors.keys)
         // Of one that goes on under another ID, more may be known here than its last head tells.
         for (device, head) in heads
         where device != identity.device && problems[device] == nil && !superseded.contains(device) {
@@ -62,7 +63,6 @@ extension Replica {
         let look = ContainerLook(heads: others, devices: Array(others.keys))
         let activity = presentActivity(look, reading).activity
         let counted = Dictionary(activity.peers.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let successors = Successors(heads, self: identity.device, former).all
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0

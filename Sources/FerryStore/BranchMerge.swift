@@ -46,16 +46,13 @@ extension Store {
         return merged.tables
     }
 
-    /// The logs that two copies of a database wrote, and of which nothing tells where the branches part: those of which this
-    /// database wrote one, or took in all.
-    public func forkedLogs() throws -> Set<DeviceID> { try read { try ForkedLogList.all(StoreMeta(connection: $0)) } }
-
-    /// The files of a device's log that were there when its branches were looked for last; empty where they never were.
+    /// The files of a device's log that were there when its branches were looked for last, and the snapshots that were read for
+    /// what they hold of them; empty where they never were.
     public func branchesTakenIn(of device: DeviceID) throws -> [String] {
         try read { try Self.branches(StoreMeta(connection: $0))[device.hex] ?? [] }
     }
 
-    /// Notes which files of a device's log were there when its branches were taken in.
+    /// Notes which files of a device's log were there when its branches were taken in, and which snapshots were read for them.
     public func noteBranchesTakenIn(_ names: [String], of device: DeviceID) throws {
         try note { connection in
             let meta = StoreMeta(connection: connection)

@@ -91,7 +91,8 @@ struct StoreMeta {
         case returned
         /// Which devices count this one when they forget deletions, as JSON (`CountingDevices`).
         case counting
-        /// Of logs with several branches, the files that were taken in, as JSON: names by device (`takeInBranches`).
+        /// Of logs with several branches, the files and snapshots that were taken in, as JSON: names by device
+        /// (`takeInBranches`).
         case branches
         /// Logs with branches of which nothing tells where they part, as JSON: devices' IDs (`ForkedLogList`).
         case forked

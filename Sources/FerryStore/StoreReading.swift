@@ -23,6 +23,9 @@ public struct StoreReading: Sendable {
     public let isPublished: Bool
     /// The last changeset of each device's log that says again what was said before.
     public let lateChanges: [DeviceID: UInt64]
+    /// The logs that two copies of a database wrote, and of which nothing tells where the branches part: those of which this
+    /// database wrote one, or took in all.
+    public let forkedLogs: Set<DeviceID>
     /// Why the last sync failed, and since when syncs fail for that reason; `nil` where it did not.
     public let failure: WaitingReason?
 
@@ -48,6 +51,7 @@ public struct StoreReading: Sendable {
         hidden = try connection.count("SELECT count(*) FROM ferry_exception WHERE kind IN (\(kinds))")
         isPublished = try Outbox(connection).count() == 0
         lateChanges = try LateChanges.all(meta)
+        forkedLogs = try ForkedLogList.all(meta)
         failure = try WaitingReason.failure(meta)
         let devices = devices
         func table<Value>(_ value: (DeviceRecord) -> Value?) -> [DeviceID: Value] {

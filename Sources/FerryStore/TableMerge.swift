@@ -188,7 +188,7 @@ final class TableMerge {
         for entry in entries {
             // What this device knows and has no more was deleted and collected here. Where somebody wrote to it since, that alone
             // is taken, as from a log: only its author can tell, once it has heard of the deletion, which of both is later.
-            if snapshot != nil, isCovered(entry), !isKnown || !carriesParts(entry) { continue }
+            if isCovered(entry), !isKnown || !carriesParts(entry) { continue }
             let part = parts[entry.part]
             try merging.apply(part.operations[entry.operation], part, &merge)
             isNews = true

@@ -24,7 +24,19 @@ final class UnheardCloneTests: XCTestCase {
         (1...count).map { "INSERT INTO item(name) VALUES ('\(word) \($0)');" }
     }
 
-    private func names(_ word: String, _ count: Int) -> String { (1...count).map { "\(word) \($0)|\n" }.joined() }
+    /// All that either side inserted, by name, with what is in the row that one side deleted.
+    private func all(copies: Int, originals: Int, three note: String = "") -> String {
+        func names(_ word: String, _ count: Int) -> String { (1...count).map { "\(word) \($0)|\n" }.joined() }
+        return names("copy", copies) + "four|\none|\n" + names("original", originals) + "three|\(note)\ntwo|\n"
+    }
+
+    /// Lets the folders come together, and everybody sync, until all is known to all.
+    private func meet(_ fleet: Fleet, _ other: SecondFolder) throws {
+        for _ in 0..<8 {
+            try other.exchange()
+            for replica in fleet.replicas { _ = try replica.sync() }
+        }
+    }
 
     /// 0 and 1 follow the original, 2 is its clone, and 3 follows that one in a folder of their own, which nobody of the
     /// first two has seen. Both sides tidy up after each change.
@@ -74,10 +86,7 @@ final class UnheardCloneTests: XCTestCase {
             let start = try fleet.replicas[index].store.reading().logStart
             XCTAssertGreaterThan(start, 2, "its files are removed", line: line)
         }
-        for _ in 0..<8 {
-            try other.exchange()
-            for replica in fleet.replicas { _ = try replica.sync() }
-        }
+        try meet(fleet, other)
         // What those write who have taken in branches can be read.
         for index in 0..<3 { _ = try fleet.replicas[index].compact() }
         let files = try FileManager.default.subpathsOfDirectory(atPath: fleet.containerPath)
@@ -100,46 +109,46 @@ final class UnheardCloneTests: XCTestCase {
     func testARowWhoseDeletionTheOriginalsSideForgotIsBack() throws {
         try check(
             original: [deletion] + insertions("original", 6), clone: insertions("copy", 3), forgotten: 0,
-            hasClonesFiles: true, names("copy", 3) + "four|\none|\n" + names("original", 6) + "three|\ntwo|\n")
+            hasClonesFiles: true, all(copies: 3, originals: 6))
     }
 
     func testWhatIsInSnapshotsAloneReachesAllDevices() throws {
         try check(
             original: [deletion] + insertions("original", 6), clone: insertions("copy", 3), forgotten: 0,
-            names("copy", 3) + "four|\none|\n" + names("original", 6) + "three|\ntwo|\n")
+            all(copies: 3, originals: 6))
     }
 
     func testWhatIsInSnapshotsAloneReachesAllDevicesWhereTheCloneForgot() throws {
         try check(
             original: insertions("original", 3), clone: [deletion] + insertions("copy", 6), forgotten: 2,
-            names("copy", 6) + "four|\none|\n" + names("original", 3) + "three|\ntwo|\n")
+            all(copies: 6, originals: 3))
     }
 
     func testWhatIsInSnapshotsAloneReachesAllDevicesWhereTheOtherBranchIsLonger() throws {
         try check(
             original: [deletion] + insertions("original", 4), clone: insertions("copy", 7), forgotten: 0,
-            names("copy", 7) + "four|\none|\n" + names("original", 4) + "three|\ntwo|\n")
+            all(copies: 7, originals: 4))
     }
 
     func testWhatTheCloneWroteToARowIsThere() throws {
         try check(
             original: [deletion] + insertions("original", 6),
             clone: ["UPDATE item SET note = 'kept' WHERE id = 3;"] + insertions("copy", 2), forgotten: 0,
-            names("copy", 2) + "four|\none|\n" + names("original", 6) + "three|kept\ntwo|\n")
+            all(copies: 2, originals: 6, three: "kept"))
     }
 
     func testWhatAReaderOfTheCloneWroteToARowIsThere() throws {
         try check(
             original: [deletion] + insertions("original", 6), clone: insertions("copy", 2),
             reader: "UPDATE item SET note = 'kept' WHERE id = 3;", forgotten: 0,
-            names("copy", 2) + "four|\none|\n" + names("original", 6) + "three|kept\ntwo|\n")
+            all(copies: 2, originals: 6, three: "kept"))
     }
 
     func testARowThatTheOtherBranchRefersToIsThere() throws {
         try check(
             original: [deletion] + insertions("original", 6),
             clone: ["INSERT INTO part(item, code) VALUES (3, 'a');"] + insertions("copy", 2), forgotten: 0,
-            names("copy", 2) + "four|\none|\n" + names("original", 6) + "three|\ntwo|\na|three\n")
+            all(copies: 2, originals: 6) + "a|three\n")
     }
 
     /// Where the files of one branch are gone, and all of it came once more, one sentence is left until the ID is retired.
@@ -147,23 +156,17 @@ final class UnheardCloneTests: XCTestCase {
         let (fleet, other) = try fork(
             original: insertions("original", 6), clone: insertions("copy", 3), reader: "", hasClonesFiles: true)
         let former = fleet.replicas[0].identity.device
-        for _ in 0..<8 {
-            try other.exchange()
-            for replica in fleet.replicas { _ = try replica.sync() }
-        }
+        try meet(fleet, other)
         for index in 0..<4 {
             XCTAssertEqual(
                 try fleet.shell(index, rows),
-                names("copy", 3) + "four|\none|\n" + names("original", 6) + "three|\ntwo|\n", "device \(index)")
+                all(copies: 3, originals: 6), "device \(index)")
         }
         let waiting = try XCTUnwrap(fleet.replicas[3].sync().waiting.first)
         XCTAssertEqual(waiting.code, "fileNotThereYet")
         XCTAssertTrue(waiting.reason.contains("retire the former one"), waiting.reason)
         try fleet.replicas[3].retire(former.description)
-        for _ in 0..<4 {
-            try other.exchange()
-            for replica in fleet.replicas { _ = try replica.sync() }
-        }
+        try meet(fleet, other)
         for (index, replica) in fleet.replicas.enumerated() {
             XCTAssertEqual(try replica.sync().waiting, [], "device \(index)")
             XCTAssertTrue(try replica.verify(deep: true).isSound, "device \(index)")

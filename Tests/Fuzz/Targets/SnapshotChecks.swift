@@ -19,8 +19,8 @@ func checkSnapshotFile(_ input: [UInt8]) throws {
 }
 
 func checkManifest(_ input: [UInt8]) throws {
-    // Most bytes make sense in one version only.
-    let read = (UInt8(1)...2).compactMap { version in
+    // Most bytes make sense in one version only: what one refuses another may read, and what all refuse is nothing.
+    let read = (1...SnapshotFile.Kind.manifest.version).compactMap { version in
         try? SnapshotManifestDecoder.decode(body: input[...], version: version, container: container)
     }
     if read.isEmpty { throw Nothing() }
