@@ -187,7 +187,7 @@ struct StatusPage {
     }
 
     private static let words = [
-        "waiting": "hidden", "outranked": "hidden", "refused": "hidden", "heldBack": "kept",
+        "waiting": "hidden", "outranked": "hidden", "refused": "hidden", "missing": "hidden", "heldBack": "kept",
         "clearedReference": "shown as NULL", "joined": "joined",
         "stranded": "kept",
     ]

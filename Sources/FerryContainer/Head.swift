@@ -5,8 +5,9 @@ import FerryCore
 /// The one file of a device that changes. It is written after the segments that it speaks of, and whoever reads it
 /// treats it as a hint: it can be older or newer than the segments that a syncer has brought so far.
 public struct Head: Hashable, Sendable {
-    /// The version of the encoding that this Ferry writes, and the latest that it reads.
-    public static let currentVersion: UInt8 = 3
+    /// The latest version of the encoding that this Ferry writes and reads. Version 4 is written only where objects are
+    /// missing; all else is as in version 3.
+    public static let currentVersion: UInt8 = 4
     /// The earliest version that it reads. Version 1 has no digests, and neither 1 nor 2 what comes after them.
     public static let earliestVersion: UInt8 = 1
     /// A longer file is damaged, in bytes: what the other limits allow fits.
@@ -21,6 +22,8 @@ public struct Head: Hashable, Sendable {
     public static let maximumDigests = 4096
     /// The most retired devices.
     public static let maximumRetired = 1024
+    /// The most missing objects.
+    public static let maximumMissing = 1024
 
     /// The container that it is written into.
     public var container: ContainerID
@@ -51,6 +54,10 @@ public struct Head: Hashable, Sendable {
     public var retired: [DeviceID: Int64] = [:]
     /// The ID that this device's database had before, and how far it knew that one's log when it took another.
     public var predecessor: Predecessor?
+    /// Objects that hidden rows of this device refer to by RESTRICT or NO ACTION and that it knows nothing of, in ascending
+    /// order. Who shows one of them though it was deleted, and sees that this device has replayed the deletion, publishes it
+    /// again: this device has forgotten it.
+    public var missing: [ObjectID] = []
 
     /// The device ID that a database had before it was restored or copied.
     public struct Predecessor: Hashable, Sendable {

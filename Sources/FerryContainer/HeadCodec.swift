@@ -1,9 +1,12 @@
 import FerryCore
 
-/// The bytes of a head (Docs/Format.md, "Heads"): writes version 3, reads versions 1 to 3.
+/// The bytes of a head (Docs/Format.md, "Heads"): writes versions 3 and 4, reads versions 1 to 4.
 extension Head {
     private static let magic = Array("FRYH".utf8)
     private static let checksumLength = 16
+
+    /// The first version that can say it.
+    private var version: UInt8 { missing.isEmpty ? 3 : 4 }
 
     /// Encodes it; equal heads give equal bytes.
     /// - Throws: `invalidArgument` for what `init(decoding:container:device:)` would refuse.
@@ -11,7 +14,7 @@ extension Head {
         try checkLimits { what in FerryError(.invalidArgument, "A head cannot be written: \(what).") }
         var writer = ByteWriter(reservingCapacity: 256 + acknowledgements.count * 32)
         writer.write(contentsOf: Self.magic)
-        writer.write(Self.currentVersion)
+        writer.write(version)
         writer.write(container)
         writer.write(device)
         writer.writeCounted(deviceName)
@@ -40,6 +43,10 @@ extension Head {
         if let predecessor {
             writer.write(predecessor.device)
             writer.writeVarint(predecessor.sequence)
+        }
+        if version >= 4 {
+            writer.writeVarint(UInt64(missing.count))
+            for object in missing { writer.write(object) }
         }
         writer.write(ContentHash.checksum(writer.bytes))
         return writer.bytes
@@ -108,6 +115,7 @@ extension Head {
             try readRetired(&reader)
             try readPredecessor(&reader)
         }
+        if version >= 4 { try readMissing(&reader) }
         guard reader.isAtEnd else { throw ByteReader.malformed("it goes on after its end") }
     }
 
@@ -143,6 +151,14 @@ extension Head {
         }
     }
 
+    private mutating func readMissing(_ reader: inout ByteReader) throws(FerryError) {
+        let count = try reader.readCount(minimumBytes: 16)
+        guard count > 0, count <= Self.maximumMissing else {
+            throw ByteReader.malformed("it has no missing objects, or too many")
+        }
+        for _ in 0..<count { missing.append(try reader.readID()) }
+    }
+
     private func checkLimits(_ error: (String) -> FerryError) throws(FerryError) {
         if deviceName.utf8.count > Self.maximumNameBytes { throw error("the device's name is too long") }
         if softwareVersion.utf8.count > Self.maximumSoftwareVersionBytes {
@@ -151,6 +167,10 @@ extension Head {
         if acknowledgements.count > Self.maximumAcknowledgements { throw error("it has too many acknowledgements") }
         if digests.count > Self.maximumDigests { throw error("it has too many digests") }
         if retired.count > Self.maximumRetired { throw error("it has too many retired devices") }
+        if missing.count > Self.maximumMissing { throw error("it has too many missing objects") }
+        if !zip(missing, missing.dropFirst()).allSatisfy({ $0 < $1 }) {
+            throw error("its missing objects are not in order")
+        }
         if logStart > SegmentName.maximumSequence
             || predecessor.map({ $0.sequence > SegmentName.maximumSequence }) ?? false
         {

@@ -81,7 +81,7 @@ struct Publisher {
     ///   - others: the other devices' heads. Where one says that this device was retired, a new head says that it is not.
     func refreshHead(_ reading: StoreReading, others: [DeviceID: Head] = [:]) throws {
         let present = try? container.readHead(of: identity.device)  // damaged or foreign: it is written anew
-        if let present, isCurrent(present, reading),
+        if let present, try isCurrent(present, reading),
             !DeviceActivity.isRetired(identity.device, written: present.writtenMilliseconds, heads: others)
         {
             return
@@ -89,15 +89,20 @@ struct Publisher {
         try writeHead(reading)
     }
 
-    private func isCurrent(_ head: Head, _ reading: StoreReading) -> Bool {
+    private func isCurrent(_ head: Head, _ reading: StoreReading) throws -> Bool {
         let vector = reading.vector
         let own = vector[identity.device]
         let age = clock.milliseconds() - head.writtenMilliseconds
-        return head.acknowledgements == acknowledgements(vector) && head.deviceName == identity.deviceName
+        return try head.acknowledgements == acknowledgements(vector) && head.deviceName == identity.deviceName
             && head.position.sequence >= own.sequence
             && (head.position.sequence > own.sequence || head.digests == reading.digests)
             && abs(age) < retention.heartbeatMilliseconds
             && head.logStart == reading.logStart && head.retired == retired(reading)
+            && head.missing == missing(reading)
+    }
+
+    private func missing(_ reading: StoreReading) throws -> [ObjectID] {
+        reading.isMissingObjects ? try store.missingObjects() : []
     }
 
     private func acknowledgements(_ vector: VersionVector) -> [DeviceID: LogPosition] {
@@ -131,6 +136,7 @@ struct Publisher {
         head.logStart = reading.logStart
         head.retired = retired(reading)
         head.predecessor = reading.formerDevices.first.map { .init(device: $0.device, sequence: $0.sequence) }
+        head.missing = try missing(reading)
         try container.writeHead(head)
     }
 }

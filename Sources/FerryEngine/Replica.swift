@@ -132,7 +132,8 @@ public final class Replica: Sendable {
         let counting = try newlyCounting(look)
         let successors = counting.filter { look.heads[$0].map { $0.predecessor != nil } ?? false }
         if try store.publishKeptRows(
-            isLast: look.gaps.isEmpty, counting: counting, successors: successors, seal: sealer(for: identity))
+            isLast: look.gaps.isEmpty, counting: counting, successors: successors, requests: look.requests,
+            seal: sealer(for: identity))
         {
             try publisher(container).publish(&report, progress, total: nil)
         }
@@ -143,6 +144,7 @@ public final class Replica: Sendable {
             // What the hook wrote goes out at once.
             _ = try pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
         }
+        if isThorough, look.gaps.isEmpty { try noteContradiction(look) }
         let (activity, reading) = try noteActivity(look)
         try publisher(container).refreshHead(reading, others: look.heads)
         report.compaction = try compactIfDue(container, activity, isThorough: isThorough)
@@ -159,6 +161,15 @@ public final class Replica: Sendable {
         unreported = nil
         report.seconds = Double(environment.clock.milliseconds() - start) / 1000
         return report
+    }
+
+    /// Where another device has replayed the same and holds another state, this one may lack what others remember.
+    private func noteContradiction(_ look: ContainerLook) throws {
+        let reading = try store.reading()
+        let isContradicted = look.heads.values.contains { head in
+            PeerStanding(reading.vector, reading.digests, hasNotes: false, head).kind == .differs
+        }
+        try store.noteUpdatedObjects(isContradicted: isContradicted)
     }
 
     /// - Returns: whether there is more to read.

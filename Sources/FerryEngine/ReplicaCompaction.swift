@@ -12,6 +12,15 @@ struct ContainerLook {
     var gaps: [DeviceID: UInt64] = [:]
     /// Devices whose logs go on in a way that cannot be followed here (`LogReader.Batch.abandoned`).
     var abandoned: Set<DeviceID> = []
+
+    /// What devices lack, as their heads say.
+    var requests: [MissingRequest] {
+        heads.values.filter { !$0.missing.isEmpty }.map { head in
+            var known = head.acknowledgements
+            known[head.device] = head.position
+            return MissingRequest(objects: head.missing, known: VersionVector(known))
+        }
+    }
 }
 
 extension ContainerLook {

@@ -205,6 +205,7 @@ extension ExceptionKind {
         case .joined: "joined"
         case .joining: "joining"
         case .resolvedKey: "resolvedKey"
+        case .missing: "missing"
         }
     }
 }

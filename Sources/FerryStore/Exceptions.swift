@@ -8,13 +8,22 @@ struct ExceptionList {
 
     init(_ access: StoreAccess) { self.access = access }
 
+    /// How many objects are exceptional, by the kind.
+    static func counts(_ connection: SQLConnection) throws -> [ExceptionKind: Int] {
+        var counts: [ExceptionKind: Int] = [:]
+        try connection.forEachRow("SELECT kind, count(*) FROM ferry_exception GROUP BY kind") { row in
+            if let kind = ExceptionKind(rawValue: row.int(0)) { counts[kind] = row.int(1) }
+        }
+        return counts
+    }
+
     func record(_ object: RegionObject, isExceptional: Bool, tokens: Set<RowToken>) throws {
         let table = FieldValue.integer(Int64(object.token.table))
         let id = FieldValue.blob(object.token.id.bytes[...])
         try connection.execute("DELETE FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
         try connection.execute("DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", table, id)
         if !isExceptional { return }
-        let (kind, reason) = describe(object)
+        let (kind, reason) = try describe(object)
         try connection.execute(
             "INSERT INTO ferry_exception VALUES (?, ?, ?, ?)", table, id, .integer(Int64(kind.rawValue)), .text(reason))
         for token in tokens {
@@ -22,7 +31,7 @@ struct ExceptionList {
         }
     }
 
-    private func describe(_ object: RegionObject) -> (ExceptionKind, String) {
+    private func describe(_ object: RegionObject) throws -> (ExceptionKind, String) {
         switch object.outcome {
         case .gone: return (.heldBack, "")
         case .shown(_, true): return (.heldBack, "deleted, but other rows still refer to it")
@@ -42,6 +51,8 @@ struct ExceptionList {
         case .waits(let reference):
             let key = object.table.foreignKeys[object.references[reference].foreignKey]
             let names = key.columns.map { object.table.columns[$0].name }.joined(separator: ", ")
+            let isMissing = try !MissingObjects(access).targets(of: object.table, object.values).isEmpty
+            if isMissing { return (.missing, "\(names) refers to a row that this device does not know") }
             return (.waiting, "\(names) refers to a row that is not there")
         case .outranked(let claim):
             return (.outranked, "an older row has the same \(names(of: claim, object.table))")
@@ -140,8 +151,10 @@ public enum ExceptionKind: Int, Sendable, Codable, CaseIterable {
     case joining = 7
     /// Shown with the key, or under a UNIQUE index with a part of the key, of the row that what it refers to is one with.
     case resolvedKey = 8
+    /// Hidden until what it refers to by RESTRICT or NO ACTION is known here, which may have been forgotten.
+    case missing = 9
 
-    public var isHidden: Bool { self == .waiting || self == .outranked || self == .refused }
+    public var isHidden: Bool { self == .waiting || self == .outranked || self == .refused || self == .missing }
 
     /// The kinds that follow from rule 3, as a list in SQL.
     static let ofClasses = [joined, .joining, .resolvedKey].map { "\($0.rawValue)" }.joined(separator: ", ")

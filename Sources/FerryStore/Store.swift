@@ -34,6 +34,7 @@ public final class Store: Sendable {
     let lastVector = ReadingMemo<VersionVector>()
     let lastReading = ReadingMemo<StoreReading>()
     let lastCounting = ReadingMemo<CountingDevices.Known>()
+    let lastMissing = ReadingMemo<[ObjectID]>()
 
     /// Uses an app's own connection. The store writes through it and never closes it.
     public convenience init(

@@ -96,6 +96,8 @@ struct StoreMeta {
         case branches
         /// Logs with branches of which nothing tells where they part, as JSON: devices' IDs (`ForkedLogList`).
         case forked
+        /// Objects that were updated and never inserted, as JSON (`MissingObjects`).
+        case updated
         /// The last changeset of each log that says again what was said before, as JSON (`LateChanges`).
         case late
         /// The tables that stay on this device in which replays left rows that refer to nothing, as JSON (`StrandedRows`).

@@ -19,6 +19,8 @@ public struct StoreReading: Sendable {
     public let compactionNotes: String?
     /// The number of objects that are hidden.
     public let hidden: Int
+    /// Whether objects may be missing here (`Store.missingObjects`).
+    public let isMissingObjects: Bool
     /// Whether everything packed is published.
     public let isPublished: Bool
     /// The last changeset of each device's log that says again what was said before.
@@ -47,8 +49,9 @@ public struct StoreReading: Sendable {
         digests = try SnapshotProgress.read(meta) == nil ? StateDigests.published(connection) : [:]
         logStart = UInt64(try meta.integer(.logStart) ?? 0)
         compactionNotes = try meta.string(.compaction)
-        let kinds = ExceptionKind.allCases.filter(\.isHidden).map { "\($0.rawValue)" }.joined(separator: ", ")
-        hidden = try connection.count("SELECT count(*) FROM ferry_exception WHERE kind IN (\(kinds))")
+        let exceptions = try ExceptionList.counts(connection)
+        hidden = exceptions.reduce(0) { $0 + ($1.key.isHidden ? $1.value : 0) }
+        isMissingObjects = try exceptions[.missing] != nil || meta.string(.updated) != nil
         isPublished = try Outbox(connection).count() == 0
         lateChanges = try LateChanges.all(meta)
         forkedLogs = try ForkedLogList.all(meta)

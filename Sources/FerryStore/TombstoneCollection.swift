@@ -15,8 +15,7 @@ struct TombstoneCollection {
     static let batchSize = 5_000
 
     private let access: StoreAccess
-    private let stable: VersionVector
-    private let sequences: VersionVector
+    private let stable: StampCoverage
     private let now: HybridTime
     /// What tombstones that stay refer to by RESTRICT or NO ACTION, or offer.
     private(set) var awaited: Set<RowToken>
@@ -30,8 +29,7 @@ struct TombstoneCollection {
     /// - Parameter awaited: as an earlier batch found it, where nothing was replayed since; `nil`: it is found.
     init(_ access: StoreAccess, stable: VersionVector, awaited: Set<RowToken>? = nil) throws {
         self.access = access
-        self.stable = stable
-        sequences = try access.versionVector()
+        self.stable = StampCoverage(stable, replayed: try access.versionVector())
         now = try access.hybridClock().now
         hasNotes = try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0
         hasConflicts =
@@ -116,18 +114,8 @@ struct TombstoneCollection {
     /// Whether all that is known of a tombstone is known everywhere, and no clock can lag behind it here.
     private func isSettled(_ state: ObjectState) -> Bool {
         guard state.registers.isTombstone, let newest = state.registers.newest, newest.time <= now else { return false }
-        let registers = state.registers
-        return registers.fields.allSatisfy { $0.map(isStable) ?? true }
-            && ([registers.inserted, registers.deleted].compactMap { $0 } + registers.earlierDeletions)
-                .allSatisfy(isStable)
-            && state.policies.values.allSatisfy { $0.stamps.allSatisfy { !$0.time.isKnown || isStable($0) } }
-    }
-
-    private func isStable(_ stamp: Stamp) -> Bool {
-        let position = stable[stamp.device]
-        // Rows from before a join have one time; only the log's position tells how many of them are there.
-        if !stamp.time.isKnown { return sequences[stamp.device].sequence <= position.sequence }
-        return stamp.time <= position.time
+        return stable.covers(state.registers)
+            && state.policies.values.allSatisfy { $0.stamps.allSatisfy { !$0.time.isKnown || stable.covers($0) } }
     }
 
     /// Whether something is said of an object that needs its state: how it is shown, or a conflict that nobody has

@@ -34,6 +34,9 @@ final class GoldenHeadTests: XCTestCase {
             head.retired = [DeviceID(high: 1, low: 1): -1, deviceB: 1000]
             head.predecessor = .init(device: DeviceID(high: 2, low: 2), sequence: 300)
         }
+        if version >= 4 {
+            head.missing = [ObjectID(high: 1, low: 2), ObjectID(high: 0x0102_0304_0506_0708, low: .max)]
+        }
         return head
     }
 
@@ -46,8 +49,11 @@ final class GoldenHeadTests: XCTestCase {
         }
     }
 
-    func testThePresentVersionIsWrittenByteByByte() throws {
-        XCTAssertEqual(try makeHead(Head.currentVersion).encoded(), try bytes(Head.currentVersion))
+    /// Version 3 where nothing is missing.
+    func testThePresentVersionsAreWrittenByteByByte() throws {
+        for version in 3...Head.currentVersion {
+            XCTAssertEqual(try makeHead(version).encoded(), try bytes(version), "\(version)")
+        }
     }
 
     func testDescriptionsOfEveryFormatAreRead() throws {
@@ -100,6 +106,7 @@ final class GoldenHeadTests: XCTestCase {
         if let predecessor = head.predecessor {
             lines.append("predecessor \(predecessor.device.hex) \(predecessor.sequence)")
         }
+        for object in head.missing { lines.append("missing \(object.hex)") }
         return lines
     }
 }

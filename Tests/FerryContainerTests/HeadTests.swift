@@ -19,6 +19,7 @@ final class HeadTests: XCTestCase {
         head.logStart = 290
         head.retired = [deviceB: 1_000, DeviceID(high: 1, low: 1): -1]
         head.predecessor = .init(device: DeviceID(high: 2, low: 2), sequence: 300)
+        head.missing = [ObjectID(high: 0, low: 5), ObjectID(high: .max, low: 0)]
         return head
     }
 
@@ -63,6 +64,10 @@ final class HeadTests: XCTestCase {
 
     func testHeadsOfFormerVersionsAreReadWithoutWhatTheyLack() throws {
         var head = makeFullHead()
+        // Version 3 ends before what is missing, and is written where nothing is.
+        head.missing = []
+        XCTAssertEqual(try head.encoded()[4], 3)
+        XCTAssertEqual(try decode(try head.encoded()), head)
         (head.logStart, head.retired, head.predecessor) = (0, [:], nil)
         // Version 2 ends before the log's start, which is 0, as are the retired devices and the predecessor.
         var bytes = Array(try head.encoded().dropLast(16 + 3))
@@ -82,6 +87,24 @@ final class HeadTests: XCTestCase {
         bytes[bytes.count - 3 - 12] = 1
         assertThrows(.damagedFile) { try decode(resealed(bytes + Array(repeating: 0, count: 16))) }
         for number in 0...UInt32(Head.maximumDigests) { head.digests[number] = 0 }
+        assertThrows(.invalidArgument) { try head.encoded() }
+    }
+
+    func testMissingObjectsOutOfOrderTwiceOrNoneAreDamaged() throws {
+        var head = makeHead(container)
+        head.missing = [ObjectID(high: 1, low: 1), ObjectID(high: 1, low: 2)]
+        let bytes = Array(try head.encoded().dropLast(16))
+        XCTAssertEqual(bytes[4], 4)
+        XCTAssertEqual(bytes[bytes.count - 33], 2)
+        for last in [0, 1] as [UInt8] {
+            assertThrows(.damagedFile) {
+                try decode(resealed(bytes.dropLast() + [last] + Array(repeating: 0, count: 16)))
+            }
+        }
+        assertThrows(.damagedFile) {
+            try decode(resealed(bytes.dropLast(33) + [0] + Array(repeating: 0, count: 16)))
+        }
+        head.missing.reverse()
         assertThrows(.invalidArgument) { try head.encoded() }
     }
 
@@ -127,7 +150,7 @@ final class HeadTests: XCTestCase {
 
     func testANewerVersionAsksForAnUpdate() throws {
         var bytes = try makeFullHead().encoded()
-        bytes[4] = 4
+        bytes[4] = Head.currentVersion + 1
         assertThrows(.formatTooNew, "Update Ferry") { try decode(bytes) }
         bytes[4] = 0
         assertThrows(.damagedFile) { try decode(resealed(bytes)) }
@@ -171,6 +194,9 @@ final class HeadTests: XCTestCase {
                 for number in 0...UInt64(Head.maximumRetired) { head.retired[DeviceID(high: 3, low: number)] = 0 }
             },
             { head in
+                head.missing = (0...UInt64(Head.maximumMissing)).map { ObjectID(high: 3, low: $0) }
+            },
+            { head in
                 for number in 0...UInt64(Head.maximumAcknowledgements) {
                     head.acknowledgements[DeviceID(high: 3, low: number)] = LogPosition.none
                 }
@@ -194,6 +220,7 @@ final class HeadTests: XCTestCase {
         head.deviceName = String(repeating: "n", count: Head.maximumNameBytes)
         head.softwareVersion = String(repeating: "1", count: Head.maximumSoftwareVersionBytes)
         for number in 0..<UInt64(Head.maximumRetired - 2) { head.retired[DeviceID(high: 9, low: number)] = .max }
+        head.missing = (0..<UInt64(Head.maximumMissing)).map { ObjectID(high: .max, low: $0) }
         for number in 0..<UInt32(Head.maximumDigests - 3) { head.digests[number << 8] = .max }
         head.acknowledgements = [:]
         for number in 0..<UInt64(Head.maximumAcknowledgements) {

@@ -36,6 +36,14 @@ struct SecondFolder {
         }
     }
 
+    /// A device's files are not here, or not yet.
+    func lose(_ device: DeviceID) throws {
+        let files = FileManager.default.enumerator(atPath: path)?.allObjects as? [String] ?? []
+        for file in files where (file as NSString).lastPathComponent.contains(device.hex) {
+            try FileManager.default.removeItem(atPath: path + "/" + file)
+        }
+    }
+
     private func modified(_ path: String) throws -> Date? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         return try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date

@@ -118,6 +118,79 @@ final class UncountedDeviceTests: XCTestCase {
         try world.assertAgreement("four|\none|\ntwo|\n")
     }
 
+    /// A device joins by a folder in which another one's files have not arrived, and deletes what `sql` says. The one that both
+    /// know hears of it.
+    private func forgetWithoutTheSecond(_ sql: String, _ world: World) throws {
+        let fleet = world.fleet
+        let folder = try world.folder()
+        try folder.lose(fleet.replicas[1].identity.device)
+        try world.join(2, folder)
+        try fleet.shell(2, sql)
+        for _ in 0..<3 {
+            _ = try fleet.replicas[2].sync()
+            try folder.exchange(without: fleet.replicas[1].identity.device)
+            _ = try fleet.replicas[0].sync()
+        }
+        try world.forget([2])
+    }
+
+    func testARowOfADeviceThatWasMissingWhereAnotherOneJoinedKeepsWhatItRefersTo() throws {
+        let world = try World()
+        try forgetWithoutTheSecond("DELETE FROM item WHERE id = 3;", world)
+        try world.fleet.shell(1, "INSERT INTO part(item, code) VALUES (3, 'a');")
+        _ = try world.fleet.replicas[1].sync()
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\ntwo|\na|three\n")
+        // Nothing is missing any more.
+        let container = try world.fleet.replicas[2].openContainer()
+        for replica in world.fleet.replicas {
+            XCTAssertEqual(try container.readHead(of: replica.identity.device)?.missing, [])
+        }
+    }
+
+    func testWhatRefersToRowsThatReferToOthersKeepsAllOfThem() throws {
+        let world = try World()
+        try forgetWithoutTheSecond("DELETE FROM leaf; DELETE FROM branch; DELETE FROM tree;", world)
+        try world.fleet.shell(1, "INSERT INTO leaf(branch) VALUES (1), (2);")
+        _ = try world.fleet.replicas[1].sync()
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\ntwo|\n")
+        for index in 0..<3 {
+            XCTAssertEqual(
+                try world.fleet.shell(
+                    index, "SELECT count(*) FROM leaf; SELECT id FROM branch; SELECT count(*) FROM tree;"),
+                "2\n1\n2\n1\n", "device \(index)")
+        }
+    }
+
+    func testARowKeepsWhatItRefersToThoughItsAuthorIsGone() throws {
+        let world = try World()
+        let fleet = world.fleet
+        try forgetWithoutTheSecond("DELETE FROM item WHERE id = 3;", world)
+        try fleet.shell(1, "INSERT INTO part(item, code) VALUES (3, 'a');")
+        _ = try fleet.replicas[1].sync()
+        let gone = fleet.replicas.remove(at: 1)
+        try world.meet()
+        fleet.replicas.insert(gone, at: 1)
+        try world.assertRows("one|\nthree|\ntwo|\na|three\n", [0, 2])
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\ntwo|\na|three\n")
+    }
+
+    func testAnUpdateOfADeviceThatWasMissingBringsTheRowBackThoughItsAuthorIsGone() throws {
+        let world = try World()
+        let fleet = world.fleet
+        try forgetWithoutTheSecond("DELETE FROM item WHERE id = 3;", world)
+        try fleet.shell(1, "UPDATE item SET note = 'kept' WHERE id = 3;")
+        _ = try fleet.replicas[1].sync()
+        let gone = fleet.replicas.remove(at: 1)
+        try world.meet()
+        fleet.replicas.insert(gone, at: 1)
+        try world.assertRows("one|\nthree|kept\ntwo|\n", [0, 2])
+        try world.meet()
+        try world.assertAgreement("one|\nthree|kept\ntwo|\n")
+    }
+
     func testADeviceThatIsHeardOfLaterMayHaveForgottenToo() throws {
         let world = try World()
         let fleet = world.fleet
@@ -152,7 +225,12 @@ private final class World {
         CREATE TABLE box(id INTEGER PRIMARY KEY);
         CREATE TABLE part(id INTEGER PRIMARY KEY, item INTEGER REFERENCES item(id) ON DELETE RESTRICT, code TEXT,
             box INTEGER REFERENCES box(id) ON DELETE CASCADE);
+        CREATE TABLE tree(id INTEGER PRIMARY KEY);
+        CREATE TABLE branch(id INTEGER PRIMARY KEY, tree INTEGER REFERENCES tree(id));
+        CREATE TABLE leaf(id INTEGER PRIMARY KEY, branch INTEGER REFERENCES branch(id));
         INSERT INTO box VALUES (1);
+        INSERT INTO tree VALUES (1);
+        INSERT INTO branch VALUES (1, 1), (2, 1);
         INSERT INTO item(id, name) VALUES (1, 'one'), (2, 'two'), (3, 'three');
         """
     private let rows = """
@@ -219,10 +297,14 @@ private final class World {
         }
     }
 
+    func assertRows(_ expected: String, _ indices: [Int], line: UInt = #line) throws {
+        for index in indices { XCTAssertEqual(try fleet.shell(index, rows), expected, "device \(index)", line: line) }
+    }
+
     func assertAgreement(_ expected: String, line: UInt = #line) throws {
         let digests = try fleet.replicas[0].store.statePosition().digests
+        try assertRows(expected, Array(fleet.replicas.indices), line: line)
         for (index, replica) in fleet.replicas.enumerated() {
-            XCTAssertEqual(try fleet.shell(index, rows), expected, "device \(index)", line: line)
             XCTAssertEqual(try replica.store.statePosition().digests, digests, "device \(index)", line: line)
             XCTAssertTrue(try replica.verify(deep: true).isSound, "device \(index)", line: line)
             let standings = try replica.status().devices.filter { $0.successors == nil }.map(\.standing)

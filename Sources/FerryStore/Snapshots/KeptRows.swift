@@ -23,13 +23,11 @@ struct KeptRows {
         try CountingDevices.begin(access)
     }
 
-    /// The objects to be published again, by table.
+    /// The objects to be published again.
     /// - Parameters:
     ///   - time: of this device's last write that everybody knows; `nil`: whoever wrote to them last.
     ///   - wanted: which of those too whose deletion is held back.
-    func find(
-        since time: HybridTime?, heldBack wanted: CountingDevices.HeldBack
-    ) throws -> [(table: TrackedTable, objects: [ObjectID])] {
+    func find(since time: HybridTime?, heldBack wanted: CountingDevices.HeldBack) throws -> Set<RowToken> {
         var found: Set<RowToken> = []
         var heldBack: [RowToken] = []
         for table in access.registry.parentsFirst {
@@ -55,8 +53,27 @@ struct KeptRows {
         case .all: found.formUnion(heldBack)
         case .byOwnRows: found.formUnion(try OwnHolders(access).held(among: heldBack, with: found))
         }
-        let byTable = Dictionary(grouping: found, by: \.table)
-        return access.registry.parentsFirst.map { ($0, (byTable[$0.id] ?? []).map(\.id).sorted()) }
+        return found
+    }
+
+    /// What is shown here though it was deleted, and others lack who have replayed all that is known of it here: they have
+    /// forgotten it.
+    func find(_ requests: [MissingRequest]) throws -> Set<RowToken> {
+        let replayed = try access.versionVector()
+        var found: Set<RowToken> = []
+        for request in requests {
+            let known = StampCoverage(request.known, replayed: replayed)
+            for table in access.registry.parentsFirst {
+                for object in request.objects {
+                    let state = try access.objects(of: table.id).load(object)
+                    guard state.isStored, HeldBackRows.isHeldBack(state) || isKept(state, since: nil),
+                        known.covers(state.registers)
+                    else { continue }
+                    found.insert(RowToken(table: table.id, id: object))
+                }
+            }
+        }
+        return found
     }
 
     private func isKept(_ state: ObjectState, since time: HybridTime?) -> Bool {
@@ -69,17 +86,17 @@ struct KeptRows {
     }
 
     /// Writes objects as new rows, as of now, with all that this device knows of them.
-    /// - Parameter found: by table, each of them once.
     /// - Returns: what the rules have to look at.
     func publishAgain(
-        _ found: [(table: TrackedTable, objects: [ObjectID])], _ clock: inout HybridClock,
-        _ changes: inout [TableChanges]
+        _ found: Set<RowToken>, _ clock: inout HybridClock, _ changes: inout [TableChanges]
     ) throws -> [TouchedObject] {
         var writers: [Int: CapturedWriter] = [:]
         var touched: [TouchedObject] = []
-        for (table, ids) in found where !ids.isEmpty {
+        let byTable = Dictionary(grouping: found, by: \.table)
+        for table in access.registry.parentsFirst {
+            guard let tokens = byTable[table.id] else { continue }
             var writer = try CapturedWriter(access, table)
-            for id in ids.sorted() { touched.append(try writer.publishAgain(id, &clock)) }
+            for id in tokens.map(\.id).sorted() { touched.append(try writer.publishAgain(id, &clock)) }
             writers[table.id] = writer
         }
         var following = FollowingReferences(access)
@@ -92,18 +109,21 @@ struct KeptRows {
 
 extension Store {
     /// Publishes again what this device keeps of rows whose deletion the others may have forgotten without it.
-    /// Does nothing where no snapshot was merged since it was last done, the device has the ID that it had then, and nobody
-    /// counts it who did not before.
+    /// Does nothing where no snapshot was merged since it was last done, the device has the ID that it had then, nobody
+    /// counts it who did not before, and nobody lacks what is here.
     /// - Parameters:
     ///   - isLast: whether everything is replayed, so that it need not be done again.
     ///   - counting: the devices that count this one, and did not when they were asked last; all that their heads speak of is
     ///     replayed here.
     ///   - successors: those of them whose databases had another ID before.
+    ///   - requests: what others say that they lack.
     /// - Returns: whether there is something new to publish, what was pending included.
     public func publishKeptRows(
-        isLast: Bool, counting: Set<DeviceID> = [], successors: Set<DeviceID> = [], seal: SegmentSealer
+        isLast: Bool, counting: Set<DeviceID> = [], successors: Set<DeviceID> = [], requests: [MissingRequest] = [],
+        seal: SegmentSealer
     ) throws -> Bool {
-        if try counting.isEmpty && read({ try StoreMeta(connection: $0).integer(.returned) }) == nil { return false }
+        let isDue = try !counting.isEmpty || read { try StoreMeta(connection: $0).integer(.returned) } != nil
+        if try !isDue && (requests.isEmpty || readAccess { try KeptRows($0).find(requests).isEmpty }) { return false }
         return try passing(seal) { work in
             let access = work.access
             let returned = try access.meta.integer(.returned)
@@ -115,7 +135,8 @@ extension Store {
             let kept = KeptRows(access)
             var changes: [TableChanges] = []
             try AppTriggers(access).run {
-                let found = try kept.find(since: news.isEmpty ? since : nil, heldBack: heldBack)
+                var found = try kept.find(requests)
+                if isDue { found.formUnion(try kept.find(since: news.isEmpty ? since : nil, heldBack: heldBack)) }
                 let written = try kept.publishAgain(found, &work.clock, &changes)
                 work.touched.formUnion(written.map(\.table))
                 try RowMaintenance(access).settle(written)

@@ -94,7 +94,7 @@ private struct AbsentSettlement {
             count += 1
         }
         tables = Set(objects.keys)
-        var again: [Int: [ObjectID]] = [:]
+        var again: Set<RowToken> = []
         var dropped: [Int: [ObjectID]] = [:]
         var deletions: [[DyingRow]] = []
         var touched: [TouchedObject] = []
@@ -103,7 +103,7 @@ private struct AbsentSettlement {
             for object in objects[table.id] ?? [] {
                 switch try decide(object, table) {
                 case .stays: continue
-                case .isPublishedAgain: again[table.id, default: []].append(object)
+                case .isPublishedAgain: again.insert(RowToken(table: table.id, id: object))
                 case .goes:
                     dropped[table.id, default: []].append(object)
                     if let row = try markDeleted(object, table, &touched) { rows.append(row) }
@@ -118,11 +118,10 @@ private struct AbsentSettlement {
         for table in access.registry.parentsFirst {
             for object in dropped[table.id] ?? [] where try !forget(object, table) {
                 // Something refers to it that the others do not know yet; to them it is a new row.
-                again[table.id, default: []].append(object)
+                again.insert(RowToken(table: table.id, id: object))
             }
         }
-        let found = access.registry.parentsFirst.map { (table: $0, objects: again[$0.id] ?? []) }
-        let written = try KeptRows(access).publishAgain(found, &clock, &published)
+        let written = try KeptRows(access).publishAgain(again, &clock, &published)
         tables.formUnion(written.map(\.table))
         try RowMaintenance(access).settle(written)
         for (table, ids) in objects {

@@ -124,7 +124,7 @@ struct RowComparison {
         let kinds: [ExceptionKind?] =
             switch outcome {
             case .gone: [nil]
-            case .waits: [.waiting]
+            case .waits: [.waiting, .missing]
             case .outranked: [.outranked]
             case .refused: [.refused]
             // Of one that is deleted and held back that is said.
