@@ -60,17 +60,20 @@ struct KeptRows {
     /// forgotten it.
     func find(_ requests: [MissingRequest]) throws -> Set<RowToken> {
         let replayed = try access.versionVector()
-        var found: Set<RowToken> = []
+        // Many may lack the same.
+        var requested: [ObjectID: [StampCoverage]] = [:]
         for request in requests {
             let known = StampCoverage(request.known, replayed: replayed)
-            for table in access.registry.parentsFirst {
-                for object in request.objects {
-                    let state = try access.objects(of: table.id).load(object)
-                    guard state.isStored, HeldBackRows.isHeldBack(state) || isKept(state, since: nil),
-                        known.covers(state.registers)
-                    else { continue }
-                    found.insert(RowToken(table: table.id, id: object))
-                }
+            for object in request.objects { requested[object, default: []].append(known) }
+        }
+        var found: Set<RowToken> = []
+        for table in access.registry.parentsFirst {
+            for (object, coverages) in requested {
+                let state = try access.objects(of: table.id).load(object)
+                guard state.isStored, HeldBackRows.isHeldBack(state) || isKept(state, since: nil),
+                    coverages.contains(where: { $0.covers(state.registers) })
+                else { continue }
+                found.insert(RowToken(table: table.id, id: object))
             }
         }
         return found
