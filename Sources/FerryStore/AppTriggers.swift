@@ -137,7 +137,9 @@ struct AppTriggers {
     /// Ferry's own capture ran too: its notes say nothing new.
     private func forgetNotes(after last: Int) throws {
         for table in tables {
-            try connection.execute("DELETE FROM \(table.oldRowsTable) WHERE sequence > ?", .integer(Int64(last)))
+            try connection.execute(
+                "DELETE FROM \(table.oldRowsTable) WHERE sequence > ? OR sequence = \(UnforeseenDefaults.mark)",
+                .integer(Int64(last)))
         }
         try connection.execute("DELETE FROM ferry_pending WHERE sequence > ?", .integer(Int64(last)))
     }

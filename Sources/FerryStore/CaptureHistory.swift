@@ -63,8 +63,14 @@ struct CaptureHistory {
         /// What had changed of the object until then: its old row has these values. What changed later did so in the
         /// statement that displaced it, or after one that did not.
         var changed: ColumnTimes
+        /// Whether any statement since may have displaced it (`UnforeseenDefaults`).
+        var isOfAnyStatement: Bool
         /// Whether it changed later in another way than a foreign key's action changes it, so that it was there.
         var isWritten = false
+
+        /// Whether a row that is inserted under its key takes the place of one that was displaced before. Where any statement
+        /// may have done so, it is more likely that OR REPLACE put the new row in place of this one.
+        var yieldsToInsertion: Bool { !isWritten && !isOfAnyStatement }
     }
 
     struct Note {
@@ -207,7 +213,8 @@ struct CaptureHistory {
             guard let object = try self.object(table, note.key) else { return }
             examined[table.id, default: [:]][object] = Examination(
                 sequence: note.sequence, time: note.time, key: note.key,
-                changed: tracks[table.id]?[object]?.changed ?? ColumnTimes())
+                changed: tracks[table.id]?[object]?.changed ?? ColumnTimes(),
+                isOfAnyStatement: note.mask == UnforeseenDefaults.mask)
         case .reference:
             guard let object = try writtenObject(table, note.key) else { return }
             let track = try self.track(object, table, key: note.key, isFresh: false)

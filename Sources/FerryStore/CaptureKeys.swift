@@ -148,7 +148,9 @@ extension CaptureHistory {
             // OR REPLACE on the key itself notes no deletion, also where the row that was there is another object's.
             let object = try objectShowing(present, table) ?? present
             if object == present { try leaveRow(of: object, to: note, &clock) }
-            guard let examination = examined[table.id]?[object], !examination.isWritten else { return (object, false) }
+            guard let examination = examined[table.id]?[object], examination.yieldsToInsertion else {
+                return (object, false)
+            }
             try displace(object, examination, table, note.key, &clock)
             return (present, false)
         }
@@ -220,12 +222,15 @@ extension CaptureHistory {
         }
     }
 
-    /// A key that changes hands was taken from a row that vanished.
+    /// A key that changes hands was taken from a row that vanished. A row does not get one that another still has: that was
+    /// displaced before.
+    /// - Parameter object: whose row gets the key; `nil` where a row is inserted.
     mutating func displaceHolder(
         of key: [FieldValue], _ table: TrackedTable, unlessIts object: ObjectID?, _ clock: inout HybridClock
     ) throws {
         guard let suspects = examined[table.id], !suspects.isEmpty, let holder = try self.object(table, key),
-            holder != object, let examination = suspects[holder], !examination.isWritten
+            holder != object, let examination = suspects[holder],
+            examination.yieldsToInsertion || object != nil && examination.isOfAnyStatement
         else { return }
         try displace(holder, examination, table, key, &clock)
     }

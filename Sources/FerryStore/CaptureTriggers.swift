@@ -9,7 +9,8 @@ enum PendingEvent: Int {
     /// A row was deleted; its values lie in the table of old rows under the same sequence.
     case delete = 3
     /// A row holds a UNIQUE value that a statement is about to claim: with OR REPLACE it vanishes without a DELETE
-    /// trigger. Its values lie in the table of old rows; the flush looks whether it is still there.
+    /// trigger. Its values lie in the table of old rows; the flush looks whether it is still there. With
+    /// `UnforeseenDefaults.mask` any statement since may have displaced it.
     case examine = 4
     /// A column under SET NULL or SET DEFAULT changed from `value`, perhaps by the foreign key's action.
     case reference = 5
@@ -44,7 +45,7 @@ struct CaptureTriggers {
     static func prefix(of table: TrackedTable) -> String { "ferry_\(table.id)_" }
 
     var statements: [String] {
-        [insert, delete] + updates + [keyUpdate] + referenceUpdates + displacements
+        [insert, delete] + updates + [keyUpdate] + referenceUpdates + displacements + unforeseenDisplacements
     }
 
     // MARK: Building blocks
@@ -238,7 +239,8 @@ struct CaptureTriggers {
     }
 
     /// What a column is going to hold: OR REPLACE puts the default in place of a NULL that the column does not allow, but
-    /// only after this trigger. A default that is another each time it is computed cannot be known (Docs/Faults.md, 26).
+    /// only after this trigger. What a default will be that is another each time it is computed nobody knows
+    /// (`UnforeseenDefaults`).
     private func newValue(_ name: String) -> String {
         let value = "NEW.\(quoted(name))"
         guard let column = table.localColumns.first(where: { equalNames($0.name, name) }), !column.mayBeNull,
@@ -268,5 +270,36 @@ struct CaptureTriggers {
             // At most one row holds a UNIQUE value, so the last inserted key is that of its note.
             "INSERT INTO \(table.oldRowsTable)(sequence\(oldColumns)) SELECT last_insert_rowid()\(values) \(source);",
         ]
+    }
+
+    /// Before a statement that has a default computed which may displace any row: notes all rows, once until they are packed.
+    private var unforeseenDisplacements: [String] {
+        let defaults = UnforeseenDefaults(table: table)
+        let keys = table.keyColumns.map { "holder.\(quoted($0))" }.joined(separator: ", ")
+        let values = table.localColumns.map { ", holder.\(quoted($0.name))" }.joined()
+        let hasKey = zip(table.keyColumns.indices, table.keyColumns).map { "holder.\(quoted($1)) = note.k\($0)" }
+        let source = "FROM \(quoted(table.name)) AS holder"
+        let body = [
+            "INSERT INTO ferry_pending(\"table\", event, mask, at, \(keySlots)) SELECT \(table.id), "
+                + "\(PendingEvent.examine.rawValue), \(UnforeseenDefaults.mask), \(Self.now), \(keys) \(source);",
+            "INSERT INTO \(table.oldRowsTable)(sequence\(oldColumns)) SELECT note.sequence\(values) "
+                + "FROM ferry_pending AS note CROSS JOIN \(quoted(table.name)) AS holder "
+                + "WHERE note.\"table\" = \(table.id) AND note.event = \(PendingEvent.examine.rawValue) "
+                + "AND note.mask = \(UnforeseenDefaults.mask) AND \(hasKey.joined(separator: " AND ")) "
+                + "AND note.sequence NOT IN (SELECT sequence FROM \(table.oldRowsTable));",
+            // Without a row there is no note with which the mark would go.
+            "INSERT INTO \(table.oldRowsTable)(sequence) "
+                + "SELECT \(UnforeseenDefaults.mark) WHERE EXISTS (SELECT 1 \(source));",
+        ]
+        return [("insert", "INSERT", false), ("update", "UPDATE", true)].compactMap { name, event, isUpdate in
+            let columns = defaults.names(isUpdate: isUpdate)
+            if columns.isEmpty { return nil }
+            let isNull = columns.map { "NEW.\(quoted($0)) IS NULL" }.joined(separator: " OR ")
+            return trigger(
+                "unforeseen_\(name)",
+                "BEFORE \(event)" + (isUpdate ? " OF " + columns.map(quoted).joined(separator: ", ") : ""),
+                when: "(\(isNull)) AND NOT EXISTS (SELECT 1 FROM \(table.oldRowsTable) "
+                    + "WHERE sequence = \(UnforeseenDefaults.mark))", body)
+        }
     }
 }

@@ -35,6 +35,50 @@ enum DefaultText {
         }
     }
 
+    /// Whether an expression gives a value of so many random bits that none comes twice: what `random()`, `randomblob(8)` or a
+    /// random UUID have.
+    static func isUnique(_ expression: String) -> Bool { randomBits(tokens(expression)[...]) >= 63 }
+
+    /// The random bits of an expression's value, as far as it is put together of random ones without losing any.
+    private static func randomBits(_ tokens: ArraySlice<String>) -> Int {
+        var operands: [ArraySlice<String>] = []
+        var (start, depth) = (tokens.startIndex, 0)
+        for place in tokens.indices {
+            if tokens[place] == "(" { depth += 1 }
+            if tokens[place] == ")" { depth -= 1 }
+            if depth == 0, tokens[place] == "||" {
+                operands.append(tokens[start..<place])
+                start = place + 1
+            }
+        }
+        operands.append(tokens[start...])
+        let bits = operands.map(randomBits(ofOperand:))
+        return bits.contains(nil) ? 0 : bits.reduce(0) { $0 + min($1 ?? 0, 64) }
+    }
+
+    /// - Parameter tokens: what stands between two `||`.
+    /// - Returns: `nil` where it is more than a literal, a call or brackets, so that another operator may take it apart.
+    private static func randomBits(ofOperand tokens: ArraySlice<String>) -> Int? {
+        guard let first = tokens.first, let last = tokens.last else { return nil }
+        if tokens.count == 1 { return 0 }
+        guard let open = tokens.firstIndex(of: "("), open <= tokens.startIndex + 1, last == ")" else { return nil }
+        var depth = 0
+        for token in tokens[open...].dropLast() {
+            if token == "(" { depth += 1 }
+            if token == ")" { depth -= 1 }
+            if depth == 0 { return nil }
+        }
+        let inner = tokens[(open + 1)...].dropLast()
+        if open == tokens.startIndex { return randomBits(inner) }
+        switch foldedName(first) {
+        case "random": return 64
+        case "randomblob": return inner.count == 1 ? min(Int(inner[inner.startIndex]) ?? 0, 8) * 8 : 0
+        case "hex", "lower", "upper": return randomBits(inner)
+        case "abs": return max(randomBits(inner) - 1, 0)
+        default: return 0
+        }
+    }
+
     /// Functions that every SQLite has, and that give the same for the same.
     private static let functions: Set<String> = [
         "abs", "char", "coalesce", "date", "datetime", "glob", "hex", "ifnull", "iif", "instr", "julianday", "length",

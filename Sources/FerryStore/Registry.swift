@@ -86,6 +86,8 @@ struct Registry: Sendable {
         table.isAutoincrement = local.isAutoincrement
         table.isIntegerKey = local.isIntegerKey
         table.isWithoutRowID = local.isWithoutRowID
+        table.keyHasDefault =
+            local.primaryKey.count == 1 && local.column(local.primaryKey[0])?.defaultSQL != nil
         table.generatedColumns = local.columns.compactMap { column in
             column.generatedSQL.map {
                 .init(name: column.name, affinity: column.affinity, collation: column.collation, expression: $0)

@@ -82,7 +82,9 @@ extension Store {
             }
             return StoreStatus(
                 tables: tables, leftOut: plan.leftOut, devices: try Self.devices(access),
-                pendingNotes: try connection.count("SELECT count(*) FROM ferry_pending"),
+                pendingNotes: try connection.count(
+                    "SELECT count(*) FROM ferry_pending WHERE event <> \(PendingEvent.examine.rawValue) OR mask IS NULL"
+                ),
                 outboxSegments: try Outbox(connection).count(),
                 outboxChanges: try connection.count("SELECT coalesce(sum(changes), 0) FROM ferry_outbox"),
                 hidden: exceptional.filter(\.kind.isHidden).reduce(0) { $0 + $1.count }, exceptional: exceptional,

@@ -37,6 +37,8 @@ final class TrackedTable: @unchecked Sendable {
     var isIntegerKey = false
     var isAutoincrement = false
     var isWithoutRowID = false
+    /// Whether the key is one column that has a default. Where it is the rowid SQLite never uses that.
+    var keyHasDefault = false
     /// Generated columns, which never travel.
     var generatedColumns: [GeneratedColumn] = []
 

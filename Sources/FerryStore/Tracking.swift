@@ -40,7 +40,18 @@ struct Tracking {
         try StoreTables.checkVersion(meta)
         let reader = SchemaReader(connection: connection)
         if try reader.version() != meta.integer(.schemaVersion) { return try update(rowsAreOld: false) }
-        return try Registry(connection, reader.read())
+        let registry = try Registry(connection, reader.read())
+        return try lacksTriggers(registry) ? update(rowsAreOld: false) : registry
+    }
+
+    /// Whether triggers are missing that an earlier Ferry did not make.
+    private func lacksTriggers(_ registry: Registry) throws -> Bool {
+        try registry.tables.values.contains { table in
+            guard table.isLocal, UnforeseenDefaults(table: table).areAny else { return false }
+            let name = CaptureTriggers.prefix(of: table) + UnforeseenDefaults.updateTrigger
+            return try connection.count(
+                "SELECT EXISTS(SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = '\(name)')") == 0
+        }
     }
 
     /// Brings registry and triggers up to the present schema.
@@ -138,6 +149,9 @@ struct Tracking {
             {
                 try connection.executeScript("ALTER TABLE \(table.oldRowsTable) DROP COLUMN \(name)")
             }
+            // Rows that are noted lack what is new; they are noted again.
+            try connection.execute(
+                "DELETE FROM \(table.oldRowsTable) WHERE sequence = \(UnforeseenDefaults.mark)")
             for column in added {
                 try connection.executeScript("ALTER TABLE \(table.oldRowsTable) ADD COLUMN c\(column.id)")
                 try noteValues(of: column, table)

@@ -165,6 +165,20 @@ final class CaptureTests: XCTestCase {
             ])
     }
 
+    func testReplaceRemovesRowsThroughDefaultsThatNobodyKnowsBefore() throws {
+        try assertTravels(
+            """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, code INT NOT NULL DEFAULT (abs(random()) % 6) UNIQUE);
+            CREATE TABLE u(id INTEGER PRIMARY KEY, t INT REFERENCES t(id) ON DELETE CASCADE);
+            """,
+            [
+                "INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3), (4, 'd', 9); INSERT INTO u(t) SELECT id FROM t;",
+                "INSERT OR REPLACE INTO t(a, code) VALUES ('e', NULL), ('f', NULL), ('g', NULL), ('h', NULL);",
+                "BEGIN; REPLACE INTO t(a, code) VALUES ('i', NULL); UPDATE t SET a = a || '!'; REPLACE INTO t(a, code) VALUES ('j', NULL); COMMIT;",
+                "UPDATE OR REPLACE t SET code = NULL;",
+            ])
+    }
+
     func testUpsertsAndIgnores() throws {
         try assertTravels(
             "CREATE TABLE t(k TEXT PRIMARY KEY, n INT DEFAULT 0) WITHOUT ROWID; CREATE TABLE u(id INTEGER PRIMARY KEY, a UNIQUE, n);",

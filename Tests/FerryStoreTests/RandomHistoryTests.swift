@@ -46,6 +46,11 @@ final class RandomHistoryTests: XCTestCase {
         try play({ try TestSchema.heldLinks.map { try Oracle($0) } }, defaultCount: 30)
     }
 
+    /// Rows that OR REPLACE displaces by defaults which no trigger can know before.
+    func testRandomHistoriesOverUnforeseenDefaultsShowWhatTheOracleSays() throws {
+        try play({ try TestSchema.unforeseenDefaults.map { try Oracle($0) } }, defaultCount: 40)
+    }
+
     /// With conflicts and rows that are restored, and hooks that write during replay.
     func testRandomHistoriesWithRestoredRowsShowWhatTheOracleSays() throws {
         try play({ [] }, defaultCount: 80, restores: true)
