@@ -1,6 +1,6 @@
 import FerryCore
 
-/// The bytes of a head (Docs/Format.md, "Heads"): writes version 3, reads versions 1 to 3.
+/// The bytes of a head (Docs/Format.md, "Heads"): writes versions 3 and 4, reads versions 1 to 4.
 extension Head {
     private static let magic = Array("FRYH".utf8)
     private static let checksumLength = 16
@@ -11,7 +11,7 @@ extension Head {
         try checkLimits { what in FerryError(.invalidArgument, "A head cannot be written: \(what).") }
         var writer = ByteWriter(reservingCapacity: 256 + acknowledgements.count * 32)
         writer.write(contentsOf: Self.magic)
-        writer.write(Self.currentVersion)
+        writer.write(predecessor?.end == nil ? 3 : Self.currentVersion)
         writer.write(container)
         writer.write(device)
         writer.writeCounted(deviceName)
@@ -40,6 +40,10 @@ extension Head {
         if let predecessor {
             writer.write(predecessor.device)
             writer.writeVarint(predecessor.sequence)
+            if let end = predecessor.end {
+                writer.writeVarint(end.sequence)
+                writer.write(end.checksum)
+            }
         }
         writer.write(ContentHash.checksum(writer.bytes))
         return writer.bytes
@@ -106,7 +110,7 @@ extension Head {
         if version >= 3 {
             logStart = try reader.readVarint()
             try readRetired(&reader)
-            try readPredecessor(&reader)
+            try readPredecessor(&reader, version)
         }
         guard reader.isAtEnd else { throw ByteReader.malformed("it goes on after its end") }
     }
@@ -135,11 +139,14 @@ extension Head {
         }
     }
 
-    private mutating func readPredecessor(_ reader: inout ByteReader) throws(FerryError) {
+    private mutating func readPredecessor(_ reader: inout ByteReader, _ version: UInt8) throws(FerryError) {
         switch try reader.readByte() {
         case 0: return
         case 1: predecessor = Predecessor(device: try reader.readID(), sequence: try reader.readVarint())
         default: throw ByteReader.malformed("its predecessor is unknown")
+        }
+        if version >= 4 {
+            predecessor?.end = LogEnd(sequence: try reader.readVarint(), checksum: try reader.readID())
         }
     }
 
@@ -152,7 +159,7 @@ extension Head {
         if digests.count > Self.maximumDigests { throw error("it has too many digests") }
         if retired.count > Self.maximumRetired { throw error("it has too many retired devices") }
         if logStart > SegmentName.maximumSequence
-            || predecessor.map({ $0.sequence > SegmentName.maximumSequence }) ?? false
+            || predecessor.map({ max($0.sequence, $0.end?.sequence ?? 0) > SegmentName.maximumSequence }) ?? false
         {
             throw error("a sequence number is too large")
         }

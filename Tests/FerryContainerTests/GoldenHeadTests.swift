@@ -34,6 +34,7 @@ final class GoldenHeadTests: XCTestCase {
             head.retired = [DeviceID(high: 1, low: 1): -1, deviceB: 1000]
             head.predecessor = .init(device: DeviceID(high: 2, low: 2), sequence: 300)
         }
+        if version >= 4 { head.predecessor?.end = LogEnd(sequence: 305, checksum: Checksum(high: 11, low: 13)) }
         return head
     }
 
@@ -46,8 +47,10 @@ final class GoldenHeadTests: XCTestCase {
         }
     }
 
-    func testThePresentVersionIsWrittenByteByByte() throws {
-        XCTAssertEqual(try makeHead(Head.currentVersion).encoded(), try bytes(Head.currentVersion))
+    func testThePresentVersionsAreWrittenByteByByte() throws {
+        for version in 3...Head.currentVersion {
+            XCTAssertEqual(try makeHead(version).encoded(), try bytes(version), "\(version)")
+        }
     }
 
     func testDescriptionsOfEveryFormatAreRead() throws {
@@ -99,6 +102,7 @@ final class GoldenHeadTests: XCTestCase {
         }
         if let predecessor = head.predecessor {
             lines.append("predecessor \(predecessor.device.hex) \(predecessor.sequence)")
+            if let end = predecessor.end { lines.append("predecessor's end \(end.sequence) \(end.checksum.hex)") }
         }
         return lines
     }

@@ -18,7 +18,9 @@ final class HeadTests: XCTestCase {
         head.digests = [7: 0, .max: .max, 0x0102_0304: 0x1112_1314_1516_1718]
         head.logStart = 290
         head.retired = [deviceB: 1_000, DeviceID(high: 1, low: 1): -1]
-        head.predecessor = .init(device: DeviceID(high: 2, low: 2), sequence: 300)
+        head.predecessor = .init(
+            device: DeviceID(high: 2, low: 2), sequence: 300,
+            end: LogEnd(sequence: 305, checksum: Checksum(high: 11, low: 13)))
         return head
     }
 
@@ -59,6 +61,11 @@ final class HeadTests: XCTestCase {
                 + "01" + "01020304" + "0102030405060708" + "ac02" + "01" + "000000000000000b0000000000000002"
                 + "0908000000000000" + "01" + "000000000000000c0000000000000003" + "04")
         XCTAssertEqual(Array(bytes.suffix(16)), ContentHash.checksum(Array(bytes.dropLast(16))).bytes)
+        // Where the predecessor's log ends is told by another version, and only there.
+        head.predecessor?.end = LogEnd(sequence: 300, checksum: Checksum(high: 0x0102_0304_0506_0708, low: 9))
+        XCTAssertEqual(
+            hexString(try head.encoded().dropLast(16)),
+            "4652594804" + hexString(bytes[5..<(bytes.count - 16)]) + "ac02" + "01020304050607080000000000000009")
     }
 
     func testHeadsOfFormerVersionsAreReadWithoutWhatTheyLack() throws {
@@ -127,7 +134,7 @@ final class HeadTests: XCTestCase {
 
     func testANewerVersionAsksForAnUpdate() throws {
         var bytes = try makeFullHead().encoded()
-        bytes[4] = 4
+        bytes[4] = 5
         assertThrows(.formatTooNew, "Update Ferry") { try decode(bytes) }
         bytes[4] = 0
         assertThrows(.damagedFile) { try decode(resealed(bytes)) }
@@ -167,6 +174,7 @@ final class HeadTests: XCTestCase {
             { $0.lastSegmentFirst = $0.position.sequence + 1 },
             { $0.logStart = SegmentName.maximumSequence + 1 },
             { $0.predecessor?.sequence = SegmentName.maximumSequence + 1 },
+            { $0.predecessor?.end?.sequence = SegmentName.maximumSequence + 1 },
             { head in
                 for number in 0...UInt64(Head.maximumRetired) { head.retired[DeviceID(high: 3, low: number)] = 0 }
             },

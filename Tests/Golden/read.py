@@ -506,7 +506,7 @@ def archive(content):
 
 def head(content):
     version = content[4]
-    need(version in (1, 2, 3), "its version is unknown")
+    need(version in (1, 2, 3, 4), "its version is unknown")
     reader = verified(content)
     reader.take(5)
     yield f"head of {reader.id()} {reader.id()} {reader.string()}"
@@ -525,6 +525,8 @@ def head(content):
         need(form <= 1, "its predecessor is unknown")
         if form:
             yield f"predecessor {reader.id()} {reader.varint()}"
+            if version >= 4:
+                yield f"predecessor's end {reader.varint()} {reader.id()}"
     reader.end()
 
 
