@@ -5,8 +5,8 @@ import FerryCore
 /// The one file of a device that changes. It is written after the segments that it speaks of, and whoever reads it
 /// treats it as a hint: it can be older or newer than the segments that a syncer has brought so far.
 public struct Head: Hashable, Sendable {
-    /// The latest version of the encoding that this Ferry writes and reads. Version 4 is written only where objects are
-    /// missing; all else is as in version 3.
+    /// The latest version of the encoding that this Ferry reads. It writes version 3 where there is nothing to tell that needs
+    /// version 4: where a predecessor's log ends, or which objects are missing.
     public static let currentVersion: UInt8 = 4
     /// The earliest version that it reads. Version 1 has no digests, and neither 1 nor 2 what comes after them.
     public static let earliestVersion: UInt8 = 1
@@ -64,10 +64,15 @@ public struct Head: Hashable, Sendable {
         public var device: DeviceID
         /// The last of its changesets that the database remembers as its own.
         public var sequence: UInt64
+        /// Where the branch ends that the database published under that ID, once all that it said there behind `sequence` has
+        /// come again: up to `position` of this head. `nil` where the log has no branches, where it is not certain that they part
+        /// behind `sequence`, and while some of that still waits.
+        public var end: LogEnd?
 
-        public init(device: DeviceID, sequence: UInt64) {
+        public init(device: DeviceID, sequence: UInt64, end: LogEnd? = nil) {
             self.device = device
             self.sequence = sequence
+            self.end = end
         }
     }
 

@@ -6,7 +6,7 @@ extension Head {
     private static let checksumLength = 16
 
     /// The first version that can say it.
-    private var version: UInt8 { missing.isEmpty ? 3 : 4 }
+    private var version: UInt8 { predecessor?.end == nil && missing.isEmpty ? 3 : Self.currentVersion }
 
     /// Encodes it; equal heads give equal bytes.
     /// - Throws: `invalidArgument` for what `init(decoding:container:device:)` would refuse.
@@ -39,10 +39,14 @@ extension Head {
             writer.write(device)
             writer.write64(UInt64(bitPattern: written))
         }
-        writer.write(predecessor == nil ? 0 : 1)
+        writer.write(predecessor.map { $0.end == nil ? 1 : 2 } ?? 0)
         if let predecessor {
             writer.write(predecessor.device)
             writer.writeVarint(predecessor.sequence)
+            if let end = predecessor.end {
+                writer.writeVarint(end.sequence)
+                writer.write(end.checksum)
+            }
         }
         if version >= 4 {
             writer.writeVarint(UInt64(missing.count))
@@ -113,7 +117,7 @@ extension Head {
         if version >= 3 {
             logStart = try reader.readVarint()
             try readRetired(&reader)
-            try readPredecessor(&reader)
+            try readPredecessor(&reader, version)
         }
         if version >= 4 { try readMissing(&reader) }
         guard reader.isAtEnd else { throw ByteReader.malformed("it goes on after its end") }
@@ -143,19 +147,19 @@ extension Head {
         }
     }
 
-    private mutating func readPredecessor(_ reader: inout ByteReader) throws(FerryError) {
-        switch try reader.readByte() {
-        case 0: return
-        case 1: predecessor = Predecessor(device: try reader.readID(), sequence: try reader.readVarint())
-        default: throw ByteReader.malformed("its predecessor is unknown")
+    private mutating func readPredecessor(_ reader: inout ByteReader, _ version: UInt8) throws(FerryError) {
+        let form = try reader.readByte()
+        guard form <= (version < 4 ? 1 : 2) else { throw ByteReader.malformed("its predecessor is unknown") }
+        if form == 0 { return }
+        predecessor = Predecessor(device: try reader.readID(), sequence: try reader.readVarint())
+        if form == 2 {
+            predecessor?.end = LogEnd(sequence: try reader.readVarint(), checksum: try reader.readID())
         }
     }
 
     private mutating func readMissing(_ reader: inout ByteReader) throws(FerryError) {
         let count = try reader.readCount(minimumBytes: 16)
-        guard count > 0, count <= Self.maximumMissing else {
-            throw ByteReader.malformed("it has no missing objects, or too many")
-        }
+        guard count <= Self.maximumMissing else { throw ByteReader.malformed("it has too many missing objects") }
         for _ in 0..<count { missing.append(try reader.readID()) }
     }
 
@@ -172,7 +176,7 @@ extension Head {
             throw error("its missing objects are not in order")
         }
         if logStart > SegmentName.maximumSequence
-            || predecessor.map({ $0.sequence > SegmentName.maximumSequence }) ?? false
+            || predecessor.map({ max($0.sequence, $0.end?.sequence ?? 0) > SegmentName.maximumSequence }) ?? false
         {
             throw error("a sequence number is too large")
         }

@@ -14,6 +14,20 @@ public struct LogPosition: Hashable, Sendable {
     public static let none = LogPosition(sequence: 0, time: .zero)
 }
 
+/// Where a log ends that is written no more: its last changeset, and what a segment that follows would name before it. Of a log
+/// that has several branches, this tells which one is meant.
+public struct LogEnd: Hashable, Sendable {
+    /// The number of the last changeset.
+    public var sequence: UInt64
+    /// `SegmentHeader.chainEnd` of the segment that ends with it.
+    public var checksum: Checksum
+
+    public init(sequence: UInt64, checksum: Checksum) {
+        self.sequence = sequence
+        self.checksum = checksum
+    }
+}
+
 /// What has been seen of every device's log. An author's vector at the time of a changeset is its *context*.
 public struct VersionVector: Equatable, Sendable {
     public private(set) var positions: [DeviceID: LogPosition]

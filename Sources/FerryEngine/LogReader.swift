@@ -129,6 +129,9 @@ struct LogReader {
             batch.problems.keys.filter {
                 retired.contains($0) && successors.haveSentAgain($0, after: positions[$0].sequence)
             })
+        for device in superseded where try hasAllBranches(of: device, after: positions, successors, batch) {
+            batch.abandoned.insert(device)
+        }
         for device in batch.abandoned {
             batch.problems[device] = nil
             batch.gaps[device] = nil
@@ -140,6 +143,25 @@ struct LogReader {
         }
         last?.keep(question, notes, batch)
         return batch
+    }
+
+    /// Whether a segment of a former ID's log is missing, and nothing is missed with it: what is told of the log behind it is of
+    /// branches that all came once more (`SentBranches`).
+    private func hasAllBranches(
+        of peer: DeviceID, after positions: VersionVector, _ successors: Successors, _ batch: Batch
+    ) throws -> Bool {
+        // Without a path: no file is there that could still become whole.
+        guard let problem = batch.problems[peer], problem.code == .fileNotThereYet, problem.path == nil,
+            let next = problem.sequence, let head = batch.heads[peer]
+        else { return false }
+        let ends = successors.endsSentAgain(peer, after: next - 1) { device in
+            batch.changesets.last { $0.device == device }?.sequence ?? positions[device].sequence
+        }
+        do {
+            return try SentBranches(container: container, ends: ends).hold(peer, after: next - 1, head)
+        } catch let error as FerryError where error.concernsOneFile {
+            return false
+        }
     }
 
     /// A head is a hint: where it is damaged, or has not arrived whole, the log is read without it. The device does not wait,

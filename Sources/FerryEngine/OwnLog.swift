@@ -23,6 +23,8 @@ struct OwnLog {
     /// The last changeset that the database has packed, and the last one that it has published.
     var packed: UInt64 = 0
     var published: UInt64 = 0
+    /// What the next segment would name before it, as the database remembers; `nil` where segments wait.
+    var checksum: Checksum?
 
     /// What tells one changeset from another.
     struct Mark: Hashable {
@@ -97,6 +99,9 @@ struct OwnLog {
         return (sequence, own?.time ?? found[sequence]?.first?.time, own?.chainEnd, fork != nil)
     }
 
+    /// Where what this database has published ends; `nil` where nothing tells what would follow it.
+    var end: LogEnd? { (ends[published] ?? checksum).map { LogEnd(sequence: published, checksum: $0) } }
+
     /// Whether it is certain that the branches part where `common` ends: what somebody else published next names what this
     /// database published before it, or holds it. Where such files are gone, the branches may part earlier.
     var isForkCertain: Bool {
@@ -122,6 +127,7 @@ extension OwnLog {
         packed = try store.versionVector()[device].sequence
         let log = try store.publishedLog()
         published = log.sequence
+        checksum = log.checksum
         remembered = try (store.removedSegments() + store.ownSegments()).map {
             Remembered(first: $0.first, last: $0.last, time: $0.time, checksum: $0.checksum)
         }

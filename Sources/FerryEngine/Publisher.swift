@@ -135,7 +135,9 @@ struct Publisher {
             digests: position.sequence == own.sequence ? reading.digests : [:])
         head.logStart = reading.logStart
         head.retired = retired(reading)
-        head.predecessor = reading.formerDevices.first.map { .init(device: $0.device, sequence: $0.sequence) }
+        head.predecessor = reading.formerDevices.first.map { Head.Predecessor($0) }
+        // While segments still wait, not all has come again that it says.
+        if position.sequence != own.sequence { head.predecessor?.end = nil }
         head.missing = try missing(reading)
         try container.writeHead(head)
     }

@@ -179,9 +179,8 @@ public final class Replica: Sendable {
         _ progress: ProgressHandler?
     ) throws -> Bool {
         let reading = try store.reading()
-        let reader = LogReader(
-            container: container, device: identity.device, former: reading.formerDevices, ended: endedDevices(reading),
-            retired: reading.retired, quiet: quiet, last: last, room: availableBytes)
+        var reader = reader(container, reading)
+        (reader.quiet, reader.last) = (quiet, last)
         let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
         problems = batch.problems
         look = ContainerLook(
@@ -241,6 +240,13 @@ public final class Replica: Sendable {
                 "Its clock is more than \(days == 1 ? "a day" : "\(days) days") ahead of this device's. Its changes win over "
                     + "later ones until it is set right: set the date on that device.")
         }
+    }
+
+    /// Reads the others' logs as this device knows them.
+    func reader(_ container: Container, _ reading: StoreReading) -> LogReader {
+        LogReader(
+            container: container, device: identity.device, former: reading.formerDevices, ended: endedDevices(reading),
+            retired: reading.retired, room: availableBytes)
     }
 
     /// What the disk of the database has left, where that is known.

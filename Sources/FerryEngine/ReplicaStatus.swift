@@ -24,10 +24,8 @@ extension Replica {
                     problems[device] = error
                 }
             }
-            let reader = LogReader(
-                container: container, device: identity.device, former: reading.formerDevices,
-                ended: endedDevices(reading), retired: reading.retired, room: availableBytes)
-            let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: true)
+            let batch = try reader(container, reading).read(
+                after: reading.vector, known: reading.checksums, isThorough: true)
             problems.merge(batch.problems) { $1 }
             abandoned = batch.abandoned
             problems.merge(try store.refusedByPolicies(batch.changesets)) { $1 }

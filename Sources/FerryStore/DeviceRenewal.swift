@@ -5,10 +5,14 @@ public struct FormerDevice: Equatable, Sendable {
     public var device: DeviceID
     /// The last changeset of that device's log that the database remembers as its own.
     public var sequence: UInt64
+    /// Where the branch ends that the database published under that ID, if another one certainly parts from it behind
+    /// `sequence`: all that the database had said there was written again.
+    public var end: LogEnd?
 
-    public init(device: DeviceID, sequence: UInt64) {
+    public init(device: DeviceID, sequence: UInt64, end: LogEnd? = nil) {
         self.device = device
         self.sequence = sequence
+        self.end = end
     }
 }
 
@@ -16,12 +20,19 @@ extension FormerDevice {
     /// The IDs that a database had before, the last one first.
     static func all(_ meta: StoreMeta) throws -> [FormerDevice] {
         try (meta.string(.formerDevices) ?? "").split(separator: " ").compactMap { entry in
-            let parts = entry.split(separator: ":")
-            guard parts.count == 2, let device = DeviceID(String(parts[0])), let sequence = UInt64(parts[1]) else {
-                return nil
+            let parts = entry.split(separator: ":").map(String.init)
+            guard parts.count == 2 || parts.count == 4, let device = DeviceID(parts[0]), let sequence = UInt64(parts[1])
+            else { return nil }
+            var former = FormerDevice(device: device, sequence: sequence)
+            if parts.count == 4, let last = UInt64(parts[2]), let checksum = Checksum(parts[3]) {
+                former.end = LogEnd(sequence: last, checksum: checksum)
             }
-            return FormerDevice(device: device, sequence: sequence)
+            return former
         }
+    }
+
+    fileprivate var text: String {
+        "\(device.hex):\(sequence)" + (end.map { ":\($0.sequence):\($0.checksum.hex)" } ?? "")
     }
 }
 
@@ -34,8 +45,13 @@ public struct PublishedLog: Equatable, Sendable {
     public var isForked: Bool
     /// Whether it is certain that `position` is where the branches part, where there are any.
     public var isForkCertain: Bool
+    /// Where this database's own branch ends in the container, where that is known.
+    public var end: LogEnd?
 
-    public init(position: LogPosition, checksum: Checksum?, isForked: Bool, isForkCertain: Bool = true) {
+    public init(
+        position: LogPosition, checksum: Checksum?, isForked: Bool, isForkCertain: Bool = true, end: LogEnd? = nil
+    ) {
+        self.end = end
         self.position = position
         self.checksum = checksum
         self.isForked = isForked
@@ -104,10 +120,14 @@ extension Store {
             try access.meta.set(.compaction, "")
             try access.meta.remove(.removedSegments)
             let list =
-                [FormerDevice(device: former, sequence: published.position.sequence)]
+                [
+                    FormerDevice(
+                        device: former, sequence: published.position.sequence,
+                        end: published.isForked && published.isForkCertain ? published.end : nil)
+                ]
                 + (try FormerDevice.all(access.meta))
             try access.meta.set(
-                .formerDevices, list.map { "\($0.device.hex):\($0.sequence)" }.joined(separator: " "))
+                .formerDevices, list.map(\.text).joined(separator: " "))
             try access.meta.set(.fingerprint, fingerprint.text)
             // Its log begins with the schema, like every log.
             try access.meta.set(.schemaUnsent, 1)

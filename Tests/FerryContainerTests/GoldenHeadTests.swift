@@ -35,6 +35,7 @@ final class GoldenHeadTests: XCTestCase {
             head.predecessor = .init(device: DeviceID(high: 2, low: 2), sequence: 300)
         }
         if version >= 4 {
+            head.predecessor?.end = LogEnd(sequence: 305, checksum: Checksum(high: 11, low: 13))
             head.missing = [ObjectID(high: 1, low: 2), ObjectID(high: 0x0102_0304_0506_0708, low: .max)]
         }
         return head
@@ -49,7 +50,7 @@ final class GoldenHeadTests: XCTestCase {
         }
     }
 
-    /// Version 3 where nothing is missing.
+    /// Version 3 where nothing needs the fourth.
     func testThePresentVersionsAreWrittenByteByByte() throws {
         for version in 3...Head.currentVersion {
             XCTAssertEqual(try makeHead(version).encoded(), try bytes(version), "\(version)")
@@ -105,6 +106,7 @@ final class GoldenHeadTests: XCTestCase {
         }
         if let predecessor = head.predecessor {
             lines.append("predecessor \(predecessor.device.hex) \(predecessor.sequence)")
+            if let end = predecessor.end { lines.append("predecessor's end \(end.sequence) \(end.checksum.hex)") }
         }
         for object in head.missing { lines.append("missing \(object.hex)") }
         return lines

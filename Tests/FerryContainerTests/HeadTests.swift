@@ -18,7 +18,9 @@ final class HeadTests: XCTestCase {
         head.digests = [7: 0, .max: .max, 0x0102_0304: 0x1112_1314_1516_1718]
         head.logStart = 290
         head.retired = [deviceB: 1_000, DeviceID(high: 1, low: 1): -1]
-        head.predecessor = .init(device: DeviceID(high: 2, low: 2), sequence: 300)
+        head.predecessor = .init(
+            device: DeviceID(high: 2, low: 2), sequence: 300,
+            end: LogEnd(sequence: 305, checksum: Checksum(high: 11, low: 13)))
         head.missing = [ObjectID(high: 0, low: 5), ObjectID(high: .max, low: 0)]
         return head
     }
@@ -60,12 +62,20 @@ final class HeadTests: XCTestCase {
                 + "01" + "01020304" + "0102030405060708" + "ac02" + "01" + "000000000000000b0000000000000002"
                 + "0908000000000000" + "01" + "000000000000000c0000000000000003" + "04")
         XCTAssertEqual(Array(bytes.suffix(16)), ContentHash.checksum(Array(bytes.dropLast(16))).bytes)
+        // Where the predecessor's log ends is told by another version, and only there.
+        head.predecessor?.end = LogEnd(sequence: 300, checksum: Checksum(high: 0x0102_0304_0506_0708, low: 9))
+        XCTAssertEqual(
+            hexString(try head.encoded().dropLast(16)),
+            "4652594804" + hexString(bytes[5..<(bytes.count - 34)]) + "02"
+                + hexString(bytes[(bytes.count - 33)..<(bytes.count - 16)]) + "ac02"
+                + "01020304050607080000000000000009" + "00")
     }
 
     func testHeadsOfFormerVersionsAreReadWithoutWhatTheyLack() throws {
         var head = makeFullHead()
-        // Version 3 ends before what is missing, and is written where nothing is.
+        // Version 3 ends before what is missing, and is written where nothing is, and no predecessor's end is told.
         head.missing = []
+        head.predecessor?.end = nil
         XCTAssertEqual(try head.encoded()[4], 3)
         XCTAssertEqual(try decode(try head.encoded()), head)
         (head.logStart, head.retired, head.predecessor) = (0, [:], nil)
@@ -90,7 +100,7 @@ final class HeadTests: XCTestCase {
         assertThrows(.invalidArgument) { try head.encoded() }
     }
 
-    func testMissingObjectsOutOfOrderTwiceOrNoneAreDamaged() throws {
+    func testMissingObjectsOutOfOrderOrTwiceAreDamaged() throws {
         var head = makeHead(container)
         head.missing = [ObjectID(high: 1, low: 1), ObjectID(high: 1, low: 2)]
         let bytes = Array(try head.encoded().dropLast(16))
@@ -100,9 +110,6 @@ final class HeadTests: XCTestCase {
             assertThrows(.damagedFile) {
                 try decode(resealed(bytes.dropLast() + [last] + Array(repeating: 0, count: 16)))
             }
-        }
-        assertThrows(.damagedFile) {
-            try decode(resealed(bytes.dropLast(33) + [0] + Array(repeating: 0, count: 16)))
         }
         head.missing.reverse()
         assertThrows(.invalidArgument) { try head.encoded() }
@@ -190,6 +197,7 @@ final class HeadTests: XCTestCase {
             { $0.lastSegmentFirst = $0.position.sequence + 1 },
             { $0.logStart = SegmentName.maximumSequence + 1 },
             { $0.predecessor?.sequence = SegmentName.maximumSequence + 1 },
+            { $0.predecessor?.end?.sequence = SegmentName.maximumSequence + 1 },
             { head in
                 for number in 0...UInt64(Head.maximumRetired) { head.retired[DeviceID(high: 3, low: number)] = 0 }
             },

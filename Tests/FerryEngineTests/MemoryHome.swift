@@ -101,6 +101,26 @@ final class MemoryHome {
         try container.segments(of: replicas[index].identity.device)
     }
 
+    /// Rolls up a device's log, and leaves the small files where they are.
+    func rollUp(_ index: Int, _ first: UInt64, _ last: UInt64) throws -> [SegmentName] {
+        let device = replicas[index].identity.device
+        let container = try self.container
+        let parts = try segments(index).filter { first <= $0.first && $0.last <= last }
+        var changesets: [Changeset] = []
+        var headers: [SegmentHeader] = []
+        for part in parts {
+            let bytes = try XCTUnwrap(try container.readSegment(part, of: device))
+            let (header, content) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
+            headers.append(header)
+            changesets += content
+        }
+        let segment = try SegmentEncoder.encode(
+            changesets, container: container.id, previous: headers[0].previous, tail: headers.last?.chainEnd)
+        try container.publish(
+            segment.bytes, name: SegmentName(first: first, last: last, checksum: segment.checksum), of: device)
+        return parts
+    }
+
     /// Fails where a device's files and its list of them disagree, or the log cannot be read from its beginning.
     func checkLog(_ index: Int, _ context: String = "", file: StaticString = #filePath, line: UInt = #line) throws {
         let replica = replicas[index]

@@ -92,6 +92,16 @@ final class OwnLogTests: XCTestCase {
         XCTAssertEqual(log(naming: 7).common.sequence, 1)
     }
 
+    func testItEndsWithWhatWasPublishedAsTheNextSegmentWouldNameIt() {
+        let (own, remembered) = (Checksum(high: 1, low: 2), Checksum(high: 3, low: 4))
+        var log = OwnLog(ends: [3: own, 4: remembered], packed: 4, published: 3, checksum: remembered)
+        XCTAssertEqual(log.end, LogEnd(sequence: 3, checksum: own), "as its file in the container says")
+        log.ends = [:]
+        XCTAssertEqual(log.end, LogEnd(sequence: 3, checksum: remembered))
+        log.checksum = nil
+        XCTAssertNil(log.end, "segments wait, and the file is not there")
+    }
+
     func testWhereNothingTellsTheTimeItIsNotKnown() {
         XCTAssertNil(OwnLog(remembered: [segment(3, 30)], packed: 3, published: 2).common.time)
     }

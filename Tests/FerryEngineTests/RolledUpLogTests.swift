@@ -74,26 +74,6 @@ final class RolledUpLogTests: XCTestCase {
 
     // MARK: Reading
 
-    /// Rolls up a device's log, and leaves the small files where they are.
-    private func rollUp(_ home: MemoryHome, _ index: Int, _ first: UInt64, _ last: UInt64) throws -> [SegmentName] {
-        let device = home.replicas[index].identity.device
-        let container = try home.container
-        let parts = try home.segments(index).filter { first <= $0.first && $0.last <= last }
-        var changesets: [Changeset] = []
-        var headers: [SegmentHeader] = []
-        for part in parts {
-            let bytes = try XCTUnwrap(try container.readSegment(part, of: device))
-            let (header, content) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
-            headers.append(header)
-            changesets += content
-        }
-        let segment = try SegmentEncoder.encode(
-            changesets, container: container.id, previous: headers[0].previous, tail: headers.last?.chainEnd)
-        try container.publish(
-            segment.bytes, name: SegmentName(first: first, last: last, checksum: segment.checksum), of: device)
-        return parts
-    }
-
     func testReadersTakeEitherAndStandAnywhere() throws {
         for position in 0...9 {
             for removes in [false, true] {
@@ -104,7 +84,7 @@ final class RolledUpLogTests: XCTestCase {
                 try home.flush(0, position)
                 _ = try home.replicas[1].sync()
                 try home.flush(0, 10 - position)
-                let parts = try rollUp(home, 0, start + 2, start + 9)
+                let parts = try home.rollUp(0, start + 2, start + 9)
                 if removes {
                     let device = home.replicas[0].identity.device
                     for part in parts { try home.container.removeSegments([part], of: device) }
@@ -124,7 +104,7 @@ final class RolledUpLogTests: XCTestCase {
         let home = try MemoryHome()
         try home.addDevice()
         try home.flush(0, 10)
-        _ = try rollUp(home, 0, 2, 8)
+        _ = try home.rollUp(0, 2, 8)
         var sequences: [UInt64] = []
         let result = try LogWalk(container: home.container)
             .forEachChangeset(of: home.replicas[0].identity.device) { sequences.append($0.sequence) }
@@ -145,8 +125,8 @@ final class RolledUpLogTests: XCTestCase {
         let parts = try home.segments(0)
         // Once they are listed and the first one is read, the author rolls up and removes.
         backend.afterReads = 1
-        backend.onRead = { [self] in
-            _ = try rollUp(home, 0, 2, 9)
+        backend.onRead = {
+            _ = try home.rollUp(0, 2, 9)
             for part in parts where (2...9).contains(part.first) { try container.removeSegments([part], of: device) }
         }
         let watched = try Container.open(backend)
@@ -159,8 +139,8 @@ final class RolledUpLogTests: XCTestCase {
         // The same for a walk.
         let again = VanishingBackend(container.backend)
         again.afterReads = 1
-        again.onRead = { [self] in
-            _ = try rollUp(home, 0, 1, 10)
+        again.onRead = {
+            _ = try home.rollUp(0, 1, 10)
             for name in try container.segments(of: device) where name.last < 10 || name.first == 10 {
                 try container.removeSegments([name], of: device)
             }

@@ -40,9 +40,10 @@ final class UnheardCloneTests: XCTestCase {
 
     /// 0 and 1 follow the original, 2 is its clone, and 3 follows that one in a folder of their own, which nobody of the
     /// first two has seen. Both sides tidy up after each change.
-    private func fork(original: [String], clone: [String], reader: String, hasClonesFiles: Bool) throws -> (
-        Fleet, SecondFolder
-    ) {
+    /// - Parameter tidying: 0 or 2, where only that side does.
+    private func fork(
+        original: [String], clone: [String], reader: String, hasClonesFiles: Bool, tidying: Int? = nil
+    ) throws -> (Fleet, SecondFolder) {
         let fleet = try Fleet()
         try fleet.start(schema)
         try fleet.join()
@@ -54,7 +55,11 @@ final class UnheardCloneTests: XCTestCase {
         retention.snapshotMinimumBytes = 1
         retention.tombstoneMilliseconds = 0
         retention.replacedMilliseconds = 0
-        fleet.replicas = try (0..<3).map { try Replica(path: fleet.databasePath($0), retention: retention) }
+        fleet.replicas = try (0..<3).map { index in
+            let isTidying = tidying.map { $0 == (index == 2 ? 2 : 0) } ?? true
+            return try Replica(
+                path: fleet.databasePath(index), retention: isTidying ? retention : RetentionSettings())
+        }
         try fleet.replicas[2].store.note(fleet.replicas[2].fingerprint)
         let (third, _) = try Replica.join(
             databasePath: fleet.databasePath(3), containerPath: other.path, name: "device3")
@@ -65,6 +70,7 @@ final class UnheardCloneTests: XCTestCase {
             for change in changes {
                 try fleet.shell(writer, change)
                 for index in [writer, reader, writer] { XCTAssertNil(try fleet.replicas[index].sync().renewed) }
+                if let tidying, tidying != writer { continue }
                 for index in [writer, reader, writer] { _ = try fleet.replicas[index].compact() }
             }
         }
@@ -151,28 +157,148 @@ final class UnheardCloneTests: XCTestCase {
             all(copies: 2, originals: 6) + "a|three\n")
     }
 
-    /// Where the files of one branch are gone, and all of it came once more, one sentence is left until the ID is retired.
-    func testASegmentThatNeverComesIsNamedUntilItsDeviceIsRetired() throws {
+    // MARK: A segment that never comes
+
+    /// Of the original's branch the last file is there alone, and the clone's is the shorter one.
+    private func forkWithAGap() throws -> (Fleet, SecondFolder, former: DeviceID) {
         let (fleet, other) = try fork(
             original: insertions("original", 6), clone: insertions("copy", 3), reader: "", hasClonesFiles: true)
-        let former = fleet.replicas[0].identity.device
-        try meet(fleet, other)
-        for index in 0..<4 {
-            XCTAssertEqual(
-                try fleet.shell(index, rows),
-                all(copies: 3, originals: 6), "device \(index)")
+        return (fleet, other, fleet.replicas[0].identity.device)
+    }
+
+    private func assertAgreement(
+        _ fleet: Fleet, _ former: DeviceID, _ names: String? = nil, line: UInt = #line
+    ) throws {
+        let names = names ?? all(copies: 3, originals: 6)
+        let digests = try fleet.replicas[0].store.statePosition().digests
+        for (index, replica) in fleet.replicas.enumerated() {
+            XCTAssertEqual(try fleet.shell(index, rows), names, "device \(index)", line: line)
+            XCTAssertEqual(try replica.sync().waiting, [], "device \(index)", line: line)
+            let problems = try replica.status().devices.compactMap(\.problem)
+            XCTAssertEqual(problems, [], "device \(index)", line: line)
+            let findings = try replica.examine().findings.filter { $0.severity != .note }
+            XCTAssertEqual(findings.map(\.problem), [], "device \(index)", line: line)
+            XCTAssertEqual(try replica.store.statePosition().digests, digests, "device \(index)", line: line)
+            XCTAssertTrue(try replica.verify(deep: true).isSound, "device \(index)", line: line)
         }
-        let waiting = try XCTUnwrap(fleet.replicas[3].sync().waiting.first)
-        XCTAssertEqual(waiting.code, "fileNotThereYet")
-        XCTAssertTrue(waiting.reason.contains("retire the former one"), waiting.reason)
+    }
+
+    private func assertNamed(_ fleet: Fleet, _ index: Int, line: UInt = #line) throws {
+        let waiting = try XCTUnwrap(fleet.replicas[index].sync().waiting.first, line: line)
+        XCTAssertEqual(waiting.code, "fileNotThereYet", line: line)
+        XCTAssertTrue(waiting.reason.contains("retire the former one"), waiting.reason, line: line)
+        let told = try fleet.replicas[index].status().devices.compactMap(\.problemCode)
+        XCTAssertEqual(told, ["fileNotThereYet"], line: line)
+        let findings = try fleet.replicas[index].examine().findings.filter { $0.problem.contains("not in the folder") }
+        XCTAssertEqual(findings.count, 1, line: line)
+    }
+
+    func testASegmentThatNeverComesIsNotNamedOnceItsAuthorHasSentItAgain() throws {
+        let (fleet, other, former) = try forkWithAGap()
+        try meet(fleet, other)
+        let container = try fleet.replicas[3].openContainer()
+        let position = try fleet.replicas[3].store.versionVector()[former].sequence
+        let files = try container.segments(of: former, after: position)
+        XCTAssertGreaterThan(try XCTUnwrap(files.first).first, position + 1, "there is a gap")
+        try assertAgreement(fleet, former)
+        // Who comes later is told of it no more than the others.
+        try fleet.join()
+        try meet(fleet, other)
+        try assertAgreement(fleet, former)
+    }
+
+    func testASegmentOfTheCloneThatNeverComesIsNotNamedOnceItHasSentItAgain() throws {
+        let (fleet, other) = try fork(
+            original: insertions("original", 3), clone: insertions("copy", 6), reader: "", hasClonesFiles: false,
+            tidying: 2)
+        let former = fleet.replicas[0].identity.device
+        // Of the two heads the original's is kept, which does not say that files were removed.
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date.distantFuture], ofItemAtPath: fleet.containerPath + "/devices/\(former.hex)/head")
+        try meet(fleet, other)
+        let container = try fleet.replicas[1].openContainer()
+        let position = try fleet.replicas[1].store.versionVector()[former].sequence
+        XCTAssertFalse(try container.segments(of: former, after: position).isEmpty, "there is more")
+        XCTAssertFalse(try container.segments(of: former).contains { $0.first <= position + 1 && position < $0.last })
+        try assertAgreement(fleet, former, all(copies: 6, originals: 3))
+    }
+
+    func testASegmentIsNamedUntilWhatItsAuthorSentAgainHasBeenRead() throws {
+        let (fleet, other, former) = try forkWithAGap()
+        try other.exchange()
+        XCTAssertNotNil(try fleet.replicas[0].sync().renewed)
+        let successor = fleet.replicas[0].identity.device
+        XCTAssertNotEqual(successor, former)
+        for _ in 0..<4 {
+            try other.exchange(without: successor)
+            for replica in fleet.replicas { _ = try replica.sync() }
+        }
+        try assertNamed(fleet, 3)
+        // A head says that there is more, and the files are still to come.
+        let directory = "/devices/" + successor.hex
+        try FileManager.default.createDirectory(
+            atPath: other.path + directory, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            atPath: fleet.containerPath + directory + "/head", toPath: other.path + directory + "/head")
+        let told = try fleet.replicas[3].sync().waiting.map(\.code)
+        XCTAssertEqual(told, ["fileNotThereYet", "fileNotThereYet"])
+        try meet(fleet, other)
+        try assertAgreement(fleet, former)
+    }
+
+    /// A third copy has published under the ID, and the last of its files came alone.
+    /// - Returns: the folder that it uses, and its database, the last of the fleet.
+    private func addThirdBranch(_ fleet: Fleet, _ other: SecondFolder) throws -> SecondFolder {
+        let third = try SecondFolder(fleet, "third")
+        let index = fleet.replicas.count
+        try fleet.shell(0, "VACUUM INTO '\(fleet.databasePath(index))';")
+        try fleet.shell(index, "UPDATE ferry_meta SET value = '\(third.path)' WHERE name = 'containerPath';")
+        let replica = try Replica(path: fleet.databasePath(index))
+        try replica.store.note(replica.fingerprint)
+        for number in 1...3 {
+            try fleet.shell(index, "INSERT INTO item(name) VALUES ('third \(number)');")
+            XCTAssertNil(try replica.sync().renewed)
+        }
+        try meet(fleet, other)
+        fleet.replicas.append(replica)
+        return third
+    }
+
+    private func bringLastFile(of former: DeviceID, from third: SecondFolder, to places: [String]) throws {
+        let directory = "/devices/\(former.hex)/segments/"
+        let file = try XCTUnwrap(FileManager.default.contentsOfDirectory(atPath: third.path + directory).max())
+        for place in places {
+            try FileManager.default.copyItem(atPath: third.path + directory + file, toPath: place + directory + file)
+        }
+    }
+
+    func testASegmentIsNamedWhereAFileBehindItIsOfACopyThatHasSentNothingAgain() throws {
+        let (fleet, other, former) = try forkWithAGap()
+        let third = try addThirdBranch(fleet, other)
+        for index in 0..<4 { XCTAssertEqual(try fleet.replicas[index].sync().waiting, [], "device \(index)") }
+        try bringLastFile(of: former, from: third, to: [fleet.containerPath, other.path])
+        for index in [0, 2, 3] { try assertNamed(fleet, index) }
+        for _ in 0..<8 {
+            try third.exchange()
+            try other.exchange()
+            for replica in fleet.replicas { _ = try replica.sync() }
+        }
+        XCTAssertNotEqual(fleet.replicas[4].identity.device, former)
+        try assertAgreement(
+            fleet, former,
+            all(copies: 3, originals: 6).replacing(
+                "three|", with: (1...3).map { "third \($0)|\n" }.joined() + "three|"))
+    }
+
+    func testASegmentThatNeverComesIsNamedUntilItsDeviceIsRetiredWhereItsAuthorIsGone() throws {
+        let (fleet, other, former) = try forkWithAGap()
+        let third = try addThirdBranch(fleet, other)
+        fleet.replicas.removeLast()
+        try bringLastFile(of: former, from: third, to: [fleet.containerPath, other.path])
+        try meet(fleet, other)
+        try assertNamed(fleet, 3)
         try fleet.replicas[3].retire(former.description)
         try meet(fleet, other)
-        for (index, replica) in fleet.replicas.enumerated() {
-            XCTAssertEqual(try replica.sync().waiting, [], "device \(index)")
-            XCTAssertTrue(try replica.verify(deep: true).isSound, "device \(index)")
-            XCTAssertEqual(
-                try replica.store.statePosition().digests, try fleet.replicas[0].store.statePosition().digests,
-                "device \(index)")
-        }
+        try assertAgreement(fleet, former)
     }
 }

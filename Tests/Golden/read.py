@@ -522,9 +522,11 @@ def head(content):
         for _ in range(reader.varint()):
             yield f"retired {reader.id()} {reader.i64()}"
         form = reader.u8()
-        need(form <= 1, "its predecessor is unknown")
+        need(form <= (1 if version < 4 else 2), "its predecessor is unknown")
         if form:
             yield f"predecessor {reader.id()} {reader.varint()}"
+            if form == 2:
+                yield f"predecessor's end {reader.varint()} {reader.id()}"
     if version >= 4:
         for _ in range(reader.varint()):
             yield f"missing {reader.id()}"

@@ -9,6 +9,10 @@ struct ContainerExamination {
     let container: Container
     /// What the store knows before anything is looked at.
     private let known: StoreReading
+    /// Devices that go on under other IDs, or write no more: more may be known here than their last heads tell.
+    private let superseded: Set<DeviceID>
+    /// Devices whose logs have gaps behind which nothing is missed (`LogReader.Batch.abandoned`).
+    private let abandoned: Set<DeviceID>
     /// The last changeset of this device's of which the container has no whole file though it should.
     private(set) var lost: UInt64 = 0
 
@@ -16,6 +20,14 @@ struct ContainerExamination {
         self.replica = replica
         self.container = container
         known = try replica.store.reading()
+        let look = try ContainerLook(container, except: replica.identity.device)
+        let successors = Successors(look.heads, self: replica.identity.device, known.formerDevices)
+        superseded = replica.endedDevices(known).union(successors.all.keys)
+        abandoned =
+            try superseded.isEmpty
+            ? []
+            : replica.reader(container, known).read(after: known.vector, known: known.checksums, isThorough: true)
+                .abandoned
     }
 
     mutating func run(_ report: inout DoctorReport) throws {
@@ -67,7 +79,7 @@ struct ContainerExamination {
         do {
             if let head = try container.readHead(of: device) {
                 let known = isSelf ? 0 : self.known.vector[device].sequence
-                if let older = Replica.older(head, than: known) {
+                if !superseded.contains(device), let older = Replica.older(head, than: known) {
                     report.add(
                         .warning, name, older.message,
                         advice: "Look whether the folder was restored from a backup, or is another copy of it.")
@@ -153,6 +165,7 @@ struct ContainerExamination {
     private mutating func noteGaps(
         _ segments: [SegmentHeader], of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
     ) throws {
+        if abandoned.contains(device) { return }
         let head = isSelf ? nil : try? container.readHead(of: device)  // what is wrong with it is told already
         let start = isSelf ? self.known.logStart : head?.logStart ?? 0
         let known = isSelf ? 0 : self.known.vector[device].sequence
