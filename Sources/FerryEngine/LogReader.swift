@@ -9,10 +9,11 @@ import FerryStore
 /// the same. What is wrong with one device's log stops that device only.
 struct LogReader {
     /// Operations in one batch: with the values and bytes, bounds the memory of a replay, and its transaction. One segment
-    /// always fits.
+    /// always fits. Small changes are replayed many at a time, in the order of IDs; rows of a hundred bytes and more as many as
+    /// one segment has of them (`ChangeCapture.maximumNotes`).
     static let maximumOperations = 100_000
     static let maximumValues = SegmentLimits.valuesAtOnce
-    static let maximumBytes = SegmentLimits.plannedContentBytes
+    static let maximumBytes = 4 << 20
 
     let container: Container
     let device: DeviceID

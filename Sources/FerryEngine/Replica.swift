@@ -123,6 +123,7 @@ public final class Replica: Sendable {
             var isDone = false
             while !isDone {
                 isDone = try !pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
+                if !isDone { FreedMemory.giveBack() }
             }
             // Where a log begins later, or is damaged, a snapshot is the way on.
         } while try !look.gaps.isEmpty && snapshots.bridge(look.gaps, &report, &problems)

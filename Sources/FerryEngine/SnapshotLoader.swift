@@ -57,6 +57,7 @@ struct SnapshotLoader {
             }
             body(try store.mergeSnapshot(chunks, of: manifest, seal: seal))
         }
+        FreedMemory.giveBack()
         while true {
             let (outcome, isDone) = try store.finishSnapshot(manifest, seal: seal)
             body(outcome)
