@@ -73,6 +73,7 @@ struct RowRemoval {
         _ object: inout TouchedObject, _ state: inout ObjectState, _ table: TrackedTable, row: FieldValues? = nil,
         isReferred: ([FieldValue]) throws -> Bool
     ) throws {
+        try AppTriggers(access).takeBack(ifTouched: state.key, of: table)
         let row = try row ?? access.reader(of: table.id).read(state.key) ?? [:]
         let kept = try travelling(row, table).overlaid(with: state.kept.fields)
         if try access.writer(of: table.id).delete(key: state.key, of: object.object) != nil {
