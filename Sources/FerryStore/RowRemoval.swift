@@ -28,6 +28,8 @@ struct RowRemoval {
 
     /// - Returns: the objects for the rules: those that still have dependents, and those removed.
     func remove(_ objects: [DyingRow]) throws -> [TouchedObject] {
+        // What refers to them by what a trigger did does not count.
+        try AppTriggers(access).takeBack()
         var touched: [TouchedObject] = []
         touched.reserveCapacity(objects.count)
         var lookup = ChildLookup(access)

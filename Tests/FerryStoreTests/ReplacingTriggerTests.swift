@@ -271,4 +271,78 @@ final class ReplacingTriggerTests: XCTestCase {
             XCTAssertEqual(kept, ["1"])
         }
     }
+
+    /// Two devices in step, of which the second one has a row in `local`, and what both show after the first one's deed.
+    private func assertBothShow(
+        _ expected: [String], _ query: String, _ sql: String, rows: String, here: String = "", deed: String,
+        line: UInt = #line
+    ) throws -> TestDevice {
+        let schema = schema(sql)
+        let (first, second) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+        try first.run(rows)
+        try first.flush()
+        try second.receive(first)
+        try second.run("INSERT INTO local VALUES (1);" + here)
+        try first.run(deed)
+        try first.flush()
+        try second.receive(first)
+        try first.receive(second)
+        for device in [first, second] {
+            XCTAssertEqual(try device.query(query), expected, line: line)
+            XCTAssertEqual(try device.store.status().hidden, 0, line: line)
+            try assertSound(device, line: line)
+        }
+        return second
+    }
+
+    /// A row to which a displaced row refers is not deleted, nor one to which a changed row refers.
+    func testADisplacedRowHoldsBackWhatItRefersTo() throws {
+        let held = """
+            CREATE TABLE held(id INTEGER PRIMARY KEY, tag INTEGER REFERENCES tag, code TEXT UNIQUE);
+            """
+        let replace = "INSERT OR REPLACE INTO held(tag, code) VALUES (NULL, 'k')"
+        for (event, effects) in [
+            ("INSERT ON item", [replace, "UPDATE held SET tag = NULL", "DELETE FROM held"]),
+            ("DELETE ON tag", [replace]),
+        ] {
+            for effect in effects {
+                let trigger = """
+                    CREATE TRIGGER effect AFTER \(event) WHEN EXISTS (SELECT 1 FROM local) BEGIN \(effect); END;
+                    """
+                _ = try assertBothShow(
+                    ["3|c"], "SELECT tag.id, name FROM tag JOIN held ON tag.id = held.tag", Self.tags + held + trigger,
+                    rows: Self.threeTags, here: "INSERT INTO held VALUES (1, 3, 'k')",
+                    deed: "INSERT INTO item VALUES (1, 'x'); DELETE FROM tag")
+            }
+        }
+    }
+
+    func testADeletedRowKeepsTheValuesThatItHadBeforeTheTrigger() throws {
+        for effect in ["UPDATE tag SET n = 99", "INSERT OR REPLACE INTO tag VALUES (2, 'z', 99), (3, 'b', 98)"] {
+            let second = try assertBothShow(
+                [], "SELECT * FROM tag",
+                Self.tags + """
+                    CREATE TRIGGER effect AFTER DELETE ON tag WHEN EXISTS (SELECT 1 FROM local) BEGIN \(effect); END;
+                    """, rows: Self.threeTags, deed: "DELETE FROM tag")
+            XCTAssertEqual(
+                try second.rowsWithoutPlace("tag").compactMap { $0.values["n"]?.text }.sorted(), ["1", "2", "3"])
+        }
+    }
+
+    /// What a trigger made of a row is not what the rules wrote, though it be the same.
+    func testRowsThatExchangeTheirValuesDoSoByTheRulesAlone() throws {
+        for effect in [
+            "UPDATE OR REPLACE tag SET name = 'a' WHERE id = 2", "UPDATE OR REPLACE tag SET name = 'b' WHERE id = 1",
+        ] {
+            _ = try assertBothShow(
+                ["1|b|1", "2|a|2", "3|c|3"], "SELECT * FROM tag ORDER BY id",
+                Self.tags + """
+                    CREATE TRIGGER effect AFTER DELETE ON tag WHEN EXISTS (SELECT 1 FROM local) BEGIN \(effect); END;
+                    """, rows: Self.threeTags,
+                deed: """
+                    BEGIN; UPDATE tag SET name = NULL WHERE id = 1; UPDATE tag SET name = 'a' WHERE id = 2;
+                    UPDATE tag SET name = 'b' WHERE id = 1; COMMIT
+                    """)
+        }
+    }
 }
