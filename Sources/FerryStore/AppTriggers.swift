@@ -7,6 +7,10 @@ import FerryCore
 /// twice it would be doubled, or sent back and forth. So temporary triggers of this connection note every row as it was
 /// before it is first touched; Ferry notes what it means to write; in the end, with triggers off, every touched row is
 /// made what it was before plus what Ferry wrote.
+///
+/// A row that a trigger displaces by OR REPLACE vanishes without a DELETE trigger. So where anything of the app's replaces
+/// rows, those that hold what a statement is about to claim are noted too. What is missing after a write of Ferry's is put
+/// back at once, because Ferry reads rows; so is all that triggers did where Ferry's own row finds its value taken.
 struct AppTriggers {
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
@@ -18,7 +22,12 @@ struct AppTriggers {
     func run<Result>(_ body: () throws -> Result) throws -> Result {
         guard access.registry.appHasTriggers else { return try body() }
         let lastNote = try connection.count("SELECT coalesce(max(sequence), 0) FROM ferry_pending")
+        try connection.executeScript(
+            "CREATE TEMP TABLE \(Self.held)(\"table\" INTEGER NOT NULL, place INTEGER NOT NULL)")
         for table in tables { try watch(table) }
+        if try replacesRows() {
+            for table in tables { try watchHolders(in: table) }
+        }
         try connection.execute("UPDATE ferry_replay SET active = 1")
         access.intents = RowIntents()
         access.digests.unsettled = [:]
@@ -28,8 +37,9 @@ struct AppTriggers {
             access.digests.unsettled = nil
         }
         let result = try body()
+        try takeBack()
+        access.intents = nil
         try connection.setTriggersEnabled(false)
-        for table in tables { try takeBack(table) }
         let saved = access.digests.unsettled ?? [:]
         access.digests.unsettled = nil
         for (table, objects) in saved { try CheckRenewal(access, access.registry[table]).renew(objects) }
@@ -37,10 +47,22 @@ struct AppTriggers {
         try forgetNotes(after: lastNote)
         connection.finalizeStatements()
         for table in tables { try unwatch(table) }
+        try connection.executeScript("DROP TABLE temp.\(Self.held)")
         return result
     }
 
     private static func before(_ table: TrackedTable) -> String { "ferry_before_\(table.id)" }
+
+    /// The table of rows that held what a statement was about to claim, by their places in the tables of rows as they were.
+    private static let held = "ferry_held"
+
+    /// Whether any trigger or constraint of the app's may remove a row that is in the way of another one; some other use of
+    /// the word costs only time.
+    private func replacesRows() throws -> Bool {
+        try connection.count(
+            "SELECT EXISTS(SELECT 1 FROM (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema) "
+                + "WHERE sql LIKE '%replace%' AND substr(name, 1, 6) <> 'ferry_')") != 0
+    }
 
     /// Makes the temporary table and triggers that keep a row as it was before it was first touched. `present` tells
     /// whether there was one.
@@ -73,25 +95,113 @@ struct AppTriggers {
         try connection.executeScript("CREATE TEMP TRIGGER \(name)_insert AFTER INSERT \(on) BEGIN \(keepAbsent) END")
     }
 
+    /// Makes the temporary triggers that keep a row as it was before another one may displace it.
+    private func watchHolders(in table: TrackedTable) throws {
+        let capture = CaptureTriggers(table: table)
+        let claims = table.uniqueIndexes.map { capture.isHolder(of: $0) } + [capture.isKeyHolder]
+        let update = capture.updateCondition
+        try watch(
+            "replace_insert", in: table, before: "INSERT", when: "1", claims.map { $0.joined(separator: " AND ") })
+        try watch(
+            "replace_update", in: table, before: update.event, when: update.when,
+            claims.map { ($0 + [capture.notSelf("OLD")]).joined(separator: " AND ") })
+        let names = UnforeseenDefaults(table: table).names(isUpdate: true)
+        if names.isEmpty { return }
+        let isNull = names.map { "NEW.\(quoted($0)) IS NULL" }.joined(separator: " OR ")
+        for event in ["INSERT", "UPDATE"] {
+            try watch("unforeseen_\(event)", in: table, before: event, when: isNull, ["1"])
+        }
+    }
+
+    /// - Parameter claims: conditions of a row `holder`, one of which holds for any that a statement may displace.
+    private func watch(
+        _ suffix: String, in table: TrackedTable, before event: String, when condition: String, _ claims: [String]
+    ) throws {
+        let name = Self.before(table)
+        let isHeld = claims.map { "EXISTS (SELECT 1 FROM main.\(quoted(table.name)) AS holder WHERE \($0))" }
+        let keys = table.keyColumns.map { ", holder.\(quoted($0))" }.joined().dropFirst(2)
+        let old = table.localColumns.map { ", holder.\(quoted($0.name))" }.joined()
+        let isFirst = table.keyColumns.enumerated().map { "first.k\($0) IS holder.\(quoted($1))" }
+        let aliases = table.keyColumns.enumerated().map { "holder.\(quoted($1)) AS k\($0)" }
+        let isNoted = table.keyColumns.indices.map { "first.k\($0) IS row.k\($0)" }
+        let body = claims.map { claim in
+            // A claim names columns as the app does: no other table may be beside the app's.
+            let source = "FROM main.\(quoted(table.name)) AS holder WHERE \(claim)"
+            return """
+                INSERT INTO \(name) SELECT \(keys), 1\(old) \(source)
+                AND NOT EXISTS (SELECT 1 FROM \(name) AS first WHERE \(isFirst.joined(separator: " AND ")));
+                INSERT INTO \(Self.held) SELECT \(table.id), first.rowid
+                FROM (SELECT \(aliases.joined(separator: ", ")) \(source)) AS row
+                JOIN \(name) AS first ON \(isNoted.joined(separator: " AND "));
+                """
+        }
+        try connection.executeScript(
+            "CREATE TEMP TRIGGER \(name)_\(suffix) BEFORE \(event) ON main.\(quoted(table.name)) "
+                + "WHEN (\(condition)) AND (\(isHeld.joined(separator: " OR "))) "
+                + "BEGIN \(body.joined(separator: " ")) END")
+    }
+
     private func unwatch(_ table: TrackedTable) throws {
-        for name in ["update", "moved", "delete", "insert"] {
-            try connection.executeScript("DROP TRIGGER temp.\(Self.before(table))_\(name)")
+        let triggers = try connection.rows(
+            "SELECT name FROM temp.sqlite_schema WHERE type = 'trigger' AND substr(name, 1, ?) = ?",
+            .integer(Int64(Self.before(table).utf8.count + 1)), .text(Self.before(table) + "_"))
+        for case .text(let name) in triggers.compactMap(\.first) {
+            try connection.executeScript("DROP TRIGGER temp.\(quoted(String(decoding: name, as: UTF8.self)))")
         }
         try connection.executeScript("DROP TABLE temp.\(Self.before(table))")
     }
 
+    /// Puts back, while the app's triggers run, what they displaced since it was asked last.
+    func putBackMissingRows() throws {
+        let numbers = try connection.rows("SELECT DISTINCT \"table\" FROM temp.\(Self.held)")
+        if numbers.isEmpty { return }
+        for case .integer(let number) in numbers.compactMap(\.first) {
+            let table = access.registry[Int(number)]
+            let isSame = table.keyColumns.enumerated().map { "present.\(quoted($1)) = first.k\($0)" }
+            let missing = try connection.count(
+                "SELECT EXISTS(SELECT 1 FROM temp.\(Self.held) JOIN temp.\(Self.before(table)) AS first "
+                    + "ON first.rowid = place WHERE \"table\" = ? AND NOT EXISTS (SELECT 1 "
+                    + "FROM main.\(quoted(table.name)) AS present WHERE \(isSame.joined(separator: " AND "))))",
+                .integer(number))
+            if missing != 0 { return try takeBack() }
+        }
+        try connection.execute("DELETE FROM temp.\(Self.held)")
+    }
+
+    /// Takes back what the app's triggers did so far where a row was touched that is about to be read for what it was.
+    func takeBack(ifTouched key: [FieldValue], of table: TrackedTable) throws {
+        if access.intents == nil || key.isEmpty { return }
+        let isSame = key.indices.map { "k\($0) = ?" }.joined(separator: " AND ")
+        let touched = try connection.rows("SELECT 1 FROM temp.\(Self.before(table)) WHERE \(isSame)", values: key)
+        if !touched.isEmpty { try takeBack() }
+    }
+
+    /// Takes back, while the app's triggers run, what they did so far. What Ferry wrote so far counts as there from here on.
+    func takeBack() throws {
+        guard let intents = access.intents else { return }
+        // What follows only restores: it is no write of Ferry's, and needs no room.
+        access.intents = nil
+        let changedRows = access.changedRows
+        access.changedRows = nil
+        defer { access.changedRows = changedRows }
+        try connection.setTriggersEnabled(false)
+        for table in tables { try takeBack(table, intents.rows[table.id] ?? [:]) }
+        for table in tables { try connection.execute("DELETE FROM temp.\(Self.before(table))") }
+        try connection.execute("DELETE FROM temp.\(Self.held)")
+        try connection.setTriggersEnabled(true)
+        access.intents = RowIntents()
+    }
+
     /// Makes every touched row of a table what it was, plus what Ferry wrote.
-    private func takeBack(_ table: TrackedTable) throws {
+    private func takeBack(_ table: TrackedTable, _ intents: [[FieldValue]: RowIntents.Intent]) throws {
         let keys = table.keyColumns.indices.map { "k\($0)" }
         let columns = table.localColumns
         let all = (keys + ["present"] + columns.map { "c\($0.id)" }).joined(separator: ", ")
         let reader = access.reader(of: table.id)
         let writer = access.writer(of: table.id)
-        let intents = access.intents?.rows[table.id] ?? [:]
-        // Ferry's own writes end here; what follows only restores.
-        let changedRows = access.changedRows
-        access.changedRows = nil
-        defer { access.changedRows = changedRows }
+        var updates: [(key: [FieldValue], expected: FieldValues, different: FieldValues)] = []
+        var insertions: [(key: [FieldValue], expected: FieldValues)] = []
+        // Whatever is in the way of others goes first.
         for row in try connection.rows("SELECT \(all) FROM temp.\(Self.before(table))") {
             let key = Array(row[..<keys.count])
             var expected: FieldValues?
@@ -104,34 +214,40 @@ struct AppTriggers {
             case .delete: expected = nil
             case nil: break
             }
-            try restore(key, expected, try reader.read(key), table, writer)
+            switch (expected, try reader.read(key)) {
+            case (nil, nil): break
+            case (nil, _?): try check(writer.delete(key: key, of: nil), table)
+            case (let expected?, nil): insertions.append((key, expected))
+            case (let expected?, let present?):
+                let different = expected.filter { present[$0.key] != $0.value }
+                if !different.isEmpty { updates.append((key, expected, different)) }
+            }
+        }
+        for (key, expected, different) in updates {
+            let refusal = try writer.update(key: key, Self.sorted(different), of: nil)
+            if let refusal, refusal.isTakenValue {
+                // Still held by a row that is about to let go of it: written anew after all have let go.
+                try check(writer.delete(key: key, of: nil), table)
+                insertions.append((key, expected))
+            } else {
+                try check(refusal, table)
+            }
+        }
+        for (key, expected) in insertions {
+            try check(writer.insert(key: table.isMapped ? key[0] : nil, Self.sorted(expected)), table)
         }
     }
 
-    private func restore(
-        _ key: [FieldValue], _ expected: FieldValues?, _ present: FieldValues?, _ table: TrackedTable,
-        _ writer: RowWriter
-    ) throws {
-        var refusal: RowWriter.Refusal?
-        switch (expected, present) {
-        case (nil, nil): break
-        case (nil, _?): refusal = try writer.delete(key: key, of: nil)
-        case (let expected?, nil):
-            refusal = try writer.insert(
-                key: table.isMapped ? key[0] : nil, expected.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-        case (let expected?, let present?):
-            let different = expected.filter { present[$0.key] != $0.value }
-            if !different.isEmpty {
-                refusal = try writer.update(
-                    key: key, different.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, of: nil)
-            }
-        }
-        if let refusal {
-            throw FerryError(
-                .database,
-                "A trigger on \(table.name) changed a row during replay in a way that cannot be taken back: "
-                    + "\(refusal.message). Let the trigger do nothing while ferry_replay.active is 1.")
-        }
+    private static func sorted(_ values: FieldValues) -> [(column: Int, value: FieldValue)] {
+        values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private func check(_ refusal: RowWriter.Refusal?, _ table: TrackedTable) throws {
+        guard let refusal else { return }
+        throw FerryError(
+            .database,
+            "A trigger on \(table.name) changed a row during replay in a way that cannot be taken back: "
+                + "\(refusal.message). Let the trigger do nothing while ferry_replay.active is 1.")
     }
 
     /// Ferry's own capture ran too: its notes say nothing new.

@@ -207,7 +207,7 @@ struct CaptureTriggers {
     }
 
     /// When the key or a column of a UNIQUE index changes. Expressions may depend on any column.
-    private var updateCondition: (event: String, when: String) {
+    var updateCondition: (event: String, when: String) {
         if table.uniqueIndexes.contains(where: \.needsEvaluation) { return ("UPDATE", "1") }
         let columns = Set(table.uniqueIndexes.flatMap { $0.terms.compactMap(\.column) }).sorted()
             .map { table.columns[$0] }
@@ -216,6 +216,11 @@ struct CaptureTriggers {
     }
 
     private func noteHolder(_ index: TrackedUniqueIndex, isUpdate: Bool) -> [String] {
+        noteRows(isHolder(of: index) + [isUpdate ? notSelf("OLD") : notSelf("NEW")])
+    }
+
+    /// What holds, before a statement gives a row the values NEW, of a row `holder` that has what these claim under an index.
+    func isHolder(of index: TrackedUniqueIndex) -> [String] {
         // The new row's columns under their own names, in which the texts of expressions and conditions are written.
         let names =
             table.localColumns.map(\.name) + (table.isMapped ? table.keyColumns : [])
@@ -234,9 +239,11 @@ struct CaptureTriggers {
         if let condition = index.condition {
             conditions += ["(\(condition))", "(SELECT \(condition) FROM \(newRow))"]
         }
-        conditions.append(isUpdate ? notSelf("OLD") : notSelf("NEW"))
-        return noteRows(conditions)
+        return conditions
     }
+
+    /// The same for the key.
+    var isKeyHolder: [String] { table.keyColumns.map { "holder.\(quoted($0)) = NEW.\(quoted($0))" } }
 
     /// What a column is going to hold: OR REPLACE puts the default in place of a NULL that the column does not allow, but
     /// only after this trigger. What a default will be that is another each time it is computed nobody knows
@@ -249,13 +256,10 @@ struct CaptureTriggers {
         return "coalesce(\(value), (\(text)))"
     }
 
-    private func noteKeyHolder() -> [String] {
-        let terms = table.keyColumns.map { "holder.\(quoted($0)) = NEW.\(quoted($0))" }
-        return noteRows(terms + [notSelf("OLD")])
-    }
+    private func noteKeyHolder() -> [String] { noteRows(isKeyHolder + [notSelf("OLD")]) }
 
     /// Before an insertion NEW's integer key is -1 where SQLite is going to choose it.
-    private func notSelf(_ row: String) -> String {
+    func notSelf(_ row: String) -> String {
         let same = table.keyColumns.map { "holder.\(quoted($0)) IS \(row).\(quoted($0))" }.joined(separator: " AND ")
         return "NOT (\(same))"
     }

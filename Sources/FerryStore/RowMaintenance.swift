@@ -33,6 +33,8 @@ struct RowMaintenance {
     func settle(seeds: [RowToken], formerRows: [RowToken: FormerRow] = [:]) throws -> Int {
         var refused: [RowToken: String] = [:]
         while true {
+            // The rules go by what rows were, and by what Ferry wrote.
+            try AppTriggers(access).takeBack()
             let region = RuleRegion(access, formerRows: formerRows)
             for token in seeds { try region.add(token) }
             for token in refused.keys.sorted() { try region.add(token) }

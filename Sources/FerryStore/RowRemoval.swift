@@ -28,6 +28,8 @@ struct RowRemoval {
 
     /// - Returns: the objects for the rules: those that still have dependents, and those removed.
     func remove(_ objects: [DyingRow]) throws -> [TouchedObject] {
+        // What refers to them by what a trigger did does not count.
+        try AppTriggers(access).takeBack()
         var touched: [TouchedObject] = []
         touched.reserveCapacity(objects.count)
         var lookup = ChildLookup(access)
@@ -73,6 +75,7 @@ struct RowRemoval {
         _ object: inout TouchedObject, _ state: inout ObjectState, _ table: TrackedTable, row: FieldValues? = nil,
         isReferred: ([FieldValue]) throws -> Bool
     ) throws {
+        try AppTriggers(access).takeBack(ifTouched: state.key, of: table)
         let row = try row ?? access.reader(of: table.id).read(state.key) ?? [:]
         let kept = try travelling(row, table).overlaid(with: state.kept.fields)
         if try access.writer(of: table.id).delete(key: state.key, of: object.object) != nil {

@@ -81,10 +81,8 @@ final class RowWriter {
     ///   - values: by column number, references resolved to local keys.
     /// - Returns: `nil`, or why SQLite refused the row.
     func insert(key: FieldValue?, _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
-        let statement = try insertion(of: values, hasKey: key != nil)
-        for index in values.indices { statement.bind(lasting: values[index].value, Int32(index + 1)) }
-        if let key { statement.bind(key, Int32(values.count + 1)) }
-        let result = refusal(try withExtendedLifetime(values) { try statement.runUnlessRefused() })
+        var result = try insertOnce(key: key, values)
+        if try makesRoom(for: result) { result = try insertOnce(key: key, values) }
         if result == nil, let kind = keyValueKind, let column = table.keyColumnIDs.first {
             access.keyValueChanges.note(kind, values.first { $0.column == column }?.value)
         }
@@ -94,7 +92,23 @@ final class RowWriter {
             access.intents?.write(table.id, rowKey, values, isNew: true)
             access.changedRows?.note(table.id, rowKey, isRemoved: false)
         }
+        if access.intents != nil { try AppTriggers(access).putBackMissingRows() }
         return result
+    }
+
+    private func insertOnce(key: FieldValue?, _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
+        let statement = try insertion(of: values, hasKey: key != nil)
+        for index in values.indices { statement.bind(lasting: values[index].value, Int32(index + 1)) }
+        if let key { statement.bind(key, Int32(values.count + 1)) }
+        return refusal(try withExtendedLifetime(values) { try statement.runUnlessRefused() })
+    }
+
+    /// Takes back what the app's triggers did so far, where that may be why a row is refused.
+    /// - Returns: whether to try again.
+    private func makesRoom(for refusal: Refusal?) throws -> Bool {
+        guard let refusal, refusal.isTakenValue, access.intents != nil else { return false }
+        try AppTriggers(access).takeBack()
+        return true
     }
 
     /// Updates columns of the row with a local key.
@@ -107,14 +121,20 @@ final class RowWriter {
         if offer != nil, offeredColumns.map({ columns in values.contains { columns.contains($0.column) } }) ?? true {
             try noteDeparture(key, of: object)
         }
-        let statement = try self.statement(updating: values)
-        for index in values.indices { statement.bind(lasting: values[index].value, Int32(index + 1)) }
-        for index in key.indices { statement.bind(lasting: key[index], Int32(values.count + index + 1)) }
-        let result = refusal(try withExtendedLifetime((values, key)) { try statement.runUnlessRefused() })
+        var result = try updateOnce(key: key, values)
+        if try makesRoom(for: result) { result = try updateOnce(key: key, values) }
         if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
         if result == nil { access.intents?.write(table.id, key, values, isNew: false) }
         if result == nil, access.changedRows != nil { noteChange(of: key, values) }
+        if access.intents != nil { try AppTriggers(access).putBackMissingRows() }
         return result
+    }
+
+    private func updateOnce(key: [FieldValue], _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
+        let statement = try self.statement(updating: values)
+        for index in values.indices { statement.bind(lasting: values[index].value, Int32(index + 1)) }
+        for index in key.indices { statement.bind(lasting: key[index], Int32(values.count + index + 1)) }
+        return refusal(try withExtendedLifetime((values, key)) { try statement.runUnlessRefused() })
     }
 
     /// Notes an updated row; one whose key changed is gone under the former one.
@@ -138,6 +158,7 @@ final class RowWriter {
         if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
         if result == nil { access.intents?.delete(table.id, key) }
         if result == nil { access.changedRows?.note(table.id, key, isRemoved: true) }
+        if access.intents != nil { try AppTriggers(access).putBackMissingRows() }
         return result
     }
 
