@@ -25,11 +25,12 @@ struct AppTriggers {
         try connection.executeScript(
             "CREATE TEMP TABLE \(Self.held)(\"table\" INTEGER NOT NULL, place INTEGER NOT NULL)")
         for table in tables { try watch(table) }
-        if try replacesRows() {
+        let replacesRows = try replacesRows()
+        if replacesRows {
             for table in tables { try watchHolders(in: table) }
         }
         try connection.execute("UPDATE ferry_replay SET active = 1")
-        access.intents = RowIntents()
+        access.intents = RowIntents(mayBeDisplacing: replacesRows)
         access.digests.unsettled = [:]
         try connection.setTriggersEnabled(true)
         defer {
@@ -153,6 +154,7 @@ struct AppTriggers {
 
     /// Puts back, while the app's triggers run, what they displaced since it was asked last.
     func putBackMissingRows() throws {
+        guard access.intents?.mayBeDisplacing ?? false else { return }
         let numbers = try connection.rows("SELECT DISTINCT \"table\" FROM temp.\(Self.held)")
         if numbers.isEmpty { return }
         for case .integer(let number) in numbers.compactMap(\.first) {
@@ -189,7 +191,18 @@ struct AppTriggers {
         for table in tables { try connection.execute("DELETE FROM temp.\(Self.before(table))") }
         try connection.execute("DELETE FROM temp.\(Self.held)")
         try connection.setTriggersEnabled(true)
-        access.intents = RowIntents()
+        access.intents = RowIntents(mayBeDisplacing: intents.mayBeDisplacing)
+    }
+
+    /// Takes back what the app's triggers did so far where they touched rows that refer to others by RESTRICT or NO ACTION:
+    /// who asks whether a row is referred to must find them as they were.
+    func takeBackReferences() throws {
+        guard let intents = access.intents else { return }
+        for table in tables where table.foreignKeys.contains(where: { $0.action == .restrict }) {
+            // Of each row that Ferry wrote there is one note, and none ever goes by itself.
+            let noted = try connection.count("SELECT coalesce(max(rowid), 0) FROM temp.\(Self.before(table))")
+            if noted != intents.rows[table.id]?.count ?? 0 { return try takeBack() }
+        }
     }
 
     /// Makes every touched row of a table what it was, plus what Ferry wrote.
@@ -269,7 +282,11 @@ struct RowIntents {
         case delete
     }
 
+    /// Whether the app's triggers may displace rows by OR REPLACE.
+    let mayBeDisplacing: Bool
     var rows: [Int: [[FieldValue]: Intent]] = [:]
+
+    init(mayBeDisplacing: Bool) { self.mayBeDisplacing = mayBeDisplacing }
 
     mutating func write(
         _ table: Int, _ key: [FieldValue], _ values: [(column: Int, value: FieldValue)], isNew: Bool

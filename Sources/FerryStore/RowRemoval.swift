@@ -39,6 +39,7 @@ struct RowRemoval {
             var object = dying.object
             let table = access.registry[object.table]
             let states = access.objects(of: object.table)
+            try AppTriggers(access).takeBackReferences()
             let hasChildren = try lookup.hasChildren(table, key: object.key)
             if hasChildren { object.needsRules = true }
             if !hasChildren || dying.unsaved != nil {
