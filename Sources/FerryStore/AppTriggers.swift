@@ -101,8 +101,12 @@ struct AppTriggers {
         let capture = CaptureTriggers(table: table)
         let claims = table.uniqueIndexes.map { capture.isHolder(of: $0) } + [capture.isKeyHolder]
         let update = capture.updateCondition
+        let newKeyClaims =
+            CaptureTriggers.needsNewKeyTrigger(table)
+            ? table.uniqueIndexes.filter(\.isOnKey).map(capture.isHolder(ofNewKeyIn:)) : []
         try watch(
-            "replace_insert", in: table, before: "INSERT", when: "1", claims.map { $0.joined(separator: " AND ") })
+            "replace_insert", in: table, before: "INSERT", when: "1",
+            (claims + newKeyClaims).map { $0.joined(separator: " AND ") })
         try watch(
             "replace_update", in: table, before: update.event, when: update.when,
             claims.map { ($0 + [capture.notSelf("OLD")]).joined(separator: " AND ") })

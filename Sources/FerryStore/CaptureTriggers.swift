@@ -45,7 +45,8 @@ struct CaptureTriggers {
     static func prefix(of table: TrackedTable) -> String { "ferry_\(table.id)_" }
 
     var statements: [String] {
-        [insert, delete] + updates + [keyUpdate] + referenceUpdates + displacements + unforeseenDisplacements
+        [insert, delete] + updates + [keyUpdate] + referenceUpdates + displacements + newKeyDisplacements
+            + unforeseenDisplacements
     }
 
     // MARK: Building blocks
@@ -195,8 +196,8 @@ struct CaptureTriggers {
         var insertBody: [String] = []
         var updateBody: [String] = []
         for index in table.uniqueIndexes {
-            insertBody += noteHolder(index, isUpdate: false)
-            updateBody += noteHolder(index, isUpdate: true)
+            insertBody += noteHolder(index, newRow, where: notSelf("NEW"))
+            updateBody += noteHolder(index, newRow, where: notSelf("OLD"))
         }
         updateBody += noteKeyHolder()
         var result: [String] = []
@@ -205,6 +206,21 @@ struct CaptureTriggers {
         result.append(trigger("displace_update", "BEFORE \(condition.event)", when: condition.when, updateBody))
         return result
     }
+
+    /// The last part of the name of the trigger before an insertion for which SQLite chooses the key, where what the new row
+    /// claims is computed of it.
+    static let newKeyTrigger = "displace_new_key"
+
+    static func needsNewKeyTrigger(_ table: TrackedTable) -> Bool { table.keyIsRowID && table.hasIndexOnKey }
+
+    /// An app may write -1 itself: then a row is looked at in vain.
+    private var newKeyDisplacements: [String] {
+        if !Self.needsNewKeyTrigger(table) { return [] }
+        let body = table.uniqueIndexes.filter(\.isOnKey).flatMap { noteHolder($0, newRowWithoutKey) }
+        return [trigger(Self.newKeyTrigger, "BEFORE INSERT", when: choosesKey, body)]
+    }
+
+    private var choosesKey: String { "NEW.\(quoted(table.keyColumns[0])) = -1" }
 
     /// When the key or a column of a UNIQUE index changes. Expressions may depend on any column.
     var updateCondition: (event: String, when: String) {
@@ -215,17 +231,53 @@ struct CaptureTriggers {
         return (updating(columns.map(\.name)), parts.joined(separator: " OR "))
     }
 
-    private func noteHolder(_ index: TrackedUniqueIndex, isUpdate: Bool) -> [String] {
-        noteRows(isHolder(of: index) + [isUpdate ? notSelf("OLD") : notSelf("NEW")])
+    /// The new row's columns under their own names, in which the texts of expressions and conditions are written.
+    private var newRow: String {
+        newRow(key: table.isMapped ? newValue(table.keyColumns[0]) : "", table.generatedColumns.map(\.name))
+    }
+
+    /// The same where SQLite is going to choose the integer key, which NEW does not have yet: the one above the highest
+    /// (https://www.sqlite.org/autoinc.html).
+    private var newRowWithoutKey: String {
+        let key = quoted(table.keyColumns[0])
+        let highest = "(SELECT max(\(key)) FROM \(quoted(table.name)))"
+        let name = table.name.replacing("'", with: "''")
+        let issued = "(SELECT seq FROM sqlite_sequence WHERE name = '\(name)')"
+        let next =
+            table.isAutoincrement
+            ? "max(coalesce(\(highest), 0), coalesce(\(issued), 0)) + 1" : "coalesce(\(highest) + 1, 1)"
+        var rest = table.generatedColumns
+        var row = newRow(key: next, [])
+        while let place = rest.indices.first(where: { place in
+            !rest.indices.contains { $0 != place && IndexText.mentions(rest[place].expression, rest[$0].name) }
+        }) {
+            let column = rest.remove(at: place)
+            row = "(SELECT *, (\(column.expression)) AS \(quoted(column.name)) FROM \(row))"
+        }
+        // Where texts seem to speak of each other because of some other word.
+        let others = rest.map { ", NEW.\(quoted($0.name)) AS \(quoted($0.name))" }.joined()
+        return "(SELECT *\(others) FROM \(row))"
+    }
+
+    private func newRow(key: String, _ generated: [String]) -> String {
+        let values = (table.localColumns.map(\.name) + generated).map { (newValue($0), $0) }
+        let keys = table.namesOfMappedKey.map { (key, $0) }
+        return "(SELECT " + (values + keys).map { "\($0) AS \(quoted($1))" }.joined(separator: ", ") + ")"
+    }
+
+    private func noteHolder(_ index: TrackedUniqueIndex, _ newRow: String, where isOther: String? = nil) -> [String] {
+        noteRows(isHolder(of: index, newRow) + [isOther].compactMap { $0 })
     }
 
     /// What holds, before a statement gives a row the values NEW, of a row `holder` that has what these claim under an index.
-    func isHolder(of index: TrackedUniqueIndex) -> [String] {
-        // The new row's columns under their own names, in which the texts of expressions and conditions are written.
-        let names =
-            table.localColumns.map(\.name) + (table.isMapped ? table.keyColumns : [])
-            + table.generatedColumns.map(\.name)
-        let newRow = "(SELECT " + names.map { "\(newValue($0)) AS \(quoted($0))" }.joined(separator: ", ") + ")"
+    func isHolder(of index: TrackedUniqueIndex) -> [String] { isHolder(of: index, newRow) }
+
+    /// The same before an insertion for which SQLite chooses the key that the index is computed of.
+    func isHolder(ofNewKeyIn index: TrackedUniqueIndex) -> [String] {
+        isHolder(of: index, newRowWithoutKey) + [choosesKey]
+    }
+
+    private func isHolder(of index: TrackedUniqueIndex, _ newRow: String) -> [String] {
         let terms = index.terms.map { term -> String in
             if let column = term.column {
                 let name = quoted(table.columns[column].name)

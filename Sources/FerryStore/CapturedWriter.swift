@@ -294,7 +294,9 @@ struct CapturedWriter {
         try objects.save(state, over: former)
         let isDeleted = !hasRow
         if isDeleted { try DeadOffers(access).note(state, table) }
-        let columns = isDeleted || !before.hasRow ? allColumns : changed
+        // A row may be in other indexes under another key.
+        let claimsAnew = hasRow && table.hasIndexOnKey && former.key != key
+        let columns = isDeleted || !before.hasRow || claimsAnew ? allColumns : changed
         if columns.isEmpty, !isCleared, before.hasRow == hasRow { return nil }
         return TouchedObject(
             table: table.id, object: state.object, columns: columns, isDeleted: isDeleted,

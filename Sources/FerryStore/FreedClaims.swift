@@ -29,7 +29,7 @@ struct FreedClaims {
             let state = try access.objects(of: table.id).load(object.object)
             guard state.shown.hasRow, let row = try access.reader(of: table.id).read(state.key) else { continue }
             let values = try travelling.values(row, table)
-            for claim in try claims.claims(table, values) {
+            for claim in try claims.claims(table, values, of: .init(state)) {
                 for owner in try access.exceptionTokens.objects(concernedBy: claim.token)
                 where owner.table == table.id && owner.id != object.object {
                     if let taken = try letGo(owner.id, of: claim, taker: object.object, &writer, &clock) {
@@ -51,12 +51,13 @@ struct FreedClaims {
         guard representative != taker, state.shown == .joined || state.shown == .exceptionalRow,
             let row = try access.reader(of: table.id).read(objects.load(representative).key)
         else { return nil }
+        let shownBy = UniqueClaims.Owner(try objects.load(representative))
         let shown = try Travelling(access).values(row, table)
         let claims = UniqueClaims(access)
         let own = (representative == owner ? shown : [:]).overlaid(with: state.kept.fields)
         // It may have let go of it before, and what its row shows nobody can have taken.
-        guard try claims.claims(table, own).contains(where: { $0.token == claim.token }),
-            try !claims.claims(table, shown).contains(where: { $0.token == claim.token })
+        guard try claims.claims(table, own, of: .init(state)).contains(where: { $0.token == claim.token }),
+            try !claims.claims(table, shown, of: shownBy).contains(where: { $0.token == claim.token })
         else { return nil }
         let keyColumns = table.keyGroupColumns
         let different = shown.filter { own[$0.key] != $0.value && !keyColumns.contains($0.key) }

@@ -86,6 +86,14 @@ struct IndexText {
         return found
     }
 
+    /// Whether a text of the schema speaks of a column by its name. Some other word may be meant.
+    static func mentions(_ text: String, _ name: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return tokens(bytes).contains {
+            equalNames(unquoted(String(decoding: bytes[$0], as: UTF8.self)), name)
+        }
+    }
+
     static func unquoted(_ token: String) -> String {
         guard let first = token.first, let last = token.last, token.count > 1 else { return token }
         switch (first, last) {

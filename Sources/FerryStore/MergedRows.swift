@@ -84,7 +84,7 @@ final class MergedRows {
         case (.none, false):
             // What waits for a deleted object may hold it back, once it is known.
             if try table.incoming.contains(where: isHolding)
-                && isAwaited(merge.state.object, merge.state.kept.fields.overlaid(with: merge.won))
+                && isAwaited(.init(merge.state), merge.state.kept.fields.overlaid(with: merge.won))
             {
                 return try leaveToRules(&merge)
             }
@@ -238,7 +238,7 @@ final class MergedRows {
         let all = merge.state.kept.fields.overlaid(with: merge.won)
         let shown = hasForeignColumns ? all.filter { table.columns[$0.key].isLocal } : all
         guard !refersToItself(merge.state.object, shown), let values = try localValues(shown),
-            try canBeShown(merge.state.object, all)
+            try references.targetsAreShown(all)
         else {
             return try leaveToRules(&merge)
         }
@@ -248,6 +248,7 @@ final class MergedRows {
             guard let allocated = try keyForInsertion(merge.state) else { return try leaveToRules(&merge) }
             (key, former) = allocated
         }
+        if try isAwaited(.init(merge.state.object, key: key), all) { return try leaveToRules(&merge) }
         if try writer.insert(key: key, values) != nil { return try leaveToRules(&merge) }
         if let former, let key {
             try reservations.moveReferences(to: merge.state.object, in: table, from: former, to: key)
@@ -317,17 +318,12 @@ final class MergedRows {
         return try !(access.objects(of: parent).place(of: target)?.shown.hasRow ?? false)
     }
 
-    /// Whether every target has a row and no exceptional object waits for this one.
-    private func canBeShown(_ object: ObjectID, _ values: FieldValues) throws -> Bool {
-        try references.targetsAreShown(values) && !isAwaited(object, values)
-    }
-
     /// Whether an exceptional object waits for this one, or claims what it claims.
-    private func isAwaited(_ object: ObjectID, _ values: FieldValues) throws -> Bool {
+    private func isAwaited(_ owner: UniqueClaims.Owner, _ values: FieldValues) throws -> Bool {
         guard hasExceptions else { return false }
         let tokens =
-            try [RowToken(table: table.id, id: object)] + meaning.offers(of: table, values)
-            + uniqueClaims.claims(table, values).map(\.token)
+            try [RowToken(table: table.id, id: owner.object)] + meaning.offers(of: table, values)
+            + uniqueClaims.claims(table, values, of: owner).map(\.token)
         return try tokens.contains { try !access.exceptionTokens.objects(concernedBy: $0).isEmpty }
     }
 }

@@ -11,6 +11,8 @@ final class RegionObject {
     /// The state's values: the row's, except where the state keeps others.
     let values: FieldValues
     let references: [(foreignKey: Int, token: RowToken)]
+    /// As what it claims UNIQUE values.
+    let owner: UniqueClaims.Owner
     /// What its values claim as they are.
     let claims: [RuleClaim]
     /// What it offers to foreign keys on other columns than the key.
@@ -43,6 +45,7 @@ final class RegionObject {
         self.token = token
         self.table = table
         self.state = state
+        owner = UniqueClaims.Owner(state)
         self.row = row
         self.values = values
         self.references = references

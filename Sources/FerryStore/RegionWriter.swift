@@ -28,6 +28,11 @@ struct RegionWriter {
         }
     }
 
+    /// Objects that get other keys than those by which the rules took them to claim something, by what is claimed under them.
+    struct OtherKeys: Error {
+        var keys: [RowToken: FieldValue] = [:]
+    }
+
     /// - Returns: the number of rows written.
     func write() throws -> Int {
         var written = 0
@@ -49,6 +54,7 @@ struct RegionWriter {
         for object in appearing where object.table.isMapped {
             if let former = try assignKey(object) { moves.append((object, former)) }
         }
+        try checkClaims(of: appearing)
         for object in appearing where !object.table.isMapped { try assignKey(object) }
         insertions += appearing
         for object in region.objects where object.isShown && object.row != nil {
@@ -87,6 +93,16 @@ struct RegionWriter {
         for object in region.objects { try record(object) }
         try recordClasses()
         return written
+    }
+
+    private func checkClaims(of appearing: [RegionObject]) throws {
+        var others = OtherKeys()
+        for object in appearing {
+            guard object.table.hasIndexOnKey, region.wantedKeys[object.token] == nil, let key = object.state.key.first
+            else { continue }
+            if try region.claimsChange(of: object, under: key) { others.keys[object.token] = key }
+        }
+        if !others.keys.isEmpty { throw others }
     }
 
     private func isOlder(_ left: RegionObject, _ right: RegionObject) -> Bool {

@@ -88,6 +88,9 @@ struct Registry: Sendable {
         table.isWithoutRowID = local.isWithoutRowID
         table.keyHasDefault =
             local.primaryKey.count == 1 && local.column(local.primaryKey[0])?.defaultSQL != nil
+        if let key = local.primaryKey.first.flatMap({ local.column($0) }) {
+            table.mappedKey = (key.affinity, key.collation)
+        }
         table.generatedColumns = local.columns.compactMap { column in
             column.generatedSQL.map {
                 .init(name: column.name, affinity: column.affinity, collation: column.collation, expression: $0)
@@ -119,6 +122,16 @@ struct Registry: Sendable {
                         column: term.column.flatMap { table.columnID($0) },
                         expression: term.expression ?? term.column.map(quoted), collation: term.collation)
                 }, condition: index.condition)
+        }
+        if table.isMapped { noteIndexesOnKey(table) }
+    }
+
+    private func noteIndexesOnKey(_ table: TrackedTable) {
+        // The names of the rowid are those that no column has.
+        table.finish()
+        for place in table.uniqueIndexes.indices {
+            let texts = IndexTexts(table.uniqueIndexes[place], table)
+            table.uniqueIndexes[place].isOnKey = texts.mention(table.namesOfMappedKey)
         }
     }
 

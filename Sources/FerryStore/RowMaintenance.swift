@@ -32,10 +32,11 @@ struct RowMaintenance {
 
     func settle(seeds: [RowToken], formerRows: [RowToken: FormerRow] = [:]) throws -> Int {
         var refused: [RowToken: String] = [:]
+        var wantedKeys: [RowToken: FieldValue] = [:]
         while true {
             // The rules go by what rows were, and by what Ferry wrote.
             try AppTriggers(access).takeBack()
-            let region = RuleRegion(access, formerRows: formerRows)
+            let region = RuleRegion(access, formerRows: formerRows, wantedKeys: wantedKeys)
             for token in seeds { try region.add(token) }
             for token in refused.keys.sorted() { try region.add(token) }
             for (token, reason) in refused { region[token]?.refusal = reason }
@@ -45,6 +46,9 @@ struct RowMaintenance {
             } catch let refusal as RegionWriter.Refused {
                 // Who is refused stays refused in this round; its row gone, others may be shown.
                 refused.merge(refusal.reasons) { $1 }
+            } catch let others as RegionWriter.OtherKeys {
+                // Each once, so this ends.
+                wantedKeys.merge(others.keys) { $1 }
             }
         }
     }

@@ -22,6 +22,9 @@ final class RuleRegion {
     private var offerSearch: OfferSearch
     /// What rows still refer to though it is there no more.
     private let formerRows: [RowToken: FormerRow]
+    /// The keys that objects without a row are going to get, where they claim something else by those that they would like to
+    /// have and cannot.
+    let wantedKeys: [RowToken: FieldValue]
     /// Objects that the expansion has looked at under their present outcome.
     private var expanded: [Int: RowOutcome] = [:]
     /// What visible objects and joined rows claimed in the solving at hand, and which of it rivals were looked for.
@@ -35,9 +38,12 @@ final class RuleRegion {
     /// than they do now: what is broken once stays broken, so these take part.
     private var wavering: Set<Int> = []
 
-    init(_ access: StoreAccess, formerRows: [RowToken: FormerRow] = [:]) {
+    init(
+        _ access: StoreAccess, formerRows: [RowToken: FormerRow] = [:], wantedKeys: [RowToken: FieldValue] = [:]
+    ) {
         self.access = access
         self.formerRows = formerRows
+        self.wantedKeys = wantedKeys
         meaning = References(registry: access.registry)
         travelling = Travelling(access)
         uniqueClaims = UniqueClaims(access)
@@ -54,8 +60,9 @@ final class RuleRegion {
         if places[token] != nil { return false }
         let table = access.registry[token.table]
         guard table.isLocal else { return false }
-        let state = try access.objects(of: token.table).load(token.id)
+        var state = try access.objects(of: token.table).load(token.id)
         guard state.isStored else { return false }
+        if let key = wantedKeys[token] { state.kept.key = key }
         if objects.count >= Self.maximumObjects {
             throw FerryError(
                 .limitExceeded, "More than \(Self.maximumObjects) rows depend on each other in one change.")
@@ -67,11 +74,12 @@ final class RuleRegion {
         let values = (row ?? [:]).overlaid(with: state.kept.fields)
         let references = meaning.targets(of: table, values)
         for (place, target) in references { offerSearch.note(target, table.foreignKeys[place], values) }
-        let claims = try uniqueClaims.claims(table, values)
+        let owner = UniqueClaims.Owner(state)
+        let claims = try uniqueClaims.claims(table, values, of: owner)
         let offers = meaning.offers(of: table, values)
         var former: [RowToken] = []
         if let row, !state.kept.fields.isEmpty {
-            former = try uniqueClaims.claims(table, row).map(\.token) + meaning.offers(of: table, row)
+            former = try uniqueClaims.claims(table, row, of: owner).map(\.token) + meaning.offers(of: table, row)
         }
         let object = RegionObject(
             token: token, table: table, state: state, row: row, values: values, references: references, claims: claims,
@@ -161,10 +169,20 @@ final class RuleRegion {
         var tokens = [displayed.resolvedKey(index)].compactMap { $0 }
         for values in object.isShown ? [resolved, displayed.row(index).values] : [resolved]
         where values != object.values {
-            tokens += try uniqueClaims.claims(object.table, values).map(\.token)
+            tokens += try uniqueClaims.claims(object.table, values, of: object.owner).map(\.token)
             tokens += meaning.offers(of: object.table, values)
         }
         return tokens
+    }
+
+    /// Whether an object, or its row, would claim something else under another key than the one that it was taken to have.
+    func claimsChange(of object: RegionObject, under key: FieldValue) throws -> Bool {
+        if !object.table.hasIndexOnKey || object.owner.key == key { return false }
+        let owner = UniqueClaims.Owner(object.token.id, key: key)
+        return try [resolvedValues(of: object), displayedRow(of: object).values].contains { values in
+            try uniqueClaims.claims(object.table, values, of: object.owner)
+                != uniqueClaims.claims(object.table, values, of: owner)
+        }
     }
 
     /// What references that lead nowhere mean once what they are made of is resolved, where that is something else than by
@@ -288,7 +306,7 @@ final class RuleRegion {
             try add(claim.token)
             return
         }
-        for key in try uniqueClaims.holders(object.table, place, values) {
+        for key in try uniqueClaims.holders(object.table, place, values, of: object.owner) {
             if let rival = try travelling.object(object.table, key) {
                 try add(RowToken(table: object.table.id, id: rival))
             }
@@ -363,7 +381,8 @@ extension RuleRegion: RuleSurroundings {
         if !isResolving, cleared.isEmpty { return note(object.claims, index, object.values) }
         let rows = rows(classes)
         let values = rows.resolved(index)
-        var claims = values == object.values ? object.claims : try uniqueClaims.claims(object.table, values)
+        var claims =
+            values == object.values ? object.claims : try uniqueClaims.claims(object.table, values, of: object.owner)
         if let key = rows.resolvedKey(index) { claims.append(RuleClaim(token: key, index: nil)) }
         object.passingClaims.formUnion(claims.map(\.token))
         return note(claims, index, values)
@@ -372,7 +391,7 @@ extension RuleRegion: RuleSurroundings {
     func claims(ofClass representative: Int, _ classes: RowClasses) throws -> [RuleClaim] {
         let object = objects[representative]
         let values = rows(classes).row(representative).values
-        let claims = try uniqueClaims.claims(object.table, values)
+        let claims = try uniqueClaims.claims(object.table, values, of: object.owner)
         object.passingClaims.formUnion(claims.map(\.token))
         return note(claims, representative, values)
     }

@@ -99,7 +99,8 @@ struct SeedFinder {
         let row = try access.reader(of: table.id).read(object.key) ?? [:]
         let values = try Travelling(access).values(row, table)
         return try References(registry: access.registry).offers(of: table, values).contains(where: concerns)
-            || UniqueClaims(access).claims(table, values).map(\.token).contains(where: concerns)
+            || UniqueClaims(access).claims(table, values, of: .init(object.object, key: object.key.first))
+                .map(\.token).contains(where: concerns)
     }
 
     /// Whether a change can free or claim what another object waits for.

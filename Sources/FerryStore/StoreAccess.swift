@@ -110,7 +110,8 @@ final class StoreAccess {
         }
     }
 
-    /// The name of a temporary table with the columns of another, generated ones included, and without its constraints.
+    /// The name of a temporary table with the columns of another, a mapped key and generated ones included, and without its
+    /// constraints.
     /// What is in it belongs to whoever asks.
     func shape(of table: TrackedTable) throws -> String {
         let name = "ferry_shape_\(table.id)"
@@ -119,8 +120,13 @@ final class StoreAccess {
         if !shapes.insert(table.id).inserted, isThere { return "temp.\(name)" }
         // One of an earlier access may have other columns.
         if isThere { try connection.executeScript("DROP TABLE temp.\(name)") }
-        let local = table.localColumns.map { column in
+        var local = table.localColumns.map { column in
             "\(quoted(column.name)) \(column.affinity.type) COLLATE \(quoted(column.collation))"
+        }
+        if table.isMapped {
+            let key = "\(quoted(table.keyColumns[0])) \(table.mappedKey.affinity.type)"
+            local.append(
+                key + (table.keyIsRowID ? " PRIMARY KEY" : " COLLATE \(quoted(table.mappedKey.collation))"))
         }
         let generated = table.generatedColumns.map { column in
             "\(quoted(column.name)) \(column.affinity.type) COLLATE \(quoted(column.collation)) "

@@ -37,6 +37,8 @@ final class TrackedTable: @unchecked Sendable {
     var isIntegerKey = false
     var isAutoincrement = false
     var isWithoutRowID = false
+    /// How SQLite takes the values of a mapped key, which is no column of the objects' own.
+    var mappedKey = (affinity: SchemaColumn.Affinity.integer, collation: "BINARY")
     /// Whether the key is one column that has a default. Where it is the rowid SQLite never uses that.
     var keyHasDefault = false
     /// Generated columns, which never travel.
@@ -100,6 +102,9 @@ final class TrackedTable: @unchecked Sendable {
         clearableColumns = Set(
             foreignKeys.filter { $0.action == .setNull || $0.action == .setDefault }.flatMap(\.columns))
     }
+
+    /// Whether what a row claims depends on its mapped key.
+    var hasIndexOnKey: Bool { uniqueIndexes.contains(where: \.isOnKey) }
 
     /// Columns that SET NULL or SET DEFAULT may change, by number.
     private(set) var clearableColumns: Set<Int> = []
@@ -182,6 +187,12 @@ final class TrackedTable: @unchecked Sendable {
         rowIDNames(besides: localColumns.map(\.name) + keyColumns + generatedColumns.map(\.name))
     }
 
+    /// Whether the key is the rowid, which SQLite chooses where an insertion leaves it out.
+    var keyIsRowID: Bool { isIntegerKey && !isWithoutRowID }
+
+    /// The names by which a mapped key is spoken of.
+    var namesOfMappedKey: [String] { isMapped ? keyColumns + (keyIsRowID ? namesOfRowID : []) : [] }
+
     var keyList: String { keyColumns.map(quoted).joined(separator: ", ") }
 }
 
@@ -254,6 +265,8 @@ struct TrackedUniqueIndex: Sendable {
 
     /// Whether of two rows that claim one value the younger is hidden, instead of both being joined (a policy).
     var hidesLosers = false
+    /// Whether its terms or its condition are computed of the table's mapped key.
+    var isOnKey = false
 
     /// Whether values must be computed by SQLite: a partial index or one on expressions.
     var needsEvaluation: Bool { condition != nil || terms.contains { $0.column == nil } }

@@ -47,10 +47,15 @@ struct Tracking {
     /// Whether triggers are missing that an earlier Ferry did not make.
     private func lacksTriggers(_ registry: Registry) throws -> Bool {
         try registry.tables.values.contains { table in
-            guard table.isLocal, UnforeseenDefaults(table: table).areAny else { return false }
-            let name = CaptureTriggers.prefix(of: table) + UnforeseenDefaults.updateTrigger
-            return try connection.count(
-                "SELECT EXISTS(SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = '\(name)')") == 0
+            guard table.isLocal else { return false }
+            var names: [String] = []
+            if UnforeseenDefaults(table: table).areAny { names.append(UnforeseenDefaults.updateTrigger) }
+            if CaptureTriggers.needsNewKeyTrigger(table) { names.append(CaptureTriggers.newKeyTrigger) }
+            return try names.contains { name in
+                try connection.count(
+                    "SELECT EXISTS(SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = ?)",
+                    .text(CaptureTriggers.prefix(of: table) + name)) == 0
+            }
         }
     }
 

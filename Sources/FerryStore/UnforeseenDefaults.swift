@@ -26,9 +26,9 @@ struct UnforeseenDefaults {
             let isUnique = column.affinity != .real && DefaultText.isUnique(text)
             return table.uniqueIndexes.contains { index in
                 let texts = IndexTexts(index, table)
-                if texts.generated.contains(where: { Self.mentions($0, column) }) { return true }
+                if texts.generated.contains(where: { IndexText.mentions($0, column.name) }) { return true }
                 if isSteady { return false }
-                return texts.own.contains { Self.mentions($0, column) }
+                return texts.own.contains { IndexText.mentions($0, column.name) }
                     || !isUnique && index.terms.contains { $0.column == column.id }
             }
         }
@@ -43,36 +43,4 @@ struct UnforeseenDefaults {
 
     /// Whether the table has triggers for them.
     var areAny: Bool { !names(isUpdate: true).isEmpty }
-
-    /// Whether a text of the schema speaks of a column. Some other word may be meant: then there is a trigger too many.
-    private static func mentions(_ text: String, _ column: TrackedColumn) -> Bool { mentions(text, column.name) }
-
-    private static func mentions(_ text: String, _ name: String) -> Bool {
-        let bytes = Array(text.utf8)
-        return IndexText.tokens(bytes).contains {
-            equalNames(IndexText.unquoted(String(decoding: bytes[$0], as: UTF8.self)), name)
-        }
-    }
-
-    /// The texts by which SQLite computes what an index holds.
-    private struct IndexTexts {
-        /// Its expressions and its condition.
-        var own: [String]
-        /// Those of the generated columns that they speak of, and that these speak of.
-        var generated: [String] = []
-
-        init(_ index: TrackedUniqueIndex, _ table: TrackedTable) {
-            own =
-                index.terms.compactMap { $0.column == nil ? $0.expression : nil } + (index.condition.map { [$0] } ?? [])
-            var rest = table.generatedColumns
-            var texts = own
-            while let text = texts.popLast() {
-                for column in rest where mentions(text, column.name) {
-                    rest.removeAll { $0.name == column.name }
-                    generated.append(column.expression)
-                    texts.append(column.expression)
-                }
-            }
-        }
-    }
 }

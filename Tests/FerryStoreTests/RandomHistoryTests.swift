@@ -51,6 +51,11 @@ final class RandomHistoryTests: XCTestCase {
         try play({ try TestSchema.unforeseenDefaults.map { try Oracle($0) } }, defaultCount: 40)
     }
 
+    /// UNIQUE indexes whose terms or conditions name the integer key.
+    func testRandomHistoriesOverIndexesOnKeysShowWhatTheOracleSays() throws {
+        try play({ try TestSchema.indexesOnKeys.map { try Oracle($0) } }, defaultCount: 40)
+    }
+
     /// With conflicts and rows that are restored, and hooks that write during replay.
     func testRandomHistoriesWithRestoredRowsShowWhatTheOracleSays() throws {
         try play({ [] }, defaultCount: 80, restores: true)

@@ -80,8 +80,11 @@ struct PlainJoin {
         let unique = table.uniques[place]
         var terms = unique.terms.map { term in term.column.flatMap(value) ?? .null }
         if unique.isComputed {
-            let row = table.columns.indices.compactMap { column in
-                value(column).map { (column, world.local($0, table.columns[column])) }
+            let row = table.columns.indices.compactMap { column -> (Int, FieldValue)? in
+                if column == table.mappedKey {
+                    return (column, world.indexedKey(object, table.columns[column]))
+                }
+                return value(column).map { (column, world.indexed($0, table.columns[column], for: object)) }
             }
             guard let computed = try scratch.terms(of: unique, row, in: table) else { return nil }
             // Columns keep their values: a reference is more than the number that stands for it.

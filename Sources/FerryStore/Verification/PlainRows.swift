@@ -153,6 +153,22 @@ extension PlainWorld {
         return key.map { localKey(object, $0) } ?? .integer(0)
     }
 
+    /// A value as an index computes something of it for an object: where it is the object itself, its key.
+    func indexed(_ value: FieldValue, _ column: PlainSchema.Column, for object: Int) -> FieldValue {
+        guard value == .reference(subjects[object].id), let key = table(of: object).mappedKey else {
+            return local(value, column)
+        }
+        return indexedKey(object, table(of: object).columns[key])
+    }
+
+    /// The key by which an index counts an object of a mapped table: that of its row here, or the one that it would like
+    /// to have.
+    func indexedKey(_ object: Int, _ column: PlainSchema.Column) -> FieldValue {
+        let key = subjects[object].key ?? subjects[object].wantedKey
+        if table(of: object).hasIntegerKey { if case .integer? = key {} else { return .integer(Int64(object + 1)) } }
+        return key ?? localKey(object, column)
+    }
+
     /// A key for an object of a mapped table. Integer keys differ from device to device, so that any will do.
     func localKey(_ object: Int, _ column: PlainSchema.Column) -> FieldValue {
         if case .text? = subjects[object].key { return subjects[object].key ?? .null }

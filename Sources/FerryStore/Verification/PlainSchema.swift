@@ -61,6 +61,8 @@ struct PlainSchema {
         /// Whether local keys are mapped to object IDs; the key is no value of an object then.
         var isMapped: Bool
         var isStrict: Bool
+        /// Whether the key is the rowid.
+        var hasIntegerKey = false
         /// The definitions of generated columns, without constraints.
         var generated: [String] = []
         /// In ascending order of `PRAGMA foreign_key_list`'s IDs.
@@ -135,6 +137,8 @@ struct PlainObject: Equatable {
     var fields: [String: Field] = [:]
     /// The local key in a mapped table, where it has a row.
     var key: FieldValue?
+    /// Where it has none: the one that it had, or would like to have.
+    var wantedKey: FieldValue?
 }
 
 /// What becomes of an object.

@@ -59,9 +59,13 @@ extension PlainSchema {
         }
         let places = key.sorted { $0.position < $1.position }.map(\.column)
         let isMapped = if case .key = identity { false } else { true }
+        // `INTEGER PRIMARY KEY DESC` is no rowid: SQLite makes an index for it.
+        let hasKeyIndex = try connection.count(
+            "SELECT count(*) FROM pragma_index_list(?) WHERE origin = 'pk'", .text(name))
         return Table(
             name: foldedName(name), spelling: name, columns: columns, key: places,
             keyCollations: places.map { columns[$0].collation }, isMapped: isMapped, isStrict: isStrict,
+            hasIntegerKey: places.count == 1 && foldedName(columns[places[0]].type) == "integer" && hasKeyIndex == 0,
             generated: try readGenerated(name, sql, connection), statements: [sql])
     }
 

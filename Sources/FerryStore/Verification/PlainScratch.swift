@@ -36,7 +36,11 @@ final class PlainScratch {
         try connection.executeScript("PRAGMA foreign_keys = OFF; ATTACH ':memory:' AS bare")
         for table in schema.tables {
             for statement in table.statements { try connection.executeScript(statement) }
-            let columns = table.columns.map { column in
+            let columns = table.columns.enumerated().map { place, column in
+                // An index may name it `rowid`.
+                if table.hasIntegerKey, place == table.key.first {
+                    return "\(quoted(column.name)) INTEGER PRIMARY KEY"
+                }
                 // Only a STRICT table takes ANY as it comes.
                 let type = table.isStrict && foldedName(column.type) == "any" ? "BLOB" : column.type
                 return "\(quoted(column.name)) \(type) COLLATE \(quoted(column.collation))"

@@ -12,6 +12,7 @@ struct PlainWorld {
         var values: [FieldValue?]
         var stamps: [Stamp?]
         var key: FieldValue?
+        var wantedKey: FieldValue?
         var links: [Link] = []
     }
 
@@ -70,7 +71,7 @@ struct PlainWorld {
         return Subject(
             table: place, id: object.id, inserted: object.inserted, deleted: object.deleted, isAlive: isAlive,
             values: table.columns.map { object.fields[$0.name]?.value },
-            stamps: table.columns.map { object.fields[$0.name]?.stamp }, key: object.key)
+            stamps: table.columns.map { object.fields[$0.name]?.stamp }, key: object.key, wantedKey: object.wantedKey)
     }
 
     func table(of subject: Int) -> PlainSchema.Table { schema.tables[subjects[subject].table] }

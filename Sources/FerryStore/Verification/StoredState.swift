@@ -81,7 +81,12 @@ struct StoredState {
                 // It may show the plain value of an object that is joined to it.
                 if shown == .exceptionalRow { object.plainValues = row?.plain ?? [:] }
             }
-            let kept = statement.isNull(4) ? [:] : try StateCodec.decodeKept(statement.bytes(4)).fields
+            var kept: FieldValues = [:]
+            if !statement.isNull(4) {
+                let (values, given) = try StateCodec.decodeKeptAndGiven(statement.bytes(4))
+                kept = values.fields
+                if table.isMapped, !shown.hasRow { object.plain.wantedKey = values.key ?? given }
+            }
             for (place, column) in table.localColumns.enumerated() where column.isUnchecked && shown == .row {
                 // A plain value that is a row's key here, and was none where it was written.
                 guard let parent = column.reference, let plain = kept[column.id],
