@@ -168,7 +168,9 @@ public final class Replica: Sendable {
     private func noteContradiction(_ look: ContainerLook) throws {
         let reading = try store.reading()
         let isContradicted = look.heads.values.contains { head in
-            PeerStanding(reading.vector, reading.digests, hasNotes: false, head).kind == .differs
+            // Mostly they are the same, and then nothing need be compared.
+            reading.digests.contains { covered, digest in head.digests[covered].map { $0 != digest } ?? false }
+                && PeerStanding(reading.vector, reading.digests, hasNotes: false, head).kind == .differs
         }
         try store.noteUpdatedObjects(isContradicted: isContradicted)
     }

@@ -196,7 +196,7 @@ struct CaptureTriggers {
         var insertBody: [String] = []
         var updateBody: [String] = []
         for index in table.uniqueIndexes {
-            insertBody += noteHolder(index, newRow, where: notSelf("NEW"))
+            insertBody += noteHolder(index, newRow, where: notNew)
             updateBody += noteHolder(index, newRow, where: notSelf("OLD"))
         }
         updateBody += noteKeyHolder()
@@ -218,6 +218,13 @@ struct CaptureTriggers {
         if !Self.needsNewKeyTrigger(table) { return [] }
         let body = table.uniqueIndexes.filter(\.isOnKey).flatMap { noteHolder($0, newRowWithoutKey) }
         return [trigger(Self.newKeyTrigger, "BEFORE INSERT", when: choosesKey, body)]
+    }
+
+    /// Whether a row `holder` is another one than the one that an insertion replaces under its key. Where SQLite is going to choose
+    /// that, a row under -1 is another one; an app that replaces such a row under that very key has a new row in its place.
+    private var notNew: String {
+        if !table.keyIsRowID { return notSelf("NEW") }
+        return "(\(choosesKey) OR \(notSelf("NEW")))"
     }
 
     private var choosesKey: String { "NEW.\(quoted(table.keyColumns[0])) = -1" }
@@ -310,7 +317,6 @@ struct CaptureTriggers {
 
     private func noteKeyHolder() -> [String] { noteRows(isKeyHolder + [notSelf("OLD")]) }
 
-    /// Before an insertion NEW's integer key is -1 where SQLite is going to choose it.
     func notSelf(_ row: String) -> String {
         let same = table.keyColumns.map { "holder.\(quoted($0)) IS \(row).\(quoted($0))" }.joined(separator: " AND ")
         return "NOT (\(same))"

@@ -57,7 +57,7 @@ final class CompactionPlanTests: XCTestCase {
         let manyChanges = (1...40 as ClosedRange<UInt64>).map { segment($0, $0, changes: 30_000) }
         let runsOfMany = RollUpPlan(maximumBytes: 8 << 20).runs(manyChanges)
         XCTAssertFalse(runsOfMany.isEmpty)
-        for run in runsOfMany { XCTAssertLessThanOrEqual(run.changes, LogReader.maximumOperations) }
+        for run in runsOfMany { XCTAssertLessThanOrEqual(run.changes, Gathering.maximumChanges) }
         let long = (0..<20 as Range<UInt64>).map { segment($0 * 30_000 + 1, $0 * 30_000 + 30_000) }
         for run in RollUpPlan(maximumBytes: 8 << 20).runs(long) { XCTAssertLessThanOrEqual(run.changesets, 65_536) }
     }

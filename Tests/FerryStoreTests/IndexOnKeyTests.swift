@@ -50,6 +50,43 @@ final class IndexOnKeyTests: XCTestCase {
         }
     }
 
+    /// Where SQLite chooses the key, a trigger before the insertion sees -1.
+    func testARowUnderMinusOneIsReplaced() throws {
+        let schema = TestSchema(name: "minus one", sql: "CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
+        let (one, other) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+        for (statement, keys) in [
+            ("INSERT INTO t VALUES (-1, 'x')", ["-1|x"]), ("INSERT OR REPLACE INTO t(name) VALUES ('x')", ["0|x"]),
+            ("INSERT INTO t VALUES (-1, 'y')", ["-1|y", "0|x"]),
+            ("INSERT OR REPLACE INTO t VALUES (-1, 'y')", ["-1|y", "0|x"]),
+            ("INSERT OR REPLACE INTO t VALUES (-1, 'x')", ["-1|x"]),
+        ] {
+            try one.run(statement)
+            try one.flush()
+            try other.receive(one)
+            XCTAssertEqual(try one.query("SELECT id, name FROM t ORDER BY id"), keys, statement)
+            XCTAssertEqual(
+                try other.query("SELECT name FROM t ORDER BY name"), try one.query("SELECT name FROM t ORDER BY name"),
+                statement)
+            try assertSound(one, other)
+        }
+    }
+
+    func testAConditionOnTheKeyIsComputedOfTheKeyThatTheRowHas() throws {
+        let schema = TestSchema(
+            name: "check",
+            sql: """
+                CREATE TABLE t(
+                    id INTEGER PRIMARY KEY CHECK (id > 100), above INTEGER REFERENCES t(id), name TEXT,
+                    CHECK (above < id))
+                """)
+        let (one, other) = (try TestDevice(1, schema), try TestDevice(2, schema, hoursAhead: 1))
+        try one.run("INSERT INTO t VALUES (101, NULL, 'a'), (107, 101, 'b'), (110, 107, 'c')")
+        try one.flush()
+        try other.receive(one)
+        XCTAssertEqual(try other.query("SELECT id, above FROM t ORDER BY id"), ["101|NULL", "107|101", "110|107"])
+        try assertSound(one, other)
+    }
+
     func testAJoinedRowComesApartAndIsDeleted() throws {
         for index in Self.ofUsualKeys {
             let schema = schema(index)

@@ -82,7 +82,7 @@ struct PlainJoin {
         if unique.isComputed {
             let row = table.columns.indices.compactMap { column -> (Int, FieldValue)? in
                 if column == table.mappedKey {
-                    return (column, world.indexedKey(object, table.columns[column]))
+                    return (column, world.keyHere(object, table.columns[column]))
                 }
                 return value(column).map { (column, world.indexed($0, table.columns[column], for: object)) }
             }

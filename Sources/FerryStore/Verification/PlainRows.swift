@@ -88,7 +88,7 @@ final class PlainRows {
         var local: [(column: Int, value: FieldValue)] = []
         for (place, column) in table.columns.enumerated() {
             if place == table.mappedKey {
-                local.append((place, world.localKey(row, column)))
+                local.append((place, world.keyHere(row, column)))
                 continue
             }
             guard let source = join.source(row, place), var value = join.displayed(row, place) else { continue }
@@ -99,7 +99,7 @@ final class PlainRows {
                 }
             }
             made.values[column.name] = value
-            local.append((place, world.local(value, column)))
+            local.append((place, world.valueHere(value, column)))
         }
         return (made, local)
     }
@@ -158,12 +158,19 @@ extension PlainWorld {
         guard value == .reference(subjects[object].id), let key = table(of: object).mappedKey else {
             return local(value, column)
         }
-        return indexedKey(object, table(of: object).columns[key])
+        return keyHere(object, table(of: object).columns[key])
     }
 
-    /// The key by which an index counts an object of a mapped table: that of its row here, or the one that it would like
-    /// to have.
-    func indexedKey(_ object: Int, _ column: PlainSchema.Column) -> FieldValue {
+    /// A value as a CHECK looks at it: in place of a reference the key of its object here.
+    func valueHere(_ value: FieldValue, _ column: PlainSchema.Column) -> FieldValue {
+        guard case .reference(let id) = value, let parent = column.reference, let object = places[parent][id],
+            let key = schema.tables[parent].mappedKey
+        else { return local(value, column) }
+        return keyHere(object, schema.tables[parent].columns[key])
+    }
+
+    /// The key of an object of a mapped table: that of its row here, or the one that it would like to have.
+    func keyHere(_ object: Int, _ column: PlainSchema.Column) -> FieldValue {
         let key = subjects[object].key ?? subjects[object].wantedKey
         if table(of: object).hasIntegerKey { if case .integer? = key {} else { return .integer(Int64(object + 1)) } }
         return key ?? localKey(object, column)
