@@ -54,8 +54,8 @@ public struct Head: Hashable, Sendable {
     public var retired: [DeviceID: Int64] = [:]
     /// The ID that this device's database had before, and how far it knew that one's log when it took another.
     public var predecessor: Predecessor?
-    /// Objects that hidden rows of this device refer to by RESTRICT or NO ACTION and that it knows nothing of, in ascending
-    /// order. Who shows one of them though it was deleted, and sees that this device has replayed the deletion, publishes it
+    /// Objects whose insertion this device does not know, in ascending order: hidden rows refer to them by RESTRICT or NO ACTION, or
+    /// updates of them are known. Who shows one of them though it was deleted, and sees that this device has replayed the deletion, publishes it
     /// again: this device has forgotten it.
     public var missing: [ObjectID] = []
 

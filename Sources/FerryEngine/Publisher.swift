@@ -102,7 +102,7 @@ struct Publisher {
     }
 
     private func missing(_ reading: StoreReading) throws -> [ObjectID] {
-        reading.isMissingObjects ? try store.missingObjects() : []
+        reading.isMissingObjects ? try store.missingObjects(atMost: Head.maximumMissing) : []
     }
 
     private func acknowledgements(_ vector: VersionVector) -> [DeviceID: LogPosition] {
@@ -146,7 +146,7 @@ struct Publisher {
 /// Which segments that wait become one: a pure function of their sizes.
 enum Gathering {
     /// The most operations in a segment that is made of several: a reader holds all of one in memory.
-    static let maximumChanges = 1 << 16
+    static let maximumChanges = Store.maximumNotes
 
     /// Consecutive entries in groups that are within the bounds together; one that is too large stays alone.
     static func groups(_ entries: [OutboxSize], maximumBytes: Int) -> [[OutboxSize]] {

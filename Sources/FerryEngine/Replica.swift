@@ -172,7 +172,7 @@ public final class Replica: Sendable {
             reading.digests.contains { covered, digest in head.digests[covered].map { $0 != digest } ?? false }
                 && PeerStanding(reading.vector, reading.digests, hasNotes: false, head).kind == .differs
         }
-        try store.noteUpdatedObjects(isContradicted: isContradicted)
+        try store.noteUpdatedObjects(isContradicted: isContradicted, atMost: Head.maximumMissing)
     }
 
     /// - Returns: whether there is more to read.

@@ -112,9 +112,8 @@ struct AppTriggers {
             claims.map { ($0 + [capture.notSelf("OLD")]).joined(separator: " AND ") })
         let names = UnforeseenDefaults(table: table).names(isUpdate: true)
         if names.isEmpty { return }
-        let isNull = names.map { "NEW.\(quoted($0)) IS NULL" }.joined(separator: " OR ")
         for event in ["INSERT", "UPDATE"] {
-            try watch("unforeseen_\(event)", in: table, before: event, when: isNull, ["1"])
+            try watch("unforeseen_\(event)", in: table, before: event, when: UnforeseenDefaults.isGiven(names), ["1"])
         }
     }
 

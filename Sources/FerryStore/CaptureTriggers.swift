@@ -356,11 +356,10 @@ struct CaptureTriggers {
         return [("insert", "INSERT", false), ("update", "UPDATE", true)].compactMap { name, event, isUpdate in
             let columns = defaults.names(isUpdate: isUpdate)
             if columns.isEmpty { return nil }
-            let isNull = columns.map { "NEW.\(quoted($0)) IS NULL" }.joined(separator: " OR ")
             return trigger(
                 "unforeseen_\(name)",
                 "BEFORE \(event)" + (isUpdate ? " OF " + columns.map(quoted).joined(separator: ", ") : ""),
-                when: "(\(isNull)) AND NOT EXISTS (SELECT 1 FROM \(table.oldRowsTable) "
+                when: UnforeseenDefaults.isGiven(columns) + " AND NOT EXISTS (SELECT 1 FROM \(table.oldRowsTable) "
                     + "WHERE sequence = \(UnforeseenDefaults.mark))", body)
         }
     }

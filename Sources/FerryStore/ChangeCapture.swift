@@ -8,7 +8,7 @@ import FerryMerge
 /// object's state and its operations are written. After it the log of notes is empty up to where it was read.
 struct ChangeCapture {
     /// Notes per changeset: bounds the memory of a flush.
-    static let maximumNotes = 65_536
+    static let maximumNotes = Store.maximumNotes
     /// Bytes of values per changeset, where it has more than one note: bounds the memory of a flush, and what those who
     /// replay it need. Equal values count as often as they stand.
     static let maximumBytes = 1 << 28
@@ -123,4 +123,9 @@ struct FormerRow {
     var key: [FieldValue]
     /// What it showed, as it travels; empty where its object's own values are all that is known.
     var values: FieldValues
+}
+
+extension Store {
+    /// The most notes that are packed as one changeset.
+    public static let maximumNotes = 65_536
 }

@@ -9,9 +9,6 @@ import FerryMerge
 /// lacks, and who has it publishes it again (`KeptRows`). Where both have replayed the same and hold different states, what was
 /// updated is looked for; what hidden rows lack is listed with them.
 struct MissingObjects {
-    /// The most that are asked for at once.
-    static let maximumCount = 1024
-
     /// An object that was updated (`ferry_meta`, `updated`).
     struct Updated: Codable, Equatable {
         var table: Int
@@ -21,9 +18,12 @@ struct MissingObjects {
 
     private let access: StoreAccess
     private let meaning: References
+    /// The most that are asked for at once.
+    private let maximumCount: Int
 
-    init(_ access: StoreAccess) {
+    init(_ access: StoreAccess, atMost maximumCount: Int = .max) {
         self.access = access
+        self.maximumCount = maximumCount
         meaning = References(registry: access.registry)
     }
 
@@ -44,19 +44,19 @@ struct MissingObjects {
         }
     }
 
-    /// The IDs of all that are listed, in ascending order; no more than `maximumCount`.
+    /// The IDs of all that are listed, in ascending order; no more than are asked for.
     func find() throws -> [ObjectID] {
         var found = Set(try stillUpdated().compactMap { ObjectID($0.object) })
         let statement = try access.connection.prepare(
             "SELECT \"table\", object FROM ferry_exception WHERE kind = \(ExceptionKind.missing.rawValue)")
         defer { statement.reset() }
-        while try found.count < Self.maximumCount && statement.step() {
+        while try found.count < maximumCount && statement.step() {
             guard let id: ObjectID = statement.id(1) else { continue }
             let table = access.registry[statement.int(0)]
             let state = try access.objects(of: table.id).load(id)
             found.formUnion(try targets(of: table, state.kept.fields).map(\.id))
         }
-        return Array(found.sorted().prefix(Self.maximumCount))
+        return Array(found.sorted().prefix(maximumCount))
     }
 }
 
@@ -71,7 +71,7 @@ extension MissingObjects {
             ) { if let id: ObjectID = $0.id(0) { ids.append(id) } }
             for id in ids where try isUpdated(id, table) {
                 found.append(Updated(table: table.id, object: id.hex))
-                if found.count == Self.maximumCount { return found }
+                if found.count == maximumCount { return found }
             }
         }
         return found
@@ -109,12 +109,14 @@ public struct MissingRequest: Sendable {
 
 extension Store {
     /// Lists what was updated here and never inserted; writes only where that changes.
-    /// - Parameter isContradicted: whether another device has replayed the same and holds another state; otherwise only what
+    /// - Parameters:
+    ///   - isContradicted: whether another device has replayed the same and holds another state; otherwise only what
     ///   is listed is looked at.
-    public func noteUpdatedObjects(isContradicted: Bool) throws {
+    ///   - maximumCount: the most that are listed.
+    public func noteUpdatedObjects(isContradicted: Bool, atMost maximumCount: Int) throws {
         guard try isContradicted || read({ try StoreMeta(connection: $0).string(.updated) }) != nil else { return }
         let (known, found) = try readAccess { access in
-            let objects = MissingObjects(access)
+            let objects = MissingObjects(access, atMost: maximumCount)
             let known: [MissingObjects.Updated] = try access.meta.json(.updated) ?? []
             return (known, try isContradicted ? objects.findUpdated() : objects.stillUpdated())
         }
@@ -125,12 +127,12 @@ extension Store {
         }
     }
 
-    /// Objects whose insertion this device does not know, though it matters here, for its head: IDs in ascending order, at most 1,024.
-    /// None while a snapshot is read in, since what is missing may be in it.
-    public func missingObjects() throws -> [ObjectID] {
+    /// Objects whose insertion this device does not know, though it matters here, for its head: IDs in ascending order. None while
+    /// a snapshot is read in, since what is missing may be in it.
+    public func missingObjects(atMost maximumCount: Int) throws -> [ObjectID] {
         try readAccess { access in
             try lastMissing.value(access.connection) { _ in
-                try SnapshotProgress.read(access.meta) == nil ? MissingObjects(access).find() : []
+                try SnapshotProgress.read(access.meta) == nil ? MissingObjects(access, atMost: maximumCount).find() : []
             }
         }
     }

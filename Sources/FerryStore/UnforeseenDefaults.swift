@@ -41,6 +41,11 @@ struct UnforeseenDefaults {
         return columns.map(\.name) + (isKey ? table.keyColumns : [])
     }
 
+    /// Whether a statement gives NULL to one of columns, as a trigger before it sees that.
+    static func isGiven(_ names: [String]) -> String {
+        "(" + names.map { "NEW.\(quoted($0)) IS NULL" }.joined(separator: " OR ") + ")"
+    }
+
     /// Whether the table has triggers for them.
     var areAny: Bool { !names(isUpdate: true).isEmpty }
 }

@@ -163,32 +163,32 @@ final class UncountedDeviceTests: XCTestCase {
         }
     }
 
-    func testARowKeepsWhatItRefersToThoughItsAuthorIsGone() throws {
+    /// A device that was missing does something to a row that is deleted and forgotten elsewhere, and is gone: the others agree
+    /// without it.
+    private func assertAgreementWithoutTheAuthor(
+        _ deed: String, _ expected: String, line: UInt = #line
+    ) throws {
         let world = try World()
         let fleet = world.fleet
         try forgetWithoutTheSecond("DELETE FROM item WHERE id = 3;", world)
-        try fleet.shell(1, "INSERT INTO part(item, code) VALUES (3, 'a');")
+        try fleet.shell(1, deed)
         _ = try fleet.replicas[1].sync()
         let gone = fleet.replicas.remove(at: 1)
         try world.meet()
         fleet.replicas.insert(gone, at: 1)
-        try world.assertRows("one|\nthree|\ntwo|\na|three\n", [0, 2])
+        try world.assertRows(expected, [0, 2], line: line)
         try world.meet()
-        try world.assertAgreement("one|\nthree|\ntwo|\na|three\n")
+        try world.assertAgreement(expected, line: line)
+    }
+
+    func testARowKeepsWhatItRefersToThoughItsAuthorIsGone() throws {
+        try assertAgreementWithoutTheAuthor(
+            "INSERT INTO part(item, code) VALUES (3, 'a');", "one|\nthree|\ntwo|\na|three\n")
     }
 
     func testAnUpdateOfADeviceThatWasMissingBringsTheRowBackThoughItsAuthorIsGone() throws {
-        let world = try World()
-        let fleet = world.fleet
-        try forgetWithoutTheSecond("DELETE FROM item WHERE id = 3;", world)
-        try fleet.shell(1, "UPDATE item SET note = 'kept' WHERE id = 3;")
-        _ = try fleet.replicas[1].sync()
-        let gone = fleet.replicas.remove(at: 1)
-        try world.meet()
-        fleet.replicas.insert(gone, at: 1)
-        try world.assertRows("one|\nthree|kept\ntwo|\n", [0, 2])
-        try world.meet()
-        try world.assertAgreement("one|\nthree|kept\ntwo|\n")
+        try assertAgreementWithoutTheAuthor(
+            "UPDATE item SET note = 'kept' WHERE id = 3;", "one|\nthree|kept\ntwo|\n")
     }
 
     func testADeviceThatIsHeardOfLaterMayHaveForgottenToo() throws {
