@@ -58,12 +58,15 @@ struct CaptureTriggers {
     private var keySlots: String { table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ") }
 
     private func note(
-        _ event: PendingEvent, _ row: String, mask: String = "NULL", value: String = "NULL",
+        _ event: PendingEvent, _ row: String, mask: String? = nil, value: String? = nil,
         where condition: String? = nil
     ) -> String {
-        let values = "\(table.id), \(event.rawValue), \(mask), \(Self.now), \(value), \(key(row))"
+        // What is NULL is left out: statements that come as text compile this anew each time.
+        let columns = (mask == nil ? "" : "mask, ") + (value == nil ? "" : "value, ") + keySlots
+        let optional = [mask, value].compactMap { $0.map { "\($0), " } }.joined()
+        let values = "\(table.id), \(event.rawValue), \(Self.now), \(optional)\(key(row))"
         // Without a condition VALUES is cheaper: SQLite runs a SELECT as a coroutine.
-        return "INSERT INTO ferry_pending(\"table\", event, mask, at, value, \(keySlots)) "
+        return "INSERT INTO ferry_pending(\"table\", event, at, \(columns)) "
             + (condition.map { "SELECT \(values) WHERE \($0);" } ?? "VALUES (\(values));")
     }
 
@@ -81,21 +84,28 @@ struct CaptureTriggers {
 
     /// Differs in representation: bytes that a collation takes for equal differ, and so do 1 and 1.0 in a column that
     /// keeps them apart.
-    private func differs(_ column: String, _ affinity: SchemaColumn.Affinity) -> String {
-        let name = quoted(column)
-        let comparison = "OLD.\(name) COLLATE BINARY IS NOT NEW.\(name)"
-        if affinity != .blob { return "(\(comparison))" }
+    private func differs(_ column: TrackedColumn) -> String {
+        let name = quoted(column.name)
+        let comparison = comparing(name, "IS NOT", column.collation)
+        if column.affinity != .blob { return "(\(comparison))" }
         // Only numbers, which stand before all texts, can be equal and of different types.
         return "(\(comparison) OR OLD.\(name) < '' AND typeof(OLD.\(name)) <> typeof(NEW.\(name)))"
     }
 
-    private var keyChanged: String {
-        // A derived identity changes where the key's collation sees a difference, a mapped key with its bytes.
+    /// - Parameter collation: under which the bytes are not compared anyway.
+    private func comparing(_ name: String, _ comparison: String, _ collation: String) -> String {
+        "OLD.\(name)\(collation == "BINARY" ? "" : " COLLATE BINARY") \(comparison) NEW.\(name)"
+    }
+
+    private var keyChanged: String { comparingKeys("IS NOT").joined(separator: " OR ") }
+
+    private var keyStayed: String { comparingKeys("IS").joined(separator: " AND ") }
+
+    /// A derived identity changes where the key's collation sees a difference, a mapped key with its bytes.
+    private func comparingKeys(_ comparison: String) -> [String] {
         table.keyColumns.map { column in
-            table.isMapped
-                ? "OLD.\(quoted(column)) COLLATE BINARY IS NOT NEW.\(quoted(column))"
-                : "OLD.\(quoted(column)) IS NOT NEW.\(quoted(column))"
-        }.joined(separator: " OR ")
+            comparing(quoted(column), comparison, table.isMapped ? table.mappedKey.collation : "BINARY")
+        }
     }
 
     // MARK: Triggers
@@ -107,6 +117,7 @@ struct CaptureTriggers {
     /// The columns of one trigger, and the masks of those that changed.
     private struct UpdateGroup {
         var first: Int
+        var columns: [String]
         var changed: String
         var masks: [String]
     }
@@ -117,13 +128,13 @@ struct CaptureTriggers {
             // Numbers of one group may straddle a boundary after a column was dropped: one mask for each.
             let masks = Dictionary(grouping: group) { $0.id / Self.groupSize }
             return UpdateGroup(
-                first: start, changed: group.map { differs($0.name, $0.affinity) }.joined(separator: " OR "),
+                first: start, columns: group.map(\.name), changed: group.map { differs($0) }.joined(separator: " OR "),
                 masks: masks.keys.sorted().map { number -> String in
                     // Shorter than CASE, and compiled anew for every statement that comes as text.
                     let bits = (masks[number] ?? []).map { column in
-                        "\(differs(column.name, column.affinity)) * \(1 << (column.id % Self.groupSize))"
+                        "\(differs(column)) * \(1 << (column.id % Self.groupSize))"
                     }
-                    return "\(number << Self.groupSize) | " + bits.joined(separator: " | ")
+                    return ((number == 0 ? [] : ["\(number << Self.groupSize)"]) + bits).joined(separator: " | ")
                 })
         }
     }
@@ -140,14 +151,15 @@ struct CaptureTriggers {
         let inKey = updateGroups(table.localColumns.filter { table.keyColumnIDs.contains($0.id) })
         return groups.map { group in
             trigger(
-                "update_\(group.first)", "AFTER UPDATE",
-                when: "NOT (\(keyChanged))" + (isOneMask ? "" : " AND (\(group.changed))"),
+                "update_\(group.first)",
+                "AFTER UPDATE" + (groups.count == 1 ? "" : " OF " + group.columns.map(quoted).joined(separator: ", ")),
+                when: keyStayed + (isOneMask ? "" : " AND (\(group.changed))"),
                 group.masks.map { note(.update, "NEW", mask: $0) })
         }
             + inKey.map { group in
                 trigger(
                     "update_key_\(group.first)", "AFTER \(updating([]))",
-                    when: "NOT (\(keyChanged)) AND (\(group.changed))",
+                    when: "\(keyStayed) AND (\(group.changed))",
                     group.masks.map { note(.update, "NEW", mask: $0) })
             }
     }
@@ -180,13 +192,14 @@ struct CaptureTriggers {
     private var clearableColumns: [TrackedColumn] { table.clearableColumns.sorted().map { table.columns[$0] } }
 
     private func wasCleared(_ column: TrackedColumn) -> String {
-        "OLD.\(quoted(column.name)) IS NOT NULL AND \(differs(column.name, column.affinity))"
+        "OLD.\(quoted(column.name)) IS NOT NULL AND \(differs(column))"
     }
 
     private var referenceUpdates: [String] {
         clearableColumns.map { column in
             trigger(
-                "reference_\(column.id)", "AFTER UPDATE", when: "NOT (\(keyChanged)) AND \(wasCleared(column))",
+                "reference_\(column.id)", "AFTER UPDATE OF \(quoted(column.name))",
+                when: "\(keyStayed) AND \(wasCleared(column))",
                 [note(.reference, "NEW", mask: "\(column.id)", value: "OLD.\(quoted(column.name))")])
         }
     }
@@ -234,7 +247,7 @@ struct CaptureTriggers {
         if table.uniqueIndexes.contains(where: \.needsEvaluation) { return ("UPDATE", "1") }
         let columns = Set(table.uniqueIndexes.flatMap { $0.terms.compactMap(\.column) }).sorted()
             .map { table.columns[$0] }
-        let parts = columns.map { differs($0.name, $0.affinity) } + ["(\(keyChanged))"]
+        let parts = columns.map { differs($0) } + ["(\(keyChanged))"]
         return (updating(columns.map(\.name)), parts.joined(separator: " OR "))
     }
 

@@ -11,6 +11,9 @@ struct BoundsBenchmark {
     static func section(_ workload: any Workload, _ medium: String) -> String {
         "\(title), \(workload.name), \(medium)"
     }
+    static func sectionOfShell(_ workload: any Workload) -> String {
+        "\(title), \(ShellBenchmark.section(workload))"
+    }
     private var section: String { Self.section(workload, medium) }
     /// The line of a kind of writing whose notes have all that merging needs.
     static func withChanges(_ name: String) -> String { name + ", with time, mask and old row" }

@@ -6,12 +6,22 @@ struct ShellBenchmark {
     let workload: any Workload
     let folder: String
     let updates: Int
-    /// Makes the database that has triggers, and tells its path.
-    var makeTracked: (any Workload, Place) throws -> String = { workload, place in
-        _ = try Device.first(workload, in: place)
-        return place.database("first")
-    }
+    /// What stands beside plain SQLite.
+    var tracked = [
+        Tracked { workload, place in
+            _ = try Device.first(workload, in: place)
+            return place.database("first")
+        }
+    ]
     static let shell = "/usr/bin/sqlite3"
+
+    /// A database with triggers.
+    struct Tracked {
+        /// What the lines are called, by the names of the scripts.
+        var name: (String) -> String = { $0 }
+        /// Makes the database and tells its path.
+        var make: (any Workload, Place) throws -> String
+    }
 
     static func section(_ workload: any Workload) -> String { "sqlite3 shell, \(workload.name), memory" }
 
@@ -24,9 +34,11 @@ struct ShellBenchmark {
         let scripts = try scripts(place)
         for round in 1...rounds {
             progress(round)
-            for (variant, make) in [(Measurements.Variant.plain, Self.makePlain), (.ferry, makeTracked)] {
-                for (name, rate) in try self.round(scripts, make) {
-                    results.add(section, name, "rows/s", variant, rate)
+            let plain = try self.round(scripts, Self.makePlain)
+            for kind in tracked {
+                for ((name, rate), (_, base)) in zip(try self.round(scripts, kind.make), plain) {
+                    results.add(section, kind.name(name), "rows/s", .plain, base)
+                    results.add(section, kind.name(name), "rows/s", .ferry, rate)
                 }
             }
         }
@@ -65,6 +77,7 @@ struct ShellBenchmark {
                 try workload.update(writer, first: updates, count: updates / 5, transactionSize: 1)
                 return updates / 5
             },
+            try script(WorkloadBenchmark.deleting) { try workload.delete(writer) },
         ]
     }
 

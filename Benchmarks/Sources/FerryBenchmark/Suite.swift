@@ -74,13 +74,16 @@ struct Suite {
         }
         let songs = Songs(rows: options.rows)
         var benchmark = ShellBenchmark(workload: songs, folder: options.memory, updates: options.rows)
-        benchmark.makeTracked = { workload, place in
-            let database = try Database(path: place.database("least"))
-            try database.execute(workload.schema)
-            try LeastDesign.track(database)
-            return place.database("least")
+        func least(_ note: LeastDesign.Note, _ name: @escaping (String) -> String) -> ShellBenchmark.Tracked {
+            .init(name: name) { workload, place in
+                let database = try Database(path: place.database("least"))
+                try database.execute(workload.schema)
+                try LeastDesign.track(database, note)
+                return place.database("least")
+            }
         }
-        let section = "\(BoundsBenchmark.title), \(ShellBenchmark.section(songs))"
+        benchmark.tracked = [least(.key) { $0 }, least(.change, BoundsBenchmark.withChanges)]
+        let section = BoundsBenchmark.sectionOfShell(songs)
         results.name(.ferry, "the least", in: section)
         try benchmark.run(
             rounds: options.rounds, progress: { progress("bounds, shell, round \($0)") }, into: section, results)

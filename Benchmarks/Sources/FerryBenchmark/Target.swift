@@ -9,7 +9,7 @@ struct Target {
 
     /// In the order of the report. Of what was not measured the figure is `nil`.
     static var all: [Target] {
-        capture + movement + smallChangesets + space + latency + rest + growth + rules
+        capture + shell + movement + smallChangesets + space + latency + rest + growth + rules
     }
 
     private static let songs = Songs(rows: 1)
@@ -36,12 +36,30 @@ struct Target {
     }
 
     private static var capture: [Target] {
-        [("memory", 1.35, 1.20), ("disk", 1.15, 1.15)].flatMap { medium, inserting, updating in
-            [
-                (WorkloadBenchmark.inserting, inserting), (WorkloadBenchmark.updating, updating),
-                (WorkloadBenchmark.updatingSingly, 1.30), (WorkloadBenchmark.deleting, 1.10),
-            ].flatMap { line, limit in
+        ["memory", "disk"].flatMap { medium in
+            captureLimits(medium).flatMap { line, limit in
                 ratios(line, limit, on: [medium], least: BoundsBenchmark.withChanges(line))
+            }
+        }
+    }
+
+    /// The most that an app's own writes may cost, by the lines.
+    private static func captureLimits(_ medium: String) -> [(line: String, limit: Double)] {
+        let isMemory = medium == "memory"
+        return [
+            (WorkloadBenchmark.inserting, isMemory ? 1.35 : 1.15),
+            (WorkloadBenchmark.updating, isMemory ? 1.20 : 1.15),
+            (WorkloadBenchmark.updatingSingly, 1.30), (WorkloadBenchmark.deleting, 1.10),
+        ]
+    }
+
+    private static var shell: [Target] {
+        captureLimits("memory").map { line, limit in
+            let section = ShellBenchmark.section(songs)
+            return Target(name: "\(line), \(section)", limit: limit, unit: "×") {
+                $0.line(section, line)?.toPlain?.median
+            } least: {
+                $0.line(BoundsBenchmark.sectionOfShell(songs), BoundsBenchmark.withChanges(line))?.toPlain?.median
             }
         }
     }
