@@ -23,6 +23,8 @@ struct CompactionFacts: Equatable {
     var acknowledged: UInt64 = 0
     /// The best snapshot of any device.
     var snapshot: KnownSnapshot?
+    /// How many rows the store has, hidden ones among them; 0 where there is a snapshot.
+    var rows = 0
     /// This device's own snapshots, the newest last.
     var ownSnapshots: [KnownSnapshot] = []
     /// Where the log begins in the container; 0 where all of it is there.
@@ -58,11 +60,21 @@ struct CompactionFacts: Equatable {
         return next <= last ? last : missing
     }
 
-    /// What a snapshot would let go of this log that the best one there is does not, in bytes. The newest segment stays
-    /// anyway.
-    var uncoveredBytes: Int {
+    /// What a snapshot would let go of this log that the best one there is does not. The newest segment stays anyway.
+    private var uncovered: [OwnSegment] {
         let covered = snapshot?.covered ?? 0
-        return live.dropLast().reduce(0) { $0 + ($1.last > covered ? $1.bytes : 0) }
+        return live.dropLast().filter { $0.last > covered }
+    }
+
+    /// The size of that, in bytes.
+    var uncoveredBytes: Int { uncovered.reduce(0) { $0 + $1.bytes } }
+
+    /// What the log has to outgrow for a snapshot, in bytes: the best one there is, or, where there is none, what it would take
+    /// to tell of every row so many times.
+    func snapshotBytes(changesPerRow: Double) -> Double {
+        if let snapshot { return Double(snapshot.bytes) }
+        let changes = uncovered.reduce(0) { $0 + $1.changes }
+        return changes == 0 ? 0 : Double(uncoveredBytes) / Double(changes) * Double(rows) * changesPerRow
     }
 }
 
@@ -142,8 +154,10 @@ struct CompactionPlan: Codable, Equatable, Sendable {
         let rollUps = RollUpPlan(maximumBytes: settings.segmentBytes, fanout: settings.rollUpFanout)
         steps += rollUps.runs(Array(live.dropFirst(collected.count))).map { .rollUp(first: $0.first, last: $0.last) }
 
-        let snapshotBytes = facts.snapshot?.bytes ?? 0
-        if facts.isPublished, facts.uncoveredBytes > max(settings.snapshotMinimumBytes, snapshotBytes) {
+        let outgrown = facts.snapshotBytes(changesPerRow: settings.firstSnapshotChangesPerRow)
+        if facts.isPublished, facts.uncoveredBytes > settings.snapshotMinimumBytes,
+            Double(facts.uncoveredBytes) > outgrown
+        {
             steps.append(.writeSnapshot)
         }
         if let last = collected.last {

@@ -12,6 +12,9 @@ public struct RetentionSettings: Equatable, Sendable {
     public var retryMilliseconds: Int64 = 3_600_000
     /// A snapshot is written only where the log has at least so many bytes that no snapshot covers.
     public var snapshotMinimumBytes = 256 << 10
+    /// The first snapshot is written only where the log has more than so many changes for each row: after an import it would
+    /// be as large as the log, and say nothing that is not in it.
+    public var firstSnapshotChangesPerRow = 1.0
     /// Segments that wait are published as one of at most so many bytes.
     public var gatherBytes = 4 << 20
     /// Segments are rolled up into ones of at most so many bytes.

@@ -13,16 +13,12 @@ struct CapturedWriter {
     private let registers: RegisterWriter
     /// The last object that the state had when this began; what comes behind it is not there unless it was written since.
     private let lastKnown: ObjectID?
-    /// What the written objects refer to by columns that were written: noted where `notesReferences`.
-    private(set) var references: Set<RowToken> = []
-    /// Those of them by which rows would be held back that are known by references themselves (`HeldLinks`).
-    private(set) var heldLinks: Set<RowToken> = []
+    /// What the written objects refer to by columns that were written.
+    var references: ReferenceNotes
     /// What written objects gave up for values that their rows show: who refers to it follows (`FollowingReferences`).
     var givenUp: [GivenUpValues] = []
     /// In whose place others are that have the keys which their rows showed (`LinkSuccession`).
     var successors: [ObjectID: LinkSuccessor] = [:]
-    /// Whether anything is held back from deletion, so that it matters what is referred to.
-    let notesReferences: Bool
     /// Objects that joined rows show no more (`DepartedMembers`).
     private let departed: Set<ObjectID>
 
@@ -32,8 +28,9 @@ struct CapturedWriter {
         self.access = access
         self.table = table
         self.departed = departed
-        self.notesReferences =
-            try !table.foreignKeys.isEmpty && (notesReferences || HeldLinks(access).concern(table))
+        references = try ReferenceNotes(
+            access.registry, table,
+            areWanted: !table.foreignKeys.isEmpty && (notesReferences || HeldLinks(access).concern(table)))
         changes = TableChangesBuilder(table)
         objects = access.objects(of: table.id)
         allColumns = table.columns.map(\.id)
@@ -92,7 +89,7 @@ struct CapturedWriter {
             operations.insert(CapturedOperation(kind: .delete, time: first.time, values: [:], oldRow: nil), at: 0)
         }
         try WrittenTogether(access, table).complete(&operations, state, row)
-        if notesReferences, !key.isEmpty { noteReferences(of: operations, row.overlaid(with: state.kept.fields)) }
+        if !key.isEmpty { references.note(operations, row.overlaid(with: state.kept.fields)) }
         let changed = merge(
             operations, into: &state, wish: formerKey.first, isMinted: isFresh && table.identity == .surrogate, &clock)
         if !unshown.isEmpty { state.kept.fields = state.kept.fields.overlaid(with: unshown) }
@@ -153,7 +150,7 @@ struct CapturedWriter {
             let all = whole(own, shown: shown)
             noteGivenUp(object, own, for: all, operations)
             operations = insertion(of: all, operations)
-            if notesReferences { noteReferences(of: operations, own) }
+            references.note(operations, own)
         }
         let changed = merge(operations, into: &state, wish: state.key.first ?? state.kept.key, &clock)
         for operation in operations {
@@ -199,19 +196,6 @@ struct CapturedWriter {
             with: shown.filter { column, value in
                 !keyColumns.contains(column) && !(clearing.contains(column) && value == .null)
             })
-    }
-
-    /// Notes what an object refers to by columns that were written.
-    mutating func noteReferences(of operations: [CapturedOperation], _ own: FieldValues) {
-        var written: FieldValues = [:]
-        for operation in operations { written = written.overlaid(with: operation.values) }
-        if written.isEmpty { return }
-        let values = own.overlaid(with: written)
-        for (place, token) in References(registry: access.registry).targets(of: table, values)
-        where written.hasAny(of: table.foreignKeys[place].columns) {
-            references.insert(token)
-            if HeldLinks.holds(table.foreignKeys[place], access.registry) { heldLinks.insert(token) }
-        }
     }
 
     /// Gives operations their times, and takes them into the registers and the changeset.

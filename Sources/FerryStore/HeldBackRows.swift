@@ -39,7 +39,7 @@ struct HeldBackRows {
         var touched: [TouchedObject] = []
         var seen: Set<RowToken> = []
         while true {
-            let references = writers.values.reduce(into: Set<RowToken>()) { $0.formUnion($1.references) }
+            let references = writers.values.reduce(into: Set<RowToken>()) { $0.formUnion($1.references.tokens) }
                 .subtracting(seen)
             if references.isEmpty { return touched }
             seen.formUnion(references)

@@ -34,7 +34,8 @@ struct HeldLinks {
         var touched: [TouchedObject] = []
         var seen: Set<RowToken> = []
         while true {
-            let links = writers.values.reduce(into: Set<RowToken>()) { $0.formUnion($1.heldLinks) }.subtracting(seen)
+            let links = writers.values.reduce(into: Set<RowToken>()) { $0.formUnion($1.references.heldLinks) }
+                .subtracting(seen)
             if links.isEmpty { return touched }
             seen.formUnion(links)
             for link in links.sorted() {

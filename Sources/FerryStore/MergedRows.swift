@@ -7,7 +7,7 @@ final class MergedRows {
     private let access: StoreAccess
     private let table: TrackedTable
     private let objects: ObjectTable
-    private let reader: RowReader
+    private let checks: MergedChecks
     private let writer: RowWriter
     private let meaning: References
     private let travelling: Travelling
@@ -47,7 +47,7 @@ final class MergedRows {
         self.arriving = arriving
         objects = access.objects(of: table.id)
         stamps = isIndependent ? StampUpdates(objects, access) : nil
-        reader = access.reader(of: table.id)
+        checks = MergedChecks(access, table)
         writer = access.writer(of: table.id)
         meaning = References(registry: access.registry)
         travelling = Travelling(access)
@@ -138,7 +138,7 @@ final class MergedRows {
 
     private func update(_ merge: inout ObjectMerge) throws {
         if merge.won.isEmpty {
-            try changeCheck(&merge)
+            try checks.change(&merge)
             try saveStamps(merge)
             return
         }
@@ -148,7 +148,7 @@ final class MergedRows {
         if merge.won.hasAny(of: sensitive.offered) { return try leaveToRules(&merge) }
         if showsPartOfAnotherKey(merge) { return try leaveToRules(&merge) }
         guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
-        try changeCheck(&merge)
+        try checks.change(&merge)
         if try writer.update(key: merge.before.key, values, of: merge.state.object) != nil {
             return try leaveToRules(&merge)
         }
@@ -180,57 +180,6 @@ final class MergedRows {
         return table.foreignKeys.contains { key in
             merge.won.hasAny(of: key.columns)
                 && key.columns.contains { merge.won[$0] == nil && merge.state.kept.fields[$0] != nil }
-        }
-    }
-
-    /// Brings the check of an object with a row up to its registers, while the row still shows the former values.
-    private func changeCheck(_ merge: inout ObjectMerge) throws {
-        let (object, old, new) = (merge.state.object, merge.before.registers, merge.state.registers)
-        if !old.isAlive {
-            let row = try travelling.values(reader.read(merge.before.key) ?? [:], table)
-            let values = row.overlaid(with: merge.state.kept.fields).overlaid(with: merge.won)
-            merge.state.check = objects.checks.check(object, new) { values[$0] }
-            return
-        }
-        merge.state.check &+= objects.checks.change(object, from: old, to: new)
-        // Only what changed is read, mostly a single value.
-        let isSingle = merge.stamped.isEmpty && merge.won.count == 1
-        var row: FieldValues?
-        func shown(_ column: Int) throws -> FieldValue? {
-            if !table.columns[column].isLocal { return nil }
-            if isSingle { return try reader.read(merge.before.key, column: column) }
-            if let row { return row[column] }
-            let changed = Set(merge.won.keys).union(merge.stamped).sorted()
-            let read = try reader.read(merge.before.key, columns: changed.filter { table.columns[$0].isLocal }) ?? [:]
-            row = read
-            return read[column]
-        }
-        for column in merge.stamped where merge.won[column] == nil {
-            guard let stamp = new.stamp(of: column),
-                let value = try merge.before.kept.fields[column] ?? shown(column)
-            else { continue }
-            merge.state.check &+= objects.checks.field(object, column, stamp, value)
-            if let former = old.stamp(of: column) {
-                merge.state.check &-= objects.checks.field(object, column, former, value)
-            }
-        }
-        try merge.won.forEachColumn { column, value in
-            if let stamp = new.stamp(of: column) {
-                merge.state.check &+= objects.checks.field(object, column, stamp, value)
-            }
-            guard let stamp = old.stamp(of: column) else { return }
-            // What its row shows may be another object's that its own value refers to by now.
-            if let own = merge.before.kept.fields[column] {
-                merge.state.check &-= objects.checks.field(object, column, stamp, own)
-                return
-            }
-            if let former = merge.former[column] {
-                merge.state.check &-= objects.checks.field(object, column, stamp, former)
-                return
-            }
-            guard let shown = try shown(column) else { return }
-            let former = try travelling.value(shown, table.columns[column])
-            merge.state.check &-= objects.checks.field(object, column, stamp, former)
         }
     }
 

@@ -9,7 +9,7 @@ extension CapturedWriter {
         _ values: FieldValues, _ object: ObjectID, _ clock: inout HybridClock
     ) throws -> TouchedObject {
         let operation = CapturedOperation(kind: .insert, time: clock.tick(), values: values, oldRow: nil)
-        if notesReferences { noteReferences(of: [operation], values) }
+        references.note([operation], values)
         return try writeHidden(object, [operation], shown: values, &clock)
     }
 

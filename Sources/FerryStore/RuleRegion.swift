@@ -15,13 +15,11 @@ final class RuleRegion {
     private let meaning: References
     private let travelling: Travelling
     private let uniqueClaims: UniqueClaims
-    private var connection: SQLConnection { access.connection }
     private(set) var objects: [RegionObject] = []
     private var places: [RowToken: Int] = [:]
     /// How to look for rows that offer what members refer to by value.
     private var offerSearch: OfferSearch
-    /// What rows still refer to though it is there no more.
-    private let formerRows: [RowToken: FormerRow]
+    private let referring: ReferringRows
     /// The keys that objects without a row are going to get, where they claim something else by those that they would like to
     /// have and cannot.
     let wantedKeys: [RowToken: FieldValue]
@@ -42,12 +40,12 @@ final class RuleRegion {
         _ access: StoreAccess, formerRows: [RowToken: FormerRow] = [:], wantedKeys: [RowToken: FieldValue] = [:]
     ) {
         self.access = access
-        self.formerRows = formerRows
         self.wantedKeys = wantedKeys
         meaning = References(registry: access.registry)
         travelling = Travelling(access)
         uniqueClaims = UniqueClaims(access)
         offerSearch = OfferSearch(access)
+        referring = ReferringRows(access, formerRows: formerRows)
     }
 
     func contains(_ token: RowToken) -> Bool { places[token] != nil }
@@ -89,7 +87,7 @@ final class RuleRegion {
         let isJoined = try addClass(of: object)
         if row != nil, !state.registers.isAlive {
             // Who refers to a joined row may mean any of its objects.
-            if isJoined { try addDependents(object) } else { try readHolders(object) }
+            if isJoined { try addDependents(object) } else { try referring.readHolders(object) }
             // Values may be offered by somebody else too, so who refers to them takes part.
             try addDependents(object) { if case .unique = $0.target { true } else { false } }
         }
@@ -202,7 +200,7 @@ final class RuleRegion {
     private func follow(_ object: RegionObject) throws {
         if object.followsRow { return }
         guard object.isShown else {
-            if referredKey(of: object).isEmpty { return }
+            if referring.referredKey(of: object).isEmpty { return }
             object.followsRow = true
             // References that no foreign key checks stay what they are, unless another row shows what they lead to, or
             // this one showed what others lead to.
@@ -319,48 +317,10 @@ final class RuleRegion {
     ) throws {
         for incoming in object.table.incoming
         where isWanted(access.registry[incoming.table].foreignKeys[incoming.foreignKey]) {
-            for child in try children(object, incoming) { try add(RowToken(table: incoming.table, id: child)) }
-        }
-    }
-
-    private func readHolders(_ object: RegionObject) throws {
-        for incoming in object.table.incoming {
-            let key = access.registry[incoming.table].foreignKeys[incoming.foreignKey]
-            guard case .restrict = key.action else { continue }
-            if case .unique = key.target { continue }
-            for child in try children(object, incoming)
-            where !(incoming.table == object.token.table && child == object.token.id) {
-                object.holders.append(child)
-                object.holderTables.append(incoming.table)
+            for child in try referring.children(object, incoming) {
+                try add(RowToken(table: incoming.table, id: child))
             }
         }
-    }
-
-    /// The key by which rows refer to an object now: its row's, the one that its row had, or one that is reserved for an
-    /// object which another row is about to show.
-    private func referredKey(of object: RegionObject) -> [FieldValue] {
-        if object.row != nil { return object.state.key }
-        return formerRows[object.token]?.key ?? (object.isJoined ? object.state.key : [])
-    }
-
-    /// The objects of the rows that refer to an object's present row through one foreign key.
-    private func children(_ object: RegionObject, _ incoming: TrackedTable.IncomingKey) throws -> [ObjectID] {
-        let child = access.registry[incoming.table]
-        let key = child.foreignKeys[incoming.foreignKey]
-        let parts: [FieldValue]
-        switch key.target {
-        case .mapped, .key: parts = key.parts(of: referredKey(of: object)) ?? []
-        case .unique(let columns):
-            // As the row has them, where there is one: it may refer to what has no row.
-            let row = object.row == nil ? nil : try access.reader(of: object.table.id).read(object.state.key)
-            let former = object.values.overlaid(with: formerRows[object.token]?.values ?? [:])
-            parts = try columns.map { column in
-                if let row { return row[column] ?? .null }
-                return try travelling.local(former[column] ?? .null, object.table.columns[column]) ?? .null
-            }
-        }
-        if parts.isEmpty { return [] }
-        return try travelling.objects(of: child, referringBy: key, to: parts)
     }
 }
 

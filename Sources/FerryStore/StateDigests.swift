@@ -156,4 +156,9 @@ extension Store {
             return names
         }
     }
+
+    /// How many objects are alive, in all tables.
+    public func livingObjects() throws -> Int {
+        try read { try $0.count("SELECT coalesce(sum(count), 0) FROM ferry_digest") }
+    }
 }

@@ -148,6 +148,21 @@ final class CompactionPlanTests: XCTestCase {
         XCTAssertTrue(CompactionPlan(waiting, settings).isEmpty)
     }
 
+    func testTheFirstSnapshotIsWrittenWhereTheLogSaysMoreThanWhatTheRowsAre() {
+        func writes(rows: Int) -> Bool {
+            var facts = facts(
+                segments: [segment(1, 1, bytes: 5 << 20), segment(2, 2, bytes: 5 << 20), segment(3, 3)],
+                acknowledged: 0, covered: nil)
+            facts.segments[0].changes = 60_000
+            facts.segments[1].changes = 40_000
+            facts.rows = rows
+            return CompactionPlan(facts, settings).steps.contains(.writeSnapshot)
+        }
+        XCTAssertFalse(writes(rows: 130_000))
+        XCTAssertFalse(writes(rows: 100_000))
+        XCTAssertTrue(writes(rows: 99_000))
+    }
+
     func testFormerSnapshotsGoAnHourAfterANewerOneIsThere() {
         var facts = CompactionFacts()
         facts.ownSnapshots = [snapshot("a", covers: 1, bytes: 1), snapshot("b", covers: 2, bytes: 1, at: 5 * hour)]

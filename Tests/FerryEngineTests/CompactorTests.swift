@@ -11,6 +11,7 @@ final class CompactorTests: XCTestCase {
     private var retention: RetentionSettings {
         var retention = RetentionSettings()
         retention.snapshotMinimumBytes = 1000
+        retention.firstSnapshotChangesPerRow = 0
         return retention
     }
 

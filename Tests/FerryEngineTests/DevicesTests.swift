@@ -98,6 +98,7 @@ final class DevicesTests: XCTestCase {
     func testWhatADeviceHoldsBackIsTold() throws {
         var retention = RetentionSettings()
         retention.snapshotMinimumBytes = 1000
+        retention.firstSnapshotChangesPerRow = 0
         let home = try MemoryHome(retention: retention)
         for _ in 0..<2 { try home.addDevice() }
         try home.flush(0, 40)
@@ -123,6 +124,7 @@ final class DevicesTests: XCTestCase {
     func testADeviceThatWasAwayTooLongIsLeftBehindAndReturnsWithWhatOnlyItHas() throws {
         var retention = RetentionSettings()
         retention.snapshotMinimumBytes = 1000
+        retention.firstSnapshotChangesPerRow = 0
         let home = try MemoryHome(retention: retention)
         for _ in 0..<3 { try home.addDevice() }
         for _ in 0..<2 { for replica in home.replicas { _ = try replica.sync() } }

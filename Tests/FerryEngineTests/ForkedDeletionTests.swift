@@ -141,6 +141,7 @@ private final class ForkedFleet {
         // What can be removed is.
         var retention = RetentionSettings()
         retention.snapshotMinimumBytes = 1
+        retention.firstSnapshotChangesPerRow = 0
         fleet.replicas = try (0..<4).map { try Replica(path: fleet.databasePath($0), retention: retention) }
         try fleet.replicas[2].store.note(fleet.replicas[2].fingerprint)
         var times: [HybridTime] = []

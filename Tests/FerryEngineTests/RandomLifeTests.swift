@@ -91,6 +91,8 @@ private final class RandomLife {
         retention.tombstoneMilliseconds = 0
         retention.retryMilliseconds = 60_000
         retention.snapshotMinimumBytes = 1 << (8 + random.below(4))
+        retention.firstSnapshotChangesPerRow = Double(seed % 2)
+        retention.rollUpFanout = 4
         retention.segmentBytes = 4 << 10
         self.retention = retention
         folder = try ScratchFolder.make("ferry-random-life")

@@ -12,6 +12,7 @@ final class ReturningDeviceTests: XCTestCase {
         retention.replacedMilliseconds = 60_000
         retention.tombstoneMilliseconds = 0
         retention.snapshotMinimumBytes = 1
+        retention.firstSnapshotChangesPerRow = 0
         let home = try MemoryHome(retention: retention)
         for _ in 0..<2 { try home.addDevice() }
         try home.write(0, "INSERT INTO item VALUES (1, 'kept'), (2, 'deleted')")

@@ -53,6 +53,7 @@ final class UnheardCloneTests: XCTestCase {
         try fleet.shell(2, "UPDATE ferry_meta SET value = '\(other.path)' WHERE name = 'containerPath';")
         var retention = RetentionSettings()
         retention.snapshotMinimumBytes = 1
+        retention.firstSnapshotChangesPerRow = 0
         retention.tombstoneMilliseconds = 0
         retention.replacedMilliseconds = 0
         fleet.replicas = try (0..<3).map { index in

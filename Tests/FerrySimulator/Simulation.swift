@@ -83,6 +83,7 @@ public final class Simulation {
         retention.tombstoneMilliseconds = 0
         retention.retryMilliseconds = 60_000
         retention.snapshotMinimumBytes = 1 << (8 + random.below(5))
+        retention.firstSnapshotChangesPerRow = Double(plan.seed % 2)
         retention.segmentBytes = 4 << 10
         retention.rollUpFanout = 2 << random.below(2)
         self.retention = retention

@@ -131,6 +131,7 @@ final class FaultHome {
     private func keep(_ replica: Replica, _ index: Int) throws -> Replica {
         var retention = RetentionSettings()
         retention.snapshotMinimumBytes = 100
+        retention.firstSnapshotChangesPerRow = 0
         let made = try Replica(replica.store, environment: environment(index), retention: retention)
         replicas[index] = made
         return made

@@ -1,0 +1,68 @@
+import FerryCore
+import FerryMerge
+
+/// The checks of objects with rows, as merges change them: by the fields that changed, where that is enough.
+struct MergedChecks {
+    private let table: TrackedTable
+    private let objects: ObjectTable
+    private let reader: RowReader
+    private let travelling: Travelling
+
+    init(_ access: StoreAccess, _ table: TrackedTable) {
+        self.table = table
+        objects = access.objects(of: table.id)
+        reader = access.reader(of: table.id)
+        travelling = Travelling(access)
+    }
+
+    /// Brings the check of an object with a row up to its registers, while the row still shows the former values.
+    func change(_ merge: inout ObjectMerge) throws {
+        let (object, old, new) = (merge.state.object, merge.before.registers, merge.state.registers)
+        if !old.isAlive {
+            let row = try travelling.values(reader.read(merge.before.key) ?? [:], table)
+            let values = row.overlaid(with: merge.state.kept.fields).overlaid(with: merge.won)
+            merge.state.check = objects.checks.check(object, new) { values[$0] }
+            return
+        }
+        merge.state.check &+= objects.checks.change(object, from: old, to: new)
+        // Only what changed is read, mostly a single value.
+        let isSingle = merge.stamped.isEmpty && merge.won.count == 1
+        var row: FieldValues?
+        func shown(_ column: Int) throws -> FieldValue? {
+            if !table.columns[column].isLocal { return nil }
+            if isSingle { return try reader.read(merge.before.key, column: column) }
+            if let row { return row[column] }
+            let changed = Set(merge.won.keys).union(merge.stamped).sorted()
+            let read = try reader.read(merge.before.key, columns: changed.filter { table.columns[$0].isLocal }) ?? [:]
+            row = read
+            return read[column]
+        }
+        for column in merge.stamped where merge.won[column] == nil {
+            guard let stamp = new.stamp(of: column),
+                let value = try merge.before.kept.fields[column] ?? shown(column)
+            else { continue }
+            merge.state.check &+= objects.checks.field(object, column, stamp, value)
+            if let former = old.stamp(of: column) {
+                merge.state.check &-= objects.checks.field(object, column, former, value)
+            }
+        }
+        try merge.won.forEachColumn { column, value in
+            if let stamp = new.stamp(of: column) {
+                merge.state.check &+= objects.checks.field(object, column, stamp, value)
+            }
+            guard let stamp = old.stamp(of: column) else { return }
+            // What its row shows may be another object's that its own value refers to by now.
+            if let own = merge.before.kept.fields[column] {
+                merge.state.check &-= objects.checks.field(object, column, stamp, own)
+                return
+            }
+            if let former = merge.former[column] {
+                merge.state.check &-= objects.checks.field(object, column, stamp, former)
+                return
+            }
+            guard let shown = try shown(column) else { return }
+            let former = try travelling.value(shown, table.columns[column])
+            merge.state.check &-= objects.checks.field(object, column, stamp, former)
+        }
+    }
+}

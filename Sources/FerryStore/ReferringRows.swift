@@ -1,0 +1,57 @@
+import FerryCore
+import FerryMerge
+
+/// The rows that refer to an object's row, as rows lie now, before the rules change any.
+struct ReferringRows {
+    private let access: StoreAccess
+    private let travelling: Travelling
+    /// What rows still refer to though it is there no more.
+    private let formerRows: [RowToken: FormerRow]
+
+    init(_ access: StoreAccess, formerRows: [RowToken: FormerRow]) {
+        self.access = access
+        self.formerRows = formerRows
+        travelling = Travelling(access)
+    }
+
+    /// Notes the rows that keep an object's from going.
+    func readHolders(_ object: RegionObject) throws {
+        for incoming in object.table.incoming {
+            let key = access.registry[incoming.table].foreignKeys[incoming.foreignKey]
+            guard case .restrict = key.action else { continue }
+            if case .unique = key.target { continue }
+            for child in try children(object, incoming)
+            where !(incoming.table == object.token.table && child == object.token.id) {
+                object.holders.append(child)
+                object.holderTables.append(incoming.table)
+            }
+        }
+    }
+
+    /// The key by which rows refer to an object now: its row's, the one that its row had, or one that is reserved for an
+    /// object which another row is about to show.
+    func referredKey(of object: RegionObject) -> [FieldValue] {
+        if object.row != nil { return object.state.key }
+        return formerRows[object.token]?.key ?? (object.isJoined ? object.state.key : [])
+    }
+
+    /// The objects of the rows that refer to an object's present row through one foreign key.
+    func children(_ object: RegionObject, _ incoming: TrackedTable.IncomingKey) throws -> [ObjectID] {
+        let child = access.registry[incoming.table]
+        let key = child.foreignKeys[incoming.foreignKey]
+        let parts: [FieldValue]
+        switch key.target {
+        case .mapped, .key: parts = key.parts(of: referredKey(of: object)) ?? []
+        case .unique(let columns):
+            // As the row has them, where there is one: it may refer to what has no row.
+            let row = object.row == nil ? nil : try access.reader(of: object.table.id).read(object.state.key)
+            let former = object.values.overlaid(with: formerRows[object.token]?.values ?? [:])
+            parts = try columns.map { column in
+                if let row { return row[column] ?? .null }
+                return try travelling.local(former[column] ?? .null, object.table.columns[column]) ?? .null
+            }
+        }
+        if parts.isEmpty { return [] }
+        return try travelling.objects(of: child, referringBy: key, to: parts)
+    }
+}
