@@ -109,7 +109,8 @@ final class WatchTeller: Sendable {
         }
         noteSuccess()
         if let renewed = report.renewed { try console.say("\(time) \(renewed.sentence)") }
-        if isFirst || wasFailing || report.hasNews {
+        // What goes without a change of anybody's, such as a schema, is nothing to tell.
+        if isFirst || wasFailing || report.published.changes > 0 || report.replayed.changes > 0 {
             try console.say("\(time) \(SyncSentence.of(report, console.style))")
         }
         if isOtherWaiting { WaitingDevices.warn(report.waiting, console) }

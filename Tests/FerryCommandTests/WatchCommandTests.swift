@@ -48,6 +48,22 @@ final class WatchCommandTests: XCTestCase {
         XCTAssertEqual(watch.wait(), 0)
     }
 
+    func testWhatGoesWithoutAChangeIsNotTold() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        let laptop = try Watch(workshop, "a.sqlite", isJSON: false)
+        XCTAssertTrue(laptop.line()?.hasPrefix("Keeping a.sqlite in step with ") ?? false)
+        XCTAssertTrue(laptop.line()?.hasSuffix("Everything is in step.") ?? false)
+        let phone = try Watch(workshop, "b.sqlite")
+        try workshop.sql("a.sqlite", "ALTER TABLE artist ADD COLUMN motto TEXT")
+        let schema = phone.event { ($0["replayed"] as? [String: Int])?["segments"] == 1 }
+        XCTAssertEqual((schema?["replayed"] as? [String: Int])?["changes"], 0)
+        try workshop.sql("a.sqlite", "UPDATE artist SET motto = 'so it is' WHERE id = 1")
+        XCTAssertTrue(laptop.line()?.hasSuffix("Sent 1 change.") ?? false)
+        for watch in [laptop, phone] { watch.send(SIGTERM) }
+        for watch in [laptop, phone] { XCTAssertEqual(watch.wait(), 0) }
+    }
+
     /// None that comes after the first line is lost, also where the computer is busy with many that begin.
     func testASignalThatComesAtOnceEndsIt() throws {
         let workshop = try Workshop()
