@@ -14,6 +14,7 @@ struct RollUpPlan {
         var first: UInt64
         var last: UInt64
         var bytes: Int
+        /// A changeset without any, such as a schema alone, counts as one: a full segment is not written again for it.
         var changes: Int
         /// How many segments it is made of.
         var count = 1
@@ -22,7 +23,7 @@ struct RollUpPlan {
             first = segment.first
             last = segment.last
             bytes = segment.bytes
-            changes = segment.changes
+            changes = max(segment.changes, Int(segment.last - segment.first) + 1)
         }
 
         var changesets: Int { Int(last - first) + 1 }

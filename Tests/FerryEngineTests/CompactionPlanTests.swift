@@ -84,6 +84,16 @@ final class CompactionPlanTests: XCTestCase {
         }
     }
 
+    func testAnImportIsNotWrittenAgainForTheSchemaBeforeIt() {
+        var segments = [segment(1, 1), segment(2, 2), segment(3, 3), segment(4, 4)]
+        segments[0].changes = 0
+        for place in 1...2 { segments[place].changes = Store.maximumNotes }
+        XCTAssertEqual(RollUpPlan(maximumBytes: 8 << 20).runs(segments), [])
+        // What has room takes in what stands before it.
+        segments[1].changes -= 1
+        XCTAssertEqual(RollUpPlan(maximumBytes: 8 << 20).runs(segments).map(\.count), [2])
+    }
+
     // MARK: Collecting
 
     private func facts(segments: [OwnSegment], acknowledged: UInt64, covered: UInt64?) -> CompactionFacts {
