@@ -23,7 +23,7 @@ struct CompactionFacts: Equatable {
     var acknowledged: UInt64 = 0
     /// The best snapshot of any device.
     var snapshot: KnownSnapshot?
-    /// How many rows the store has, hidden ones among them; 0 where there is a snapshot.
+    /// How many rows the store has, hidden ones among them; 0 where nobody asked, as there is a snapshot or the log is small.
     var rows = 0
     /// This device's own snapshots, the newest last.
     var ownSnapshots: [KnownSnapshot] = []

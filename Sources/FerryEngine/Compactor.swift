@@ -119,8 +119,12 @@ struct Compactor {
         let acknowledged = activity.acknowledged(of: segments.map(\.last).max() ?? 0, times: times)
         var facts = CompactionFacts(
             segments: segments, acknowledged: acknowledged,
-            snapshot: notes.snapshot, rows: notes.snapshot == nil ? try store.livingObjects() : 0,
-            ownSnapshots: notes.ownSnapshots, logStart: reading.logStart, isPublished: reading.isPublished, now: now)
+            snapshot: notes.snapshot, ownSnapshots: notes.ownSnapshots, logStart: reading.logStart,
+            isPublished: reading.isPublished, now: now)
+        // Most syncs need not ask.
+        if facts.snapshot == nil, facts.uncoveredBytes > retention.snapshotMinimumBytes {
+            facts.rows = try store.livingObjects()
+        }
         if isAsked || isThorough { try lookForFiles(&facts, &notes) }
         facts.lost = notes.lost ?? 0
         let isTime = notes.tombstonesMilliseconds.map { abs(now - $0) >= retention.tombstoneMilliseconds } ?? true

@@ -19,6 +19,7 @@ final class RuleRegion {
     private var places: [RowToken: Int] = [:]
     /// How to look for rows that offer what members refer to by value.
     private var offerSearch: OfferSearch
+    /// How to look for rows that refer to members.
     private let referring: ReferringRows
     /// The keys that objects without a row are going to get, where they claim something else by those that they would like to
     /// have and cannot.
