@@ -40,20 +40,22 @@ final class Measurements {
         }
     }
 
-    /// Adds a point to a plot; of several with one `x` the median is drawn.
+    /// Adds a point to a plot; of several times with one `x` the best is drawn, of several sizes the median.
     func plot(_ chart: Chart, _ name: String, x: Double, y: Double) {
         var all = points[chart] ?? []
         let index = all.firstIndex { $0.name == name } ?? all.count
-        if index == all.count { all.append(Series(name: name)) }
+        if index == all.count { all.append(Series(name: name, isTime: chart != .joinMemory)) }
         all[index].values[x, default: []].append(y)
         points[chart] = all
     }
 
     // MARK: What comes of it
 
-    /// The median of the rounds' ratios, and between which they lie: what disturbs one round disturbs both sides of it.
-    struct Spread: Codable {
-        var median: Double
+    /// What one side costs, as a multiple of what the other one does.
+    struct Ratio: Codable {
+        /// Of the figures of both sides (`figure`).
+        var value: Double
+        /// Between which the rounds' own ratios lie, which shows how much they were disturbed.
         var least: Double
         var most: Double
     }
@@ -67,8 +69,8 @@ final class Measurements {
         var ferry: Double?
         var session: Double?
         /// What Ferry costs, as a multiple of plain SQLite's cost and of the session extension's.
-        var toPlain: Spread?
-        var toSession: Spread?
+        var toPlain: Ratio?
+        var toSession: Ratio?
         var rounds: Int
     }
 
@@ -81,9 +83,10 @@ final class Measurements {
             }
             let (plain, ferry, session) = (all(.plain), all(.ferry), all(.session))
             return Line(
-                section: key.section, name: key.name, unit: key.unit, plain: median(plain), ferry: median(ferry),
-                session: median(session), toPlain: Self.ratio(ferry, plain, key.unit),
-                toSession: Self.ratio(ferry, session, key.unit), rounds: max(plain.count, ferry.count))
+                section: key.section, name: key.name, unit: key.unit, plain: Self.figure(plain, key.unit),
+                ferry: Self.figure(ferry, key.unit), session: Self.figure(session, key.unit),
+                toPlain: Self.ratio(ferry, plain, key.unit), toSession: Self.ratio(ferry, session, key.unit),
+                rounds: max(plain.count, ferry.count))
         }
     }
 
@@ -91,22 +94,36 @@ final class Measurements {
         lines.first { $0.section == section && $0.name == name }
     }
 
+    /// Of times and rates the best round's: all that another program on the same machine can do to a round is to slow it down,
+    /// and it seldom does so to all of them. Of sizes the median.
+    private static func figure(_ values: [Double], _ unit: String) -> Double? {
+        switch unit {
+        case "s", "ms", "µs": values.min()
+        case _ where unit.hasSuffix("/s"): values.max()
+        default: median(values)
+        }
+    }
+
     /// For rates the cost is the inverse.
-    private static func ratio(_ values: [Double], _ base: [Double], _ unit: String) -> Spread? {
-        let ratios = zip(values, base).map { unit.hasSuffix("/s") ? $1 / $0 : $0 / $1 }.filter(\.isFinite)
-        guard let middle = median(ratios), let least = ratios.min(), let most = ratios.max() else { return nil }
-        return Spread(median: middle, least: least, most: most)
+    private static func ratio(_ values: [Double], _ base: [Double], _ unit: String) -> Ratio? {
+        func cost(_ value: Double, _ base: Double) -> Double { unit.hasSuffix("/s") ? base / value : value / base }
+        let ratios = zip(values, base).map(cost).filter(\.isFinite)
+        guard let value = figure(values, unit), let beside = figure(base, unit), let least = ratios.min(),
+            let most = ratios.max()
+        else { return nil }
+        return Ratio(value: cost(value, beside), least: least, most: most)
     }
 }
 
 /// The points of one line in a plot.
 struct Series {
     var name: String
+    var isTime: Bool
     var values: [Double: [Double]] = [:]
 
     /// From left to right.
     var points: [(x: Double, y: Double)] {
-        values.sorted { $0.key < $1.key }.compactMap { x, all in median(all).map { (x, $0) } }
+        values.sorted { $0.key < $1.key }.compactMap { x, all in (isTime ? all.min() : median(all)).map { (x, $0) } }
     }
 }
 

@@ -3,7 +3,7 @@ import Foundation
 /// What the command line asks for.
 struct Options {
     var rows = 100_000
-    var rounds = 3
+    var rounds = 5
     var isQuick = false
     var isLarge = false
     /// Only parts whose name contains this.
@@ -23,7 +23,7 @@ struct Options {
           --quick     10,000 rows, one round, small sizes, in less than two minutes: to see that it works
           --large     sizes of ten million as well, on the disk: some 20 GB there, and half an hour
           --rows      rows of each workload (100,000)
-          --rounds    rounds of which medians are taken (3)
+          --rounds    rounds, whose best counts (5)
           --disk      a folder on the disk to measure (the build folder)
           --only      parts whose name contains this, or one of several; on two cores all of them take some 20 minutes:
                         songs, record shop    2 minutes each: capture, pack, join, replay, conflicts

@@ -82,10 +82,10 @@ struct Report {
 
     // MARK: Figures
 
-    private static func cells(_ spread: Measurements.Spread?) -> [String] {
-        guard let spread else { return ["", ""] }
+    private static func cells(_ ratio: Measurements.Ratio?) -> [String] {
+        guard let ratio else { return ["", ""] }
         func text(_ value: Double) -> String { String(format: "%.2f", value) }
-        return [text(spread.median), "\(text(spread.least))–\(text(spread.most))"]
+        return [text(ratio.value), "\(text(ratio.least))–\(text(ratio.most))"]
     }
 
     /// Three digits, or all before the point.

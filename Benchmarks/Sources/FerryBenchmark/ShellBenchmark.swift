@@ -27,19 +27,15 @@ struct ShellBenchmark {
 
     static var isThere: Bool { FileManager.default.isExecutableFile(atPath: shell) }
 
-    func run(rounds: Int, progress: (Int) -> Void, into section: String? = nil, _ results: Measurements) throws {
-        let section = section ?? Self.section(workload)
+    func round(into section: String, _ results: Measurements) throws {
         let place = try Place(below: folder)
         defer { place.remove() }
         let scripts = try scripts(place)
-        for round in 1...rounds {
-            progress(round)
-            let plain = try self.round(scripts, Self.makePlain)
-            for kind in tracked {
-                for ((name, rate), (_, base)) in zip(try self.round(scripts, kind.make), plain) {
-                    results.add(section, kind.name(name), "rows/s", .plain, base)
-                    results.add(section, kind.name(name), "rows/s", .ferry, rate)
-                }
+        let plain = try rates(scripts, Self.makePlain)
+        for kind in tracked {
+            for ((name, rate), (_, base)) in zip(try rates(scripts, kind.make), plain) {
+                results.add(section, kind.name(name), "rows/s", .plain, base)
+                results.add(section, kind.name(name), "rows/s", .ferry, rate)
             }
         }
     }
@@ -82,7 +78,7 @@ struct ShellBenchmark {
     }
 
     /// - Returns: the rates, in rows a second.
-    private func round(
+    private func rates(
         _ scripts: [Script], _ make: (any Workload, Place) throws -> String
     ) throws -> [(name: String, rate: Double)] {
         let place = try Place(below: folder)

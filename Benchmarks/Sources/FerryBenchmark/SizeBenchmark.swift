@@ -28,11 +28,11 @@ struct SizeBenchmark {
         var inserting = 0.0
         for (seed, rows) in portions {
             let songs = Songs(rows: rows, seed: seed)
-            inserting += try insertPlainly(songs, place)
+            inserting += try insertPlainly(songs, place.database("plain"))
             _ = try songs.insert(first.app)
             try first.sync()
         }
-        try join(first, place, inserting, results)
+        try joins(first, place, inserting, results)
         let second = try Device.existing(place.database("second"))
         try first.sync()
         let measured = try NothingNew(second)
@@ -43,25 +43,37 @@ struct SizeBenchmark {
     }
 
     /// - Returns: the seconds that plain SQLite took.
-    private func insertPlainly(_ songs: Songs, _ place: Place) throws -> Double {
-        let plain = try Database(path: place.database("plain"))
+    private func insertPlainly(_ songs: Songs, _ path: String) throws -> Double {
+        let plain = try Database(path: path)
         if try plain.integer("SELECT count(*) FROM sqlite_schema") == 0 { try plain.execute(songs.schema) }
         return try seconds { _ = try songs.insert(plain) }
     }
 
-    /// Joins in a process of its own, whose memory is that of the join alone.
-    private func join(_ first: Device, _ place: Place, _ inserting: Double, _ results: Measurements) throws {
-        for round in 1...(rows <= 100_000 ? rounds : 1) {
-            let path = place.database(round == 1 ? "second" : "again-\(round)")
-            let outcome = try JoiningProcess.run(database: path, container: place.container)
-            let joined = try Database(path: path)
-            try first.app.compare(joined, Songs(rows: 1))
-            results.add(Self.joinSection, Self.time(rows), "s", .plain, inserting)
-            results.add(Self.joinSection, Self.time(rows), "s", .ferry, outcome.seconds)
-            results.add(Self.joinSection, Self.peak(rows), "MB", .ferry, Double(outcome.peakBytes) / 1e6)
-            results.plot(.joinTime, "join", x: Double(rows), y: outcome.seconds)
-            results.plot(.joinMemory, "join", x: Double(rows), y: Double(outcome.peakBytes) / 1e6)
+    /// Joins as many times as there are rounds, more than 100,000 rows once.
+    /// - Parameter inserting: the seconds that plain SQLite took beside the first one.
+    private func joins(_ first: Device, _ place: Place, _ inserting: Double, _ results: Measurements) throws {
+        try join(first, place, as: "second", inserting, results)
+        if rounds == 1 || rows > 100_000 { return }
+        let songs = Songs(rows: rows)
+        for round in 2...rounds {
+            let inserting = try insertPlainly(songs, place.database("plain-\(round)"))
+            try join(first, place, as: "again-\(round)", inserting, results)
         }
+    }
+
+    /// Joins in a process of its own, whose memory is that of the join alone.
+    private func join(
+        _ first: Device, _ place: Place, as name: String, _ inserting: Double, _ results: Measurements
+    ) throws {
+        let path = place.database(name)
+        let outcome = try JoiningProcess.run(database: path, container: place.container)
+        let joined = try Database(path: path)
+        try first.app.compare(joined, Songs(rows: 1))
+        results.add(Self.joinSection, Self.time(rows), "s", .plain, inserting)
+        results.add(Self.joinSection, Self.time(rows), "s", .ferry, outcome.seconds)
+        results.add(Self.joinSection, Self.peak(rows), "MB", .ferry, Double(outcome.peakBytes) / 1e6)
+        results.plot(.joinTime, "join", x: Double(rows), y: outcome.seconds)
+        results.plot(.joinMemory, "join", x: Double(rows), y: Double(outcome.peakBytes) / 1e6)
         results.plot(.joinTime, "plain SQLite's inserts", x: Double(rows), y: inserting)
     }
 

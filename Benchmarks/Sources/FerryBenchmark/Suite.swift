@@ -9,11 +9,15 @@ struct Suite {
     init(_ options: Options) { self.options = options }
 
     func run() throws {
-        try workloads()
-        try bounds()
-        try shell()
-        try rules()
-        try smallChangesets()
+        // Whatever else the machine does for some minutes touches one round of each part, and not all rounds of one.
+        for round in 1...options.rounds {
+            try workloads(round)
+            try bounds(round)
+            try shell(round)
+            try rules(round)
+            try smallChangesets(round)
+        }
+        try boundsOfSets()
         try history()
         try sizes()
         try keyValue()
@@ -38,29 +42,29 @@ struct Suite {
         }
     }
 
-    private func workloads() throws {
+    private func workloads(_ round: Int) throws {
         try forEachWorkload { workload, medium, folder, updates in
             guard options.isWanted(workload.name) else { return }
-            let benchmark = WorkloadBenchmark(
-                workload: workload, medium: medium, folder: folder, updates: updates, singles: updates / 5)
-            for round in 1...options.rounds {
-                progress("\(workload.name), \(medium), round \(round)")
-                try benchmark.round(results)
-            }
+            progress("\(workload.name), \(medium), round \(round)")
+            try WorkloadBenchmark(
+                workload: workload, medium: medium, folder: folder, updates: updates, singles: updates / 5
+            ).round(results)
         }
     }
 
-    private func bounds() throws {
+    private func bounds(_ round: Int) throws {
         guard options.isWanted("bounds") else { return }
         try forEachWorkload { workload, medium, folder, updates in
-            let benchmark = BoundsBenchmark(
-                workload: workload, medium: medium, folder: folder, updates: updates, singles: updates / 5)
-            for round in 1...options.rounds {
-                progress("bounds, \(workload.name), \(medium), round \(round)")
-                try benchmark.round(results)
-            }
+            progress("bounds, \(workload.name), \(medium), round \(round)")
+            try BoundsBenchmark(
+                workload: workload, medium: medium, folder: folder, updates: updates, singles: updates / 5
+            ).round(results)
         }
-        try boundsOfShell()
+        try boundsOfShell(round)
+    }
+
+    private func boundsOfSets() throws {
+        guard options.isWanted("bounds") else { return }
         progress("bounds, key-value")
         guard let small = options.sizes.first, let large = options.sizes.last(where: { $0 <= 1_000_000 }) else {
             return
@@ -68,10 +72,9 @@ struct Suite {
         try SetBounds(folder: options.memory, small: small, large: large).run(results)
     }
 
-    private func boundsOfShell() throws {
-        if !ShellBenchmark.isThere {
-            return progress("bounds, shell: left out, because \(ShellBenchmark.shell) is missing")
-        }
+    private func boundsOfShell(_ round: Int) throws {
+        guard isShellThere(round) else { return }
+        progress("bounds, shell, round \(round)")
         let songs = Songs(rows: options.rows)
         var benchmark = ShellBenchmark(workload: songs, folder: options.memory, updates: options.rows)
         func least(_ note: LeastDesign.Note, _ name: @escaping (String) -> String) -> ShellBenchmark.Tracked {
@@ -85,34 +88,36 @@ struct Suite {
         benchmark.tracked = [least(.key) { $0 }, least(.change, BoundsBenchmark.withChanges)]
         let section = BoundsBenchmark.sectionOfShell(songs)
         results.name(.ferry, "the least", in: section)
-        try benchmark.run(
-            rounds: options.rounds, progress: { progress("bounds, shell, round \($0)") }, into: section, results)
+        try benchmark.round(into: section, results)
     }
 
-    private func shell() throws {
-        guard options.isWanted("shell") else { return }
-        if !ShellBenchmark.isThere { return progress("shell: left out, because \(ShellBenchmark.shell) is missing") }
-        let benchmark = ShellBenchmark(
-            workload: Songs(rows: options.rows), folder: options.memory, updates: options.rows)
-        try benchmark.run(rounds: options.rounds, progress: { progress("shell, round \($0)") }, results)
+    private func shell(_ round: Int) throws {
+        guard options.isWanted("shell"), isShellThere(round) else { return }
+        progress("shell, round \(round)")
+        let songs = Songs(rows: options.rows)
+        try ShellBenchmark(workload: songs, folder: options.memory, updates: options.rows)
+            .round(into: ShellBenchmark.section(songs), results)
     }
 
-    private func rules() throws {
-        guard options.isWanted("rules") else { return }
-        for round in 1...options.rounds {
-            progress("rules, round \(round)")
-            try RulesBenchmark(rows: options.rows / 2, folder: options.memory).round(results)
+    private func isShellThere(_ round: Int) -> Bool {
+        if !ShellBenchmark.isThere, round == 1 {
+            progress("shell: left out, because \(ShellBenchmark.shell) is missing")
         }
+        return ShellBenchmark.isThere
     }
 
-    private func smallChangesets() throws {
+    private func rules(_ round: Int) throws {
+        guard options.isWanted("rules") else { return }
+        progress("rules, round \(round)")
+        try RulesBenchmark(rows: options.rows / 2, folder: options.memory).round(results)
+    }
+
+    private func smallChangesets(_ round: Int) throws {
         guard options.isWanted("small changesets") else { return }
         let (rows, count) = (options.rows / 10, options.rows / 5)
         for workload in [Songs(rows: rows), RecordShop(rows: rows)] as [any Workload] {
-            for round in 1...options.rounds {
-                progress("small changesets, \(workload.name), round \(round)")
-                try SmallChangesetsBenchmark(workload: workload, folder: options.memory, count: count).round(results)
-            }
+            progress("small changesets, \(workload.name), round \(round)")
+            try SmallChangesetsBenchmark(workload: workload, folder: options.memory, count: count).round(results)
         }
     }
 

@@ -19,7 +19,7 @@ struct Target {
     /// A ratio of a workload's line, in each workload and on the media.
     /// - Parameter least: the line of the bounds that it is to be read against.
     private static func ratios(
-        _ line: String, _ limit: Double, to base: KeyPath<Measurements.Line, Measurements.Spread?> = \.toPlain,
+        _ line: String, _ limit: Double, to base: KeyPath<Measurements.Line, Measurements.Ratio?> = \.toPlain,
         on media: [String] = ["memory", "disk"], called name: String? = nil, least: String
     ) -> [Target] {
         media.flatMap { medium in
@@ -27,9 +27,9 @@ struct Target {
                 let section = WorkloadBenchmark.section(workload, medium)
                 let bounds = BoundsBenchmark.section(workload, medium)
                 return Target(name: "\(name ?? line), \(section)", limit: limit, unit: "×") {
-                    $0.line(section, line)?[keyPath: base]?.median
+                    $0.line(section, line)?[keyPath: base]?.value
                 } least: {
-                    $0.line(bounds, least)?[keyPath: base]?.median
+                    $0.line(bounds, least)?[keyPath: base]?.value
                 }
             }
         }
@@ -57,9 +57,9 @@ struct Target {
         captureLimits("memory").map { line, limit in
             let section = ShellBenchmark.section(songs)
             return Target(name: "\(line), \(section)", limit: limit, unit: "×") {
-                $0.line(section, line)?.toPlain?.median
+                $0.line(section, line)?.toPlain?.value
             } least: {
-                $0.line(BoundsBenchmark.sectionOfShell(songs), BoundsBenchmark.withChanges(line))?.toPlain?.median
+                $0.line(BoundsBenchmark.sectionOfShell(songs), BoundsBenchmark.withChanges(line))?.toPlain?.value
             }
         }
     }
@@ -78,7 +78,7 @@ struct Target {
                 workloads.map { workload in
                     let section = WorkloadBenchmark.conflictSection(workload, medium)
                     return Target(name: section, limit: 1.5, unit: "×") {
-                        $0.line(section, WorkloadBenchmark.replayingUpdates)?.toPlain?.median
+                        $0.line(section, WorkloadBenchmark.replayingUpdates)?.toPlain?.value
                     }
                 }
             }
@@ -88,7 +88,7 @@ struct Target {
         workloads.map { workload in
             let section = SmallChangesetsBenchmark.section(workload)
             return Target(name: "replay \(section), beside sqlite3changeset_apply", limit: 1.0, unit: "×") {
-                $0.line(section, SmallChangesetsBenchmark.replaying)?.toSession?.median
+                $0.line(section, SmallChangesetsBenchmark.replaying)?.toSession?.value
             }
         }
     }
@@ -161,7 +161,7 @@ struct Target {
             var target = growth(
                 "\(what.rawValue) in a set of a million, beside a thousand", KeyValueBenchmark.section,
                 KeyValueBenchmark.name(what, large), KeyValueBenchmark.name(what, small))
-            if what == .sync { target.least = { $0.line(SetBounds.section, SetBounds.withStates)?.toPlain?.median } }
+            if what == .sync { target.least = { $0.line(SetBounds.section, SetBounds.withStates)?.toPlain?.value } }
             return target
         }
         return targets
@@ -176,7 +176,7 @@ struct Target {
     private static var rules: [Target] {
         RulesBenchmark.names.map { name in
             Target(name: "\(name), with UNIQUE and foreign keys", limit: 1.5, unit: "×") {
-                $0.line(RulesBenchmark.section, name)?.toPlain?.median
+                $0.line(RulesBenchmark.section, name)?.toPlain?.value
             }
         }
     }

@@ -1,7 +1,7 @@
 import CSQLiteSession
 import Foundation
 
-// Measures Ferry beside plain SQLite and SQLite's session extension: same statements, same run, medians of several rounds.
+// Measures Ferry beside plain SQLite and SQLite's session extension: same statements, same run, several rounds.
 // Docs/Performance.md tells what the figures say.
 
 private func run(_ arguments: [String]) throws {
@@ -12,7 +12,7 @@ private func run(_ arguments: [String]) throws {
     let suite = Suite(options)
     try suite.run()
     let title =
-        "SQLite \(String(cString: sqlite3_libversion())), \(grouped(options.rows)) rows, medians of "
+        "SQLite \(String(cString: sqlite3_libversion())), \(grouped(options.rows)) rows, best of "
         + "\(options.rounds) \(options.rounds == 1 ? "round" : "rounds"), "
         + "\(ProcessInfo.processInfo.activeProcessorCount) cores."
     let report = Report(results: suite.results, title: title)
