@@ -39,6 +39,14 @@ struct LogReader {
 
         var isFull: Bool { operations >= maximumOperations || values >= maximumValues || bytes >= maximumBytes }
 
+        var isEmpty: Bool { bytes == 0 }
+
+        /// Whether a segment finds room beside what there is. What its texts and blobs take is known once it is decoded.
+        func hasRoom(for header: SegmentHeader) -> Bool {
+            operations + header.operationCount <= maximumOperations && values + header.valueCount <= maximumValues
+                && bytes + header.bodyBytes <= maximumBytes
+        }
+
         mutating func add(_ header: SegmentHeader) {
             values += header.valueCount
             bytes += max(header.bodyBytes, header.contentBytes)
@@ -113,8 +121,7 @@ struct LogReader {
                 notes.noteUnknown()
                 batch.problems[peer] = error
             }
-            if load.isFull {
-                batch.isFull = true
+            if batch.isFull {
                 // The others were not looked at.
                 batch.devices.removeSubrange((index + 1)...)
                 break
@@ -194,7 +201,7 @@ struct LogReader {
             var found: (SegmentHeader, [Changeset])?
             // The head of a device that published one segment since names it: no listing then.
             if files == nil, let named = head?.lastSegment, named.first <= next, next <= named.last {
-                found = try readFirst([SegmentFile(named)], peer, next, previous, &batch, &hasVanished)
+                found = try readFirst([SegmentFile(named)], peer, next, previous, load, &batch, &hasVanished)
             }
             if found == nil {
                 // Those behind are dropped, so that reading a long log looks at each file once.
@@ -205,12 +212,13 @@ struct LogReader {
                 let candidates = listed.prefix { $0.name.first <= next }.filter { next <= $0.name.last }
                     .sorted { $0.isTried(before: $1) }
                 if candidates.isEmpty { return noteGap(peer, next, head, listed, &batch) }
-                found = try readFirst(candidates, peer, next, previous, &batch, &hasVanished)
+                found = try readFirst(candidates, peer, next, previous, load, &batch, &hasVanished)
                 if found == nil, hasVanished, listings < Self.maximumListings {
                     files = nil
                     continue
                 }
             }
+            if batch.isFull { return }
             guard let (header, changesets) = found else {
                 if batch.problems[peer]?.code == .damagedFile { batch.gaps[peer] = next + 1 }
                 return
@@ -230,10 +238,10 @@ struct LogReader {
     }
 
     /// The first candidate that is whole and follows what was read before. Where none is, the reason is noted, and whether a
-    /// file was not there any more.
+    /// file was not there any more; where the batch has no room for it, that the batch is full.
     private func readFirst(
-        _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ previous: Checksum?, _ batch: inout Batch,
-        _ hasVanished: inout Bool
+        _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ previous: Checksum?, _ load: Load,
+        _ batch: inout Batch, _ hasVanished: inout Bool
     ) throws -> (SegmentHeader, [Changeset])? {
         var problem = Self.notThereYet(peer, next)
         hasVanished = false
@@ -247,6 +255,10 @@ struct LogReader {
                     problem = Self.incomplete(peer, next, candidate, bytes.count)
                     problem.path = container.path(of: candidate, peer)
                     continue
+                }
+                if !load.isEmpty, try !load.hasRoom(for: SegmentDecoder.header(bytes)) {
+                    batch.isFull = true
+                    return nil
                 }
                 let (header, changesets) =
                     schemasOnly

@@ -10,8 +10,8 @@ final class LargeLogTests: XCTestCase {
     private let peer = DeviceID(high: 7, low: 7)
     private let megabyte = Array(repeating: UInt8(ascii: "x"), count: 1 << 20)
 
-    /// Publishes segments of a device of nobody's, each with insertions of rows that hold the same megabyte.
-    private func publish(_ home: MemoryHome, rows: [Int]) throws {
+    /// Publishes segments of a device of nobody's, each with insertions of rows that hold the same text.
+    private func publish(_ home: MemoryHome, rows: [Int], of text: [UInt8]) throws {
         var previous: Checksum?
         for (index, count) in rows.enumerated() {
             let sequence = UInt64(index + 1)
@@ -22,7 +22,7 @@ final class LargeLogTests: XCTestCase {
                     Operation(
                         object: ObjectID(high: sequence, low: UInt64($0)), kind: .insert, time: time, shape: 0,
                         firstValue: $0)
-                }, values: Array(repeating: .text(megabyte[...]), count: count))
+                }, values: Array(repeating: .text(text[...]), count: count))
             let segment = try SegmentEncoder.encode(
                 [Changeset(device: peer, sequence: sequence, time: time, context: VersionVector(), tables: [table])],
                 container: home.container.id, previous: previous)
@@ -41,7 +41,20 @@ final class LargeLogTests: XCTestCase {
 
     func testABatchEndsWhereItsContentsAreManyAndTheNextGoesOn() throws {
         let home = try home()
-        try publish(home, rows: [200, 56, 1, 255, 300, 2])
+        try publish(home, rows: [200, 56, 1, 255, 300, 2], of: megabyte)
+        XCTAssertEqual(try batches(home), [[1], [2], [3, 4], [5], [6]])
+    }
+
+    /// Two segments of which neither fills a batch are two batches where they would have more than one may have.
+    func testABatchEndsBeforeASegmentThatItHasNoRoomFor() throws {
+        let home = try home()
+        let full = LogReader.maximumOperations
+        try publish(home, rows: [1, full - 1, full / 2, full / 2 + 1, full / 2 - 1, full + 1, 1], of: [])
+        XCTAssertEqual(try batches(home), [[1, 2], [3], [4, 5], [6], [7]])
+    }
+
+    /// The segments of each batch, until there is nothing more to read.
+    private func batches(_ home: MemoryHome) throws -> [[UInt64]] {
         let reader = LogReader(container: try home.container, device: home.replicas[0].identity.device)
         var positions = VersionVector()
         var batches: [[UInt64]] = []
@@ -52,14 +65,13 @@ final class LargeLogTests: XCTestCase {
                 positions.advance(peer, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
             }
             if !batch.changesets.isEmpty { batches.append(batch.changesets.map(\.sequence)) }
-            if !batch.isFull { break }
+            if !batch.isFull { return batches }
         }
-        XCTAssertEqual(batches, [[1], [2], [3, 4], [5], [6]])
     }
 
     func testWhatTheDiskHasNoRoomForWaitsAndSaysSo() throws {
         let home = try home()
-        try publish(home, rows: [1, 257])
+        try publish(home, rows: [1, 257], of: megabyte)
         home.files.setAvailableBytes((2 * 257 << 20) - 1)
         let replica = home.replicas[0]
         for _ in 0..<2 {
