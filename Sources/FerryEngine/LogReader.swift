@@ -9,8 +9,8 @@ import FerryStore
 /// the same. What is wrong with one device's log stops that device only.
 struct LogReader {
     /// Operations in one batch: with the values and bytes, bounds the memory of a replay, and its transaction. One segment
-    /// always fits. Small changes are replayed many at a time, in the order of IDs; rows of a hundred bytes and more as many as
-    /// one segment has of them (`ChangeCapture.maximumNotes`).
+    /// always fits, and those behind it as long as there is room. Small changes are replayed many at a time, in the order of
+    /// IDs; rows of a hundred bytes and more as many as one segment has of them (`ChangeCapture.maximumNotes`).
     static let maximumOperations = 100_000
     static let maximumValues = SegmentLimits.valuesAtOnce
     static let maximumBytes = 4 << 20
