@@ -25,12 +25,12 @@ struct Options {
           --rows      rows of each workload (100,000)
           --rounds    rounds, whose best counts (5)
           --disk      a folder on the disk to measure (the build folder)
-          --only      parts whose name contains this, or one of several; on two cores all of them take some 20 minutes:
-                        songs, record shop    2 minutes each: capture, pack, join, replay, conflicts
-                        bounds                4 minutes: the least that any design would do, in plain SQLite
+          --only      parts whose name contains this, or one of several; on two cores all of them take some 25 minutes:
+                        songs, record shop    5 and 3 minutes: capture, pack, join, replay, conflicts
+                        bounds                7 minutes: the least that any design would do, in plain SQLite
                         shell                 the sqlite3 shell as writer
                         rules                 with UNIQUE and foreign keys, and without
-                        small changesets      2 minutes
+                        small changesets      1 minute
                         history               nothing new after many changes
                         size                  3 minutes: join, memory and merge against the size of the store
                         key-value             sets of up to a million members
