@@ -196,14 +196,14 @@ struct LogReader {
         var files: ArraySlice<SegmentFile>?
         var listings = 0
         var hasVanished = false
-        while !load.isFull {
+        while !batch.isFull {
             if let head, head.position.sequence < next, !isThorough { return }
             var found: (SegmentHeader, [Changeset])?
             // The head of a device that published one segment since names it: no listing then.
             if files == nil, let named = head?.lastSegment, named.first <= next, next <= named.last {
                 found = try readFirst([SegmentFile(named)], peer, next, previous, load, &batch, &hasVanished)
             }
-            if found == nil {
+            if found == nil, !batch.isFull {
                 // Those behind are dropped, so that reading a long log looks at each file once.
                 if files == nil { listings += 1 }
                 let listed = try (files ?? container.segmentFiles(of: peer, after: position)[...])
@@ -231,10 +231,10 @@ struct LogReader {
             load.add(header)
             batch.segments[peer, default: 0] += 1
             batch.checksums[peer] = header.chainEnd
+            batch.isFull = load.isFull
             previous = header.chainEnd
             next = header.lastSequence + 1
         }
-        batch.isFull = true
     }
 
     /// The first candidate that is whole and follows what was read before. Where none is, the reason is noted, and whether a
@@ -256,14 +256,15 @@ struct LogReader {
                     problem.path = container.path(of: candidate, peer)
                     continue
                 }
-                if !load.isEmpty, try !load.hasRoom(for: SegmentDecoder.header(bytes)) {
+                let known = try SegmentDecoder.header(bytes)
+                if !load.isEmpty, !load.hasRoom(for: known) {
                     batch.isFull = true
                     return nil
                 }
                 let (header, changesets) =
                     schemasOnly
-                    ? try SegmentDecoder.decodeSchemas(bytes, container: container.id, device: peer)
-                    : try SegmentDecoder.decode(bytes, container: container.id, device: peer)
+                    ? try SegmentDecoder.decodeSchemas(bytes, header: known, container: container.id, device: peer)
+                    : try SegmentDecoder.decode(bytes, header: known, container: container.id, device: peer)
                 guard header.firstSequence <= next, header.lastSequence >= next else { continue }
                 // A roll-up begins earlier than what is read here, and names another predecessor.
                 if header.firstSequence == next, let previous, let told = header.previous, told != previous {

@@ -32,23 +32,26 @@ public enum SegmentDecoder {
     ///
     /// - Parameters:
     ///   - bytes: not needed any more once they are decompressed: a caller that keeps none frees their memory.
+    ///   - header: what `header(_:)` told of these bytes, which are not verified once more then.
     ///   - container: the container that the file was found in.
     ///   - device: the device whose segment it is held for.
     /// - Throws: as `header`, and `foreignFile` where the segment belongs to another container or device: it was moved
     ///   or forged, and is not to be replayed. Errors about the content name the changeset.
     public static func decode(
-        _ bytes: consuming [UInt8], container: ContainerID, device: DeviceID
+        _ bytes: consuming [UInt8], header: SegmentHeader? = nil, container: ContainerID, device: DeviceID
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
-        try decode(bytes, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce)
+        try decode(
+            bytes, header: header, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce)
     }
 
     /// Decodes a file as `decode` does, for the schemas that are in it: the last changeset, mostly the only one, comes without
     /// its tables, and what they hold is not verified.
     public static func decodeSchemas(
-        _ bytes: consuming [UInt8], container: ContainerID, device: DeviceID
+        _ bytes: consuming [UInt8], header: SegmentHeader? = nil, container: ContainerID, device: DeviceID
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
         try decode(
-            bytes, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce, schemasOnly: true)
+            bytes, header: header, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce,
+            schemasOnly: true)
     }
 
     /// - Parameters:
@@ -56,10 +59,10 @@ public enum SegmentDecoder {
     ///   - fewValues: the most values of a table that are to be in memory as they are.
     ///   - schemasOnly: as for `decodeSchemas`.
     static func decode(
-        _ bytes: consuming [UInt8], container: ContainerID, device: DeviceID, valuesAtOnce: Int,
-        fewValues: Int = BlockValues.few, schemasOnly: Bool = false
+        _ bytes: consuming [UInt8], header known: SegmentHeader? = nil, container: ContainerID, device: DeviceID,
+        valuesAtOnce: Int, fewValues: Int = BlockValues.few, schemasOnly: Bool = false
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
-        var header = try SegmentHeader(file: copy bytes)
+        var header = if let known { known } else { try SegmentHeader(file: copy bytes) }
         guard header.container == container else {
             throw FerryError(
                 .foreignFile, "The segment belongs to another container. Remove it from this one.",

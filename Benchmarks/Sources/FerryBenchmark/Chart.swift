@@ -30,12 +30,15 @@ enum Chart: String, CaseIterable {
         }
     }
 
-    var yLabel: String {
+    /// As in the tables.
+    var unit: String {
         switch self {
-        case .nothingNew, .merge, .keyValue, .latency: "milliseconds"
-        case .joinTime: "seconds"
-        case .joinMemory: "megabytes"
-        case .idle: "% of a processor's core"
+        case .nothingNew, .merge, .keyValue, .latency: "ms"
+        case .joinTime: "s"
+        case .joinMemory: "MB"
+        case .idle: "% of a core"
         }
     }
+
+    var yLabel: String { ["ms": "milliseconds", "s": "seconds", "MB": "megabytes"][unit] ?? unit }
 }

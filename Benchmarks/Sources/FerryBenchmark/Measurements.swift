@@ -40,11 +40,11 @@ final class Measurements {
         }
     }
 
-    /// Adds a point to a plot; of several times with one `x` the best is drawn, of several sizes the median.
+    /// Adds a point to a plot; of several with one `x` their figure is drawn.
     func plot(_ chart: Chart, _ name: String, x: Double, y: Double) {
         var all = points[chart] ?? []
         let index = all.firstIndex { $0.name == name } ?? all.count
-        if index == all.count { all.append(Series(name: name, isTime: chart != .joinMemory)) }
+        if index == all.count { all.append(Series(name: name, unit: chart.unit)) }
         all[index].values[x, default: []].append(y)
         points[chart] = all
     }
@@ -96,17 +96,19 @@ final class Measurements {
 
     /// Of times and rates the best round's: all that another program on the same machine can do to a round is to slow it down,
     /// and it seldom does so to all of them. Of sizes the median.
-    private static func figure(_ values: [Double], _ unit: String) -> Double? {
+    fileprivate static func figure(_ values: [Double], _ unit: String) -> Double? {
         switch unit {
         case "s", "ms", "µs": values.min()
-        case _ where unit.hasSuffix("/s"): values.max()
+        case _ where isRate(unit): values.max()
         default: median(values)
         }
     }
 
+    private static func isRate(_ unit: String) -> Bool { unit.hasSuffix("/s") }
+
     /// For rates the cost is the inverse.
     private static func ratio(_ values: [Double], _ base: [Double], _ unit: String) -> Ratio? {
-        func cost(_ value: Double, _ base: Double) -> Double { unit.hasSuffix("/s") ? base / value : value / base }
+        func cost(_ value: Double, _ base: Double) -> Double { isRate(unit) ? base / value : value / base }
         let ratios = zip(values, base).map(cost).filter(\.isFinite)
         guard let value = figure(values, unit), let beside = figure(base, unit), let least = ratios.min(),
             let most = ratios.max()
@@ -118,12 +120,12 @@ final class Measurements {
 /// The points of one line in a plot.
 struct Series {
     var name: String
-    var isTime: Bool
+    var unit: String
     var values: [Double: [Double]] = [:]
 
     /// From left to right.
     var points: [(x: Double, y: Double)] {
-        values.sorted { $0.key < $1.key }.compactMap { x, all in (isTime ? all.min() : median(all)).map { (x, $0) } }
+        values.sorted { $0.key < $1.key }.compactMap { x, all in Measurements.figure(all, unit).map { (x, $0) } }
     }
 }
 
