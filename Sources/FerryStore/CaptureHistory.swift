@@ -12,23 +12,23 @@ struct CaptureHistory {
         let object: ObjectID
         /// Minted in this flush, so that the store has no state for it.
         let isFresh: Bool
-        var key: [FieldValue]
+        @exclusivity(unchecked) var key: [FieldValue]
         /// Operations that are complete: those before a deletion, and deletions.
-        var done: [CapturedOperation] = []
-        var insertedAt: HybridTime?
+        @exclusivity(unchecked) var done: [CapturedOperation] = []
+        @exclusivity(unchecked) var insertedAt: HybridTime?
         /// The time of the last change of each column.
-        var changed = ColumnTimes()
+        @exclusivity(unchecked) var changed = ColumnTimes()
         /// Keys that it had in this flush before the present one.
-        var formerKeys: [FieldValue] = []
+        @exclusivity(unchecked) var formerKeys: [FieldValue] = []
         /// The time of the change before the last one.
-        var changedBefore = ColumnTimes()
-        var references: [ReferenceNote] = []
+        @exclusivity(unchecked) var changedBefore = ColumnTimes()
+        @exclusivity(unchecked) var references: [ReferenceNote] = []
         /// Columns whose row refers by a key that the object referred to has no more, and that object.
-        var detached: FieldValues = [:]
-        var isDeleted = false
+        @exclusivity(unchecked) var detached: FieldValues = [:]
+        @exclusivity(unchecked) var isDeleted = false
         /// Whether rows refer to its key though its own row is gone: it stays reserved.
-        var keepsKey = false
-        var lastTime = HybridTime.zero
+        @exclusivity(unchecked) var keepsKey = false
+        @exclusivity(unchecked) var lastTime = HybridTime.zero
 
         /// Whether its key may be another than the state has; a plain update leaves it alone.
         var mayHaveMoved: Bool { isDeleted || insertedAt != nil || !formerKeys.isEmpty }

@@ -3,11 +3,11 @@ import FerryCore
 /// The devices' small numbers, under which stamps lie in the state; a cache of `ferry_device` for one access.
 final class DeviceNumbers {
     private let connection: SQLConnection
-    private var numbers: [DeviceID: Int] = [:]
+    @exclusivity(unchecked) private var numbers: [DeviceID: Int] = [:]
     /// The one whose number was asked for last, and the one that was asked for by its number: mostly they are again.
-    private var lastNumbered: (device: DeviceID, number: Int)?
-    private var lastNamed: (device: DeviceID, number: Int)?
-    private var devices: [Int: DeviceID] = [:]
+    @exclusivity(unchecked) private var lastNumbered: (device: DeviceID, number: Int)?
+    @exclusivity(unchecked) private var lastNamed: (device: DeviceID, number: Int)?
+    @exclusivity(unchecked) private var devices: [Int: DeviceID] = [:]
 
     init(_ connection: SQLConnection) throws {
         self.connection = connection

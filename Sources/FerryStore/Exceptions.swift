@@ -90,7 +90,7 @@ final class ExceptionTokens {
     private let connection: SQLConnection
     private let insert: LazyStatement
     private let select: LazyStatement
-    private var tables: Set<Int>?
+    @exclusivity(unchecked) private var tables: Set<Int>?
 
     init(_ connection: SQLConnection) {
         self.connection = connection

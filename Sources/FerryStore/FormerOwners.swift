@@ -12,7 +12,7 @@ final class FormerOwners {
     }
 
     private let access: StoreAccess
-    private var answers: [Int: Answers] = [:]
+    @exclusivity(unchecked) private var answers: [Int: Answers] = [:]
 
     init(_ access: StoreAccess) { self.access = access }
 

@@ -14,11 +14,11 @@ struct InsertionCapture {
     final class Insertions {
         let table: TrackedTable
         /// The rows' local keys, one row after another.
-        var keys: [FieldValue] = []
-        var times: [HybridTime] = []
-        var objects: [ObjectID] = []
+        @exclusivity(unchecked) var keys: [FieldValue] = []
+        @exclusivity(unchecked) var times: [HybridTime] = []
+        @exclusivity(unchecked) var objects: [ObjectID] = []
         /// The places of the rows by their keys, in a mapped table.
-        var places = IntegerKeyMap()
+        @exclusivity(unchecked) var places = IntegerKeyMap()
 
         init(_ table: TrackedTable) { self.table = table }
 

@@ -139,7 +139,7 @@ final class ReferenceColumn {
     private let fresh: InsertionCapture.Insertions?
     /// The foreign keys of which the column is one, and which must have a target.
     private let keys: [Int]
-    private var stored: [FieldValue: ObjectID] = [:]
+    @exclusivity(unchecked) private var stored: [FieldValue: ObjectID] = [:]
 
     /// - Parameter fresh: what the flush inserts into the parent.
     init(

@@ -7,7 +7,7 @@ final class JoinedObjects {
     private let connection: SQLConnection
     private let selectMembers: LazyStatement
     private let selectRepresentative: LazyStatement
-    private var tables: Set<Int>?
+    @exclusivity(unchecked) private var tables: Set<Int>?
 
     init(_ connection: SQLConnection) {
         self.connection = connection

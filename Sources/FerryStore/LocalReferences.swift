@@ -9,15 +9,15 @@ final class LocalReferences {
     private let meaning: References
     /// Local keys by the objects that rows refer to in other tables, which do not change while this one is merged: many rows
     /// refer to the same few. Those that were asked for last, by column, before all others.
-    private var targets: [RowToken: FieldValue] = [:]
-    private var last: [(target: ObjectID, local: FieldValue)?]
+    @exclusivity(unchecked) private var targets: [RowToken: FieldValue] = [:]
+    @exclusivity(unchecked) private var last: [(target: ObjectID, local: FieldValue)?]
     /// By column: the other way round, what keys of rows that show one object simply travel as.
-    private var travellingKeys: [[FieldValue: FieldValue]]
+    @exclusivity(unchecked) private var travellingKeys: [[FieldValue: FieldValue]]
     /// Of this table, and by column of those that are referred to.
     private let ownKeys: NewKeys.Table
     private let newKeys: [NewKeys.Table?]
     /// By foreign key of one column: values that were found to lead to rows of other tables.
-    private var shownValues: [Set<FieldValue>]
+    @exclusivity(unchecked) private var shownValues: [Set<FieldValue>]
     /// Bounds the memory for them, of each kind.
     private static let maximumTargets = 10_000
 

@@ -30,9 +30,9 @@ final class MergedRows {
     /// All columns, by number.
     private let allColumns: [Int]
     /// What the rules may have to look at.
-    private(set) var touched: [TouchedObject] = []
+    @exclusivity(unchecked) private(set) var touched: [TouchedObject] = []
     /// Objects that died and still have their rows.
-    private(set) var deletions: [DyingRow] = []
+    @exclusivity(unchecked) private(set) var deletions: [DyingRow] = []
 
     /// - Parameter isIndependent: whether merging one object writes no other one's state. Then call `finish` at the end.
     init(

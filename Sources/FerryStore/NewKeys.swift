@@ -20,8 +20,8 @@ final class NewKeys {
         private static let maximumCount = 250_000
 
         /// In their order.
-        private var objects: [ObjectID] = []
-        private var keys: [Int64] = []
+        @exclusivity(unchecked) private var objects: [ObjectID] = []
+        @exclusivity(unchecked) private var keys: [Int64] = []
 
         /// Notes the row of an object that comes behind all that were noted; others are passed over.
         func note(_ object: ObjectID, key: Int64) {

@@ -37,19 +37,19 @@ final class NewRows {
     /// By column: whether it holds mapped keys, so that a plain value refers to nothing.
     private let holdsKeys: [Bool]
     /// The highest integer that a row or a state of a mapped table has for its key: what is above is free.
-    private var highestKey: Int64
+    @exclusivity(unchecked) private var highestKey: Int64
     /// What becomes of a statement one of whose rows is refused: FAIL leaves those before it, and tells how many they are.
     /// ABORT takes them back, for which SQLite keeps a copy of every page that it changes, in a file if they are many; it is
     /// for tables whose rows may be refused for their values' types, since that is always ABORT.
     private let resolution: String
     /// The rows that wait. What they are is bound to `statement` and to the one of `states`.
-    private var rows: [Waiting] = []
-    private var columns: [Int] = []
-    private var statement: SQLStatement?
+    @exclusivity(unchecked) private var rows: [Waiting] = []
+    @exclusivity(unchecked) private var columns: [Int] = []
+    @exclusivity(unchecked) private var statement: SQLStatement?
     /// By column: its place in `columns`.
-    private var columnPlaces: [Int?] = []
+    @exclusivity(unchecked) private var columnPlaces: [Int?] = []
     /// By place in the key of a table that is not mapped: the place in `columns` of its column.
-    private var keyPlaces: [Int?] = []
+    @exclusivity(unchecked) private var keyPlaces: [Int?] = []
 
     private struct Waiting {
         var object: ObjectID

@@ -10,14 +10,14 @@ final class NewStates {
     private let digests: StateDigests
     /// How many are written by one statement.
     private let number: Int
-    private var columns: [Int]?
-    private var state: StateCodec.Insertion?
-    private var statement: SQLStatement?
-    private var place: Int32 = 0
+    @exclusivity(unchecked) private var columns: [Int]?
+    @exclusivity(unchecked) private var state: StateCodec.Insertion?
+    @exclusivity(unchecked) private var statement: SQLStatement?
+    @exclusivity(unchecked) private var place: Int32 = 0
     /// The device that `state` names.
-    private var author: DeviceID?
+    @exclusivity(unchecked) private var author: DeviceID?
     /// By how much the states written change the table's digest.
-    private var checks: [UInt64] = []
+    @exclusivity(unchecked) private var checks: [UInt64] = []
 
     /// - Parameter number: how many are written by one statement.
     init(_ access: StoreAccess, _ table: TrackedTable, atOnce number: Int) {

@@ -10,7 +10,7 @@ final class PlainColumns {
     /// By number.
     private let kinds: [Kind]
     /// Whether updates of claims concern nobody; `nil` before that was asked.
-    private var areClaimsPlain: Bool?
+    @exclusivity(unchecked) private var areClaimsPlain: Bool?
 
     private enum Kind {
         /// Its updates may concern other objects.

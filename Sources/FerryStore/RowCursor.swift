@@ -11,9 +11,9 @@ final class RowCursor {
     /// From a key or a rowid on, in their order; the rowid stands before all else.
     private let scan: SQLStatement?
     /// The integer key or the rowid of the row that was read last.
-    private var last: Int64?
+    @exclusivity(unchecked) private var last: Int64?
     /// Whether `scan` is on that row.
-    private var isScanning = false
+    @exclusivity(unchecked) private var isScanning = false
 
     init(_ table: TrackedTable, _ connection: SQLConnection) throws {
         keyWidth = table.keyColumns.count

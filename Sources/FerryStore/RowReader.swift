@@ -12,9 +12,9 @@ final class RowReader {
         "SELECT \(names { quoted($0.name) }) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))",
         connection)
     /// For some of the columns, by their numbers; and the one that was used last.
-    private var partial: [[Int]: LazyStatement] = [:]
-    private var lastPartial: (columns: [Int], statement: LazyStatement)?
-    private var lastSingle: (column: Int, statement: LazyStatement)?
+    @exclusivity(unchecked) private var partial: [[Int]: LazyStatement] = [:]
+    @exclusivity(unchecked) private var lastPartial: (columns: [Int], statement: LazyStatement)?
+    @exclusivity(unchecked) private var lastSingle: (column: Int, statement: LazyStatement)?
     private lazy var selectOld = LazyStatement(
         "SELECT \(names { "c\($0.id)" }) FROM \(table.oldRowsTable) WHERE sequence = ?", connection)
 

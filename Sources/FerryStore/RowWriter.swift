@@ -9,11 +9,11 @@ final class RowWriter {
     private let connection: SQLConnection
     /// Which part of the key-value store the table is, if it is one.
     private let keyValueKind: KeyValueKind?
-    private var inserts: [Insertion: SQLStatement] = [:]
-    private var updates: [[Int]: SQLStatement] = [:]
+    @exclusivity(unchecked) private var inserts: [Insertion: SQLStatement] = [:]
+    @exclusivity(unchecked) private var updates: [[Int]: SQLStatement] = [:]
     /// The ones that were used last: mostly the next row has the same columns.
-    private var lastInsert: (insertion: Insertion, statement: SQLStatement)?
-    private var lastUpdate: (columns: [Int], statement: SQLStatement)?
+    @exclusivity(unchecked) private var lastInsert: (insertion: Insertion, statement: SQLStatement)?
+    @exclusivity(unchecked) private var lastUpdate: (columns: [Int], statement: SQLStatement)?
     private lazy var deletion = LazyStatement(
         "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
     /// What the row offers to rows that stay on this device; `nil` where none refer to the table.
@@ -44,7 +44,7 @@ final class RowWriter {
         knownResolution = resolution
         return resolution
     }
-    private var knownResolution: String?
+    @exclusivity(unchecked) private var knownResolution: String?
 
     /// What an insertion gives values to.
     private struct Insertion: Hashable {

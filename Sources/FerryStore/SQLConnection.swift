@@ -204,7 +204,7 @@ extension SQLConnection {
 final class LazyStatement {
     private let sql: String
     private let connection: SQLConnection
-    private var statement: SQLStatement?
+    @exclusivity(unchecked) private var statement: SQLStatement?
 
     init(_ sql: String, _ connection: SQLConnection) {
         self.sql = sql

@@ -11,7 +11,7 @@ final class SQLStatement {
     let handle: OpaquePointer
     private unowned let connection: SQLConnection
     /// Whether it ran since it was last made ready.
-    private var hasRun = false
+    @exclusivity(unchecked) private var hasRun = false
     /// The IDs and the short texts and blobs that are bound, by parameter.
     private let places: UnsafeMutableRawBufferPointer
     private static let placeSize = 32

@@ -18,10 +18,10 @@ final class StampUpdates {
     private let number: Int
     private let objects: ObjectTable
     private let statement: LazyStatement
-    private var waiting: [StampUpdate] = []
+    @exclusivity(unchecked) private var waiting: [StampUpdate] = []
     private let digests: StateDigests
     /// By how much they change the table's digest.
-    private var change = StateDigests.Change()
+    @exclusivity(unchecked) private var change = StateDigests.Change()
 
     init(_ objects: ObjectTable, _ access: StoreAccess) {
         self.objects = objects

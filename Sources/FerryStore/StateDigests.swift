@@ -26,9 +26,9 @@ final class StateDigests {
     }
 
     /// By table, since the last `save`.
-    var changes: [Int: Change] = [:]
+    @exclusivity(unchecked) var changes: [Int: Change] = [:]
     /// While the app's triggers run: the objects saved, by table. What their rows show is settled only after that.
-    var unsettled: [Int: Set<ObjectID>]?
+    @exclusivity(unchecked) var unsettled: [Int: Set<ObjectID>]?
 
     /// Notes that an object's check is another one than before; 0 where it is not alive.
     func note(_ table: Int, from former: UInt64, to check: UInt64) {

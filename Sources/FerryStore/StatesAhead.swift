@@ -37,16 +37,16 @@ final class StatesAhead {
     private let firstValue: Int32
     private let connection: SQLConnection
     /// What is to be asked for, ascending.
-    private var expected: [ObjectID] = []
+    @exclusivity(unchecked) private var expected: [ObjectID] = []
     /// Where in `expected` the next one is, and where what was not read yet begins.
-    private var place = 0
-    private var unread = 0
-    private var columns: [Int] = []
-    private var takesPlain = false
+    @exclusivity(unchecked) private var place = 0
+    @exclusivity(unchecked) private var unread = 0
+    @exclusivity(unchecked) private var columns: [Int] = []
+    @exclusivity(unchecked) private var takesPlain = false
     /// What was read last: of the expected ones before `unread`.
-    private var known: [Known] = []
-    private var statements: [[Int]: SQLStatement] = [:]
-    private var patience = StatesAhead.patience
+    @exclusivity(unchecked) private var known: [Known] = []
+    @exclusivity(unchecked) private var statements: [[Int]: SQLStatement] = [:]
+    @exclusivity(unchecked) private var patience = StatesAhead.patience
 
     init(_ objects: ObjectTable, _ access: StoreAccess) {
         self.objects = objects

@@ -17,13 +17,13 @@ final class StoreAccess {
     /// The app's functions for columns under a hook.
     let hooks: MergeHooks
     /// What Ferry writes, noted while the app's triggers run.
-    var intents: RowIntents?
+    @exclusivity(unchecked) var intents: RowIntents?
     /// The rows that Ferry writes, noted where somebody asks for them.
-    var changedRows: ChangedRows?
+    @exclusivity(unchecked) var changedRows: ChangedRows?
     /// How many rows of new objects, and how many states, are written by one statement.
-    var newRowsAtOnce = NewRows.usualNumber
+    @exclusivity(unchecked) var newRowsAtOnce = NewRows.usualNumber
     /// How many conflicts this access recorded.
-    var recordedConflicts = 0
+    @exclusivity(unchecked) var recordedConflicts = 0
     /// What Ferry changes in the key-value store.
     let keyValueChanges = KeyValueChanges()
     /// What Ferry took away in this transaction from rows that stay on this device.
@@ -32,10 +32,10 @@ final class StoreAccess {
     let conflictInsertion: LazyStatement
     let contextSelection: LazyStatement
     /// Tables of which a temporary one with the same columns was made, for computing indexes.
-    private var shapes: Set<Int> = []
-    private var objectTables: [Int: ObjectTable] = [:]
-    private var readers: [Int: RowReader] = [:]
-    private var writers: [Int: RowWriter] = [:]
+    @exclusivity(unchecked) private var shapes: Set<Int> = []
+    @exclusivity(unchecked) private var objectTables: [Int: ObjectTable] = [:]
+    @exclusivity(unchecked) private var readers: [Int: RowReader] = [:]
+    @exclusivity(unchecked) private var writers: [Int: RowWriter] = [:]
 
     init(
         _ connection: SQLConnection, registry: Registry, clock: any WallClock, random: any RandomSource,

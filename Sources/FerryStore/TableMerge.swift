@@ -16,10 +16,10 @@ final class TableMerge {
     private let plainUpdates: PlainUpdates?
     private let references: LocalReferences
     /// Of the columns that are read ahead: those that hold references.
-    private var referringColumns: [Int] = []
+    @exclusivity(unchecked) private var referringColumns: [Int] = []
     /// The operations that are merged next: all of some objects.
-    private var gathered: [Entry] = []
-    private var gatheredObjects = 0
+    @exclusivity(unchecked) private var gathered: [Entry] = []
+    @exclusivity(unchecked) private var gatheredObjects = 0
     private let snapshot: SnapshotStanding?
     /// Whether no object of the table was known before, and none becomes known but by this merge: what references lead to
     /// that no foreign key checks may get a state before it is merged.

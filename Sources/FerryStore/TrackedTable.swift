@@ -10,39 +10,39 @@ import FerryCore
 final class TrackedTable: @unchecked Sendable {
     /// Its number in the registry.
     let id: Int
-    var name: String
+    @exclusivity(unchecked) var name: String
     let identity: TableIdentity
     /// Whether this database has the table; a peer's newer schema may name tables that it does not have yet.
-    var isLocal: Bool
+    @exclusivity(unchecked) var isLocal: Bool
     /// Every column ever heard of, at the index that is its number.
-    var columns: [TrackedColumn]
+    @exclusivity(unchecked) var columns: [TrackedColumn]
     /// The primary key's columns in the local table.
-    var keyColumns: [String]
-    var foreignKeys: [TrackedForeignKey] = []
-    var uniqueIndexes: [TrackedUniqueIndex] = []
+    @exclusivity(unchecked) var keyColumns: [String]
+    @exclusivity(unchecked) var foreignKeys: [TrackedForeignKey] = []
+    @exclusivity(unchecked) var uniqueIndexes: [TrackedUniqueIndex] = []
     /// Foreign keys that refer to this table.
-    var incoming: [IncomingKey] = []
+    @exclusivity(unchecked) var incoming: [IncomingKey] = []
     /// The columns other than the key's that they refer to by value, once for each foreign key, in its order.
-    var offeredKeys: [[Int]] = []
+    @exclusivity(unchecked) var offeredKeys: [[Int]] = []
     /// All columns that hold keys of this mapped table, of any table: declared, undeclared or by way of another table.
-    var referringColumns: [ColumnPlace] = []
+    @exclusivity(unchecked) var referringColumns: [ColumnPlace] = []
     /// Those of them that hold its keys by way of another table's columns: no foreign key leads from there to this table.
-    var inheritingColumns: [ColumnPlace] = []
+    @exclusivity(unchecked) var inheritingColumns: [ColumnPlace] = []
     /// Whether some of them are unchecked, or rows that stay on this device may go on referring to a key whose row is gone:
     /// such a key stays reserved.
-    var hasUncheckedReferences = false
+    @exclusivity(unchecked) var hasUncheckedReferences = false
     /// What foreign keys of tables that stay on this device refer to.
-    var stayingKeys: [StayingKey] = []
+    @exclusivity(unchecked) var stayingKeys: [StayingKey] = []
     /// Whether the key is an `INTEGER PRIMARY KEY`.
-    var isIntegerKey = false
-    var isAutoincrement = false
-    var isWithoutRowID = false
+    @exclusivity(unchecked) var isIntegerKey = false
+    @exclusivity(unchecked) var isAutoincrement = false
+    @exclusivity(unchecked) var isWithoutRowID = false
     /// How SQLite takes the values of a mapped key, which is no column of the objects' own.
-    var mappedKey = (affinity: SchemaColumn.Affinity.integer, collation: "BINARY")
+    @exclusivity(unchecked) var mappedKey = (affinity: SchemaColumn.Affinity.integer, collation: "BINARY")
     /// Whether the key is one column that has a default. Where it is the rowid SQLite never uses that.
-    var keyHasDefault = false
+    @exclusivity(unchecked) var keyHasDefault = false
     /// Generated columns, which never travel.
-    var generatedColumns: [GeneratedColumn] = []
+    @exclusivity(unchecked) var generatedColumns: [GeneratedColumn] = []
 
     struct GeneratedColumn: Sendable {
         var name: String
@@ -51,11 +51,11 @@ final class TrackedTable: @unchecked Sendable {
         var expression: String
     }
     /// Whether only an insertion brings a deleted object back: the policy `deleteWins`.
-    var deletionWins = false
+    @exclusivity(unchecked) var deletionWins = false
     /// Everything that is set for the table, its indexes and its columns, also what this database cannot apply.
-    var policies: [PolicySetting] = []
+    @exclusivity(unchecked) var policies: [PolicySetting] = []
     /// Whether some column has a policy of its own.
-    var hasColumnPolicies = false
+    @exclusivity(unchecked) var hasColumnPolicies = false
 
     init(id: Int, name: String, identity: TableIdentity, isLocal: Bool, columns: [TrackedColumn], keyColumns: [String])
     {
@@ -87,9 +87,9 @@ final class TrackedTable: @unchecked Sendable {
     let isMapped: Bool
 
     /// The numbers of the key's columns where the identity is derived from them; empty otherwise.
-    private(set) var keyColumnIDs: [Int] = []
+    @exclusivity(unchecked) private(set) var keyColumnIDs: [Int] = []
     /// The columns that the local table has, in the order of their numbers.
-    private(set) var localColumns: [TrackedColumn] = []
+    @exclusivity(unchecked) private(set) var localColumns: [TrackedColumn] = []
 
     /// Computes what follows from the columns; the last step of making the registry.
     func finish() {
@@ -107,14 +107,14 @@ final class TrackedTable: @unchecked Sendable {
     var hasIndexOnKey: Bool { uniqueIndexes.contains(where: \.isOnKey) }
 
     /// Columns that SET NULL or SET DEFAULT may change, by number.
-    private(set) var clearableColumns: Set<Int> = []
+    @exclusivity(unchecked) private(set) var clearableColumns: Set<Int> = []
 
     /// Whether columns of a derived key refer to other tables, so that what rows show there may change.
-    private(set) var hasReferencesInKey = false
+    @exclusivity(unchecked) private(set) var hasReferencesInKey = false
 
     /// Columns that a joined row takes from one of its objects together: those of one foreign key, those that one refers to
     /// by value, and of several such that share columns; and those of the key.
-    private(set) var columnGroups: [ColumnGroup] = []
+    @exclusivity(unchecked) private(set) var columnGroups: [ColumnGroup] = []
 
     struct ColumnGroup: Sendable {
         var columns: [Int]
@@ -123,14 +123,14 @@ final class TrackedTable: @unchecked Sendable {
     }
 
     /// The columns of the key, and what goes with them: each object of a joined row has its own.
-    private(set) var keyGroupColumns: Set<Int> = []
+    @exclusivity(unchecked) private(set) var keyGroupColumns: Set<Int> = []
 
     /// The columns whose shown value may be another than the object's own though the object is one row by itself, and may
     /// claim or offer something else for that: those of the key, of references by value that a UNIQUE index does not hold
     /// whole, and of those that others refer to in turn. By such a claim or offer an object is found only where it
     /// leaves a token (`ExceptionTokens`): whoever has the same reference shows the same, but here other references claim the
     /// same, or come later and say what no row shows.
-    private(set) var telltaleColumns: Set<Int> = []
+    @exclusivity(unchecked) private(set) var telltaleColumns: Set<Int> = []
 
     /// - Parameter collations: of the columns that a foreign key by value refers to, by its place and in its columns' order;
     ///   none of those that refer to mapped keys.

@@ -4,7 +4,7 @@ import FerryCore
 /// or too few wait to be written together: it is written alone.
 final class WaitingRows<Item> {
     private let newRows: NewRows
-    private var items: [Item] = []
+    @exclusivity(unchecked) private var items: [Item] = []
 
     init(_ newRows: NewRows) { self.newRows = newRows }
 
