@@ -17,7 +17,7 @@ struct Suite {
             try rules(round)
             try smallChangesets(round)
         }
-        try boundsOfSets()
+        try boundsOfSizes()
         try history()
         try sizes()
         try keyValue()
@@ -63,13 +63,15 @@ struct Suite {
         try boundsOfShell(round)
     }
 
-    private func boundsOfSets() throws {
+    private func boundsOfSizes() throws {
         guard options.isWanted("bounds") else { return }
-        progress("bounds, key-value")
         guard let small = options.sizes.first, let large = options.sizes.last(where: { $0 <= 1_000_000 }) else {
             return
         }
+        progress("bounds, key-value")
         try SetBounds(folder: options.memory, small: small, large: large).run(results)
+        progress("bounds, merge")
+        try MergeBounds(folder: options.memory, small: large / 10, large: large).run(results)
     }
 
     private func boundsOfShell(_ round: Int) throws {

@@ -151,11 +151,12 @@ struct Target {
                 "nothing new with a million rows, beside a thousand", SizeBenchmark.idleSection,
                 SizeBenchmark.name(large), SizeBenchmark.name(small)),
         ]
-        for touched in [10, 1000] {
-            targets.append(
-                growth(
-                    "merge of \(grouped(touched)) rows in a million, beside 100,000", SizeBenchmark.mergeSection,
-                    SizeBenchmark.merge(touched, of: large), SizeBenchmark.merge(touched, of: 100_000)))
+        targets += [10, 1000].map { touched in
+            var target = growth(
+                "merge of \(grouped(touched)) rows in a million, beside 100,000", SizeBenchmark.mergeSection,
+                SizeBenchmark.merge(touched, of: large), SizeBenchmark.merge(touched, of: 100_000))
+            target.least = { $0.line(MergeBounds.section, MergeBounds.name(touched))?.toPlain?.value }
+            return target
         }
         targets += KeyValueBenchmark.What.allCases.map { what in
             var target = growth(
