@@ -74,7 +74,10 @@ final class BlockValues: ChangeValueSource {
         let first = operation { $0 >= start }
         let last = limit >= count ? place.operations.count : operation { $0 > limit } - 1
         let upperBound = last < place.operations.count ? place.operations[last].firstValue : count
-        var window = Window(first: start, values: Array(repeating: .null, count: upperBound - start))
+        var window = Window(first: start)
+        window.values.reserveCapacity(upperBound - start)
+        // `Array(repeating:count:)` makes a copy for each.
+        for _ in start..<upperBound { window.values.append(.null) }
         let layout = CellLayout(
             shapes: place.shapes, shapeRuns: place.shapeRuns, columnCount: place.columnCount,
             operationCount: place.operations.count, window: first..<last)

@@ -127,5 +127,5 @@ struct FormerRow {
 
 extension Store {
     /// The most notes that are packed as one changeset.
-    public static let maximumNotes = 65_536
+    public static let maximumNotes = 100_000
 }

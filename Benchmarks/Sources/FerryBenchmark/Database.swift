@@ -103,7 +103,7 @@ final class Database {
         recorded.recordsSessions = true
         let applied = try Database(path: place.database("applied"))
         try applied.execute(workload.schema)
-        try applied.execute("PRAGMA foreign_keys = OFF; PRAGMA cache_size = -65536")
+        try applied.execute("PRAGMA foreign_keys = OFF; PRAGMA cache_size = -58000")
         return (recorded, applied)
     }
 

@@ -1,7 +1,7 @@
 /// The least that any design of Ferry's kind would have to do, in plain SQLite: triggers note which row was written, and
 /// beside each row there is a state with the object's ID, a time and a check. Nothing is encoded, decided or verified.
 ///
-/// As Ferry does, whoever packs and replays has a connection of its own with 64 MB of pages and without foreign keys, works
+/// As Ferry does, whoever packs and replays has a connection of its own with 61 MB of pages and without foreign keys, works
 /// in one transaction, and inserts sixteen rows by a statement.
 struct LeastDesign {
     /// What is known of an object that was written.
@@ -25,7 +25,7 @@ struct LeastDesign {
         tables = try LeastTable.all(app)
         for table in tables { try app.execute(Self.createState(table)) }
         own = try Database(path: path)
-        try own.execute("PRAGMA foreign_keys = OFF; PRAGMA cache_size = -65536")
+        try own.execute("PRAGMA foreign_keys = OFF; PRAGMA cache_size = -58000")
     }
 
     private static func createState(_ table: LeastTable) -> String {

@@ -167,7 +167,7 @@ struct Target {
         }
         return targets
             + [100_000, 1_000_000, 10_000_000].map { rows in
-                // Of which SQLite's page cache has 64.
+                // Of which SQLite's page cache has 61.
                 Target(name: "the first join of \(grouped(rows)) rows, peak memory", limit: 128, unit: "MB") {
                     $0.line(SizeBenchmark.joinSection, SizeBenchmark.peak(rows))?.ferry
                 }
