@@ -1,5 +1,5 @@
 /// The least that any design of this kind would have to do (`LeastDesign`), beside plain SQLite: what Ferry's targets are
-/// to be read against. Nothing here is Ferry's, but for the file of `joiningFile`.
+/// to be read against. Nothing here is Ferry's, but for the files of `joiningFile` and their decoder.
 struct BoundsBenchmark {
     let workload: any Workload
     let medium: String
@@ -25,9 +25,8 @@ struct BoundsBenchmark {
     static let packingInsertions = "pack insertions"
     private static let packingDeletions = "pack deletions"
     private static let joining = WorkloadBenchmark.joining
-    /// As `joining`, and before it the segments with the same rows are read, decompressed and decoded: no design does without
-    /// something of the kind. What is decoded is not used.
-    static let joiningFile = joining + ", its file read and decoded"
+    /// As `joining`, but for the rows, which come out of the segments that a device published.
+    static let joiningFile = joining + ", from its file"
     private static let replayingUpdates = WorkloadBenchmark.replayingUpdates
     private static let replayingDeletions = "replay deletions"
     private static let databaseSize = WorkloadBenchmark.databaseSize
@@ -155,10 +154,10 @@ struct BoundsBenchmark {
                     return rows
                 }
                 try figures.measure(Self.joiningFile) {
-                    try segments.decode()
-                    try third.join(inserted)
+                    try third.join(try segments.decoded())
                     return rows
                 }
+                try first.app.compare(third.app, workload)
             case .update:
                 let changes = try first.changes(updated: column)
                 try first.empty()

@@ -15,7 +15,7 @@ struct LeastDesign {
 
     /// The app's connection.
     let app: Database
-    private let own: Database
+    let own: Database
     let tables: [LeastTable]
 
     /// Makes a database.
@@ -98,7 +98,7 @@ struct LeastDesign {
         }
     }
 
-    private func inTransaction(_ body: () throws -> Void) throws {
+    func inTransaction(_ body: () throws -> Void) throws {
         try own.prepare("BEGIN IMMEDIATE").run()
         try body()
         try own.prepare("COMMIT").run()

@@ -1,3 +1,4 @@
+import FerryCore
 import FerryLog
 import FerryStore
 import Foundation
@@ -21,14 +22,10 @@ struct SegmentFiles {
     }
 
     /// Reads, decompresses and decodes them.
-    func decode() throws {
-        var operations = 0
-        for path in paths {
+    func decoded() throws -> [Changeset] {
+        try paths.flatMap { path in
             let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-            let (_, changesets) = try SegmentDecoder.decode(
-                bytes, container: identity.container, device: identity.device)
-            operations += changesets.reduce(0) { $0 + $1.operationCount }
+            return try SegmentDecoder.decode(bytes, container: identity.container, device: identity.device).1
         }
-        if operations == 0 { throw BenchmarkError("the segments hold nothing") }
     }
 }

@@ -45,6 +45,22 @@ final class Statement {
         return self
     }
 
+    /// Binds bytes that lie among others.
+    @discardableResult
+    func bind(_ value: ArraySlice<UInt8>, isText: Bool) -> Statement {
+        value.withUnsafeBytes { bytes in
+            let count = Int32(bytes.count)
+            if isText {
+                let text = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+                sqlite3_bind_text(pointer, place, text, count, Self.transient)
+            } else {
+                sqlite3_bind_blob(pointer, place, bytes.baseAddress, count, Self.transient)
+            }
+        }
+        place += 1
+        return self
+    }
+
     /// Binds 16 bytes.
     @discardableResult
     func bind(_ identifier: LeastID) -> Statement {
