@@ -43,14 +43,11 @@ private final class LeastKeys {
 
 /// Inserts decoded rows, sixteen by a statement.
 private struct DecodedRows {
-    private static let number = 16
-
     private let changes: TableChanges
     private let table: LeastTable
     private let parents: [Int?]
     private let keys: LeastKeys
-    private let many: Statement
-    private let one: Statement
+    private let insertion: RowInsertion
     /// By column: what was asked for last. Many rows refer to the same one.
     private var last: [(object: ObjectID, key: Int)?]
 
@@ -66,21 +63,20 @@ private struct DecodedRows {
         }
         last = Array(repeating: nil, count: changes.columns.count)
         let names = changes.columns + (table.identity == .mapped ? table.keys : [])
-        let row = "(" + Array(repeating: "?", count: names.count).joined(separator: ", ") + ")"
-        let insertion = "INSERT OR FAIL INTO \(table.name)(\(names.joined(separator: ", "))) VALUES "
-        many = try database.prepare(insertion + Array(repeating: row, count: Self.number).joined(separator: ", "))
-        one = try database.prepare(insertion + row)
+        insertion = try RowInsertion(
+            database, into: "\(table.name)(\(names.joined(separator: ", ")))", row: RowInsertion.row(names.count))
     }
 
     consuming func insert(_ states: LeastStates) throws {
-        for first in stride(from: 0, to: changes.operations.count, by: Self.number) {
-            let operations = changes.operations[first..<min(first + Self.number, changes.operations.count)]
-            let isWhole = operations.count == Self.number
+        let (number, count) = (RowInsertion.number, changes.operations.count)
+        for first in stride(from: 0, to: count, by: number) {
+            let operations = changes.operations[first..<min(first + number, count)]
+            let isWhole = operations.count == number
             for operation in operations {
-                try bind(operation, isWhole ? many : one)
-                if !isWhole { try one.run() }
+                try bind(operation, isWhole ? insertion.many : insertion.one)
+                if !isWhole { try insertion.one.run() }
             }
-            if isWhole { try many.run() }
+            if isWhole { try insertion.many.run() }
             for operation in operations {
                 let object = LeastID(high: operation.object.high, low: operation.object.low)
                 if case .integer(let key)? = operation.key {

@@ -1,32 +1,46 @@
-/// Rows for one table, always sixteen of them by a statement.
-final class ManyRows {
-    private static let number = 16
+/// A statement that inserts sixteen rows, and one for those that are left in the end.
+struct RowInsertion {
+    static let number = 16
 
-    private let many: Statement
-    private let one: Statement
-    private var waiting: [[Value]] = []
+    let many: Statement
+    let one: Statement
 
-    init(_ database: Database, into table: String, columns: Int) throws {
-        let row = "(" + Array(repeating: "?", count: columns).joined(separator: ", ") + ")"
+    /// - Parameters:
+    ///   - target: the table, and the columns in parentheses where they are not all.
+    ///   - row: a row's values in parentheses.
+    init(_ database: Database, into target: String, row: String) throws {
         // FAIL needs no copy of the pages that the statement changes.
-        let insertion = "INSERT OR FAIL INTO \(table) VALUES "
+        let insertion = "INSERT OR FAIL INTO \(target) VALUES "
         many = try database.prepare(insertion + Array(repeating: row, count: Self.number).joined(separator: ", "))
         one = try database.prepare(insertion + row)
     }
 
+    /// So many parameters in parentheses.
+    static func row(_ count: Int) -> String { "(" + Array(repeating: "?", count: count).joined(separator: ", ") + ")" }
+}
+
+/// Rows for one table, always sixteen of them by a statement.
+final class ManyRows {
+    private let insertion: RowInsertion
+    private var waiting: [[Value]] = []
+
+    init(_ database: Database, into table: String, columns: Int) throws {
+        insertion = try RowInsertion(database, into: table, row: RowInsertion.row(columns))
+    }
+
     func append(_ row: [Value]) throws {
         waiting.append(row)
-        if waiting.count < Self.number { return }
-        for row in waiting { for value in row { many.bind(value) } }
-        try many.run()
+        if waiting.count < RowInsertion.number { return }
+        for row in waiting { for value in row { insertion.many.bind(value) } }
+        try insertion.many.run()
         waiting.removeAll(keepingCapacity: true)
     }
 
     /// Writes those that wait.
     func finish() throws {
         for row in waiting {
-            for value in row { one.bind(value) }
-            try one.run()
+            for value in row { insertion.one.bind(value) }
+            try insertion.one.run()
         }
         waiting = []
     }
@@ -41,11 +55,8 @@ final class LeastStates {
         Int(truncatingIfNeeded: object.high ^ object.low &* 0x9e37_79b9_7f4a_7c15)
     }
 
-    private static let number = 16
-
     private let isMapped: Bool
-    private let many: Statement
-    private let one: Statement
+    private let insertion: RowInsertion
     private var waiting: [(object: LeastID, key: Value)] = []
 
     convenience init(_ database: Database, _ table: LeastTable) throws {
@@ -55,26 +66,24 @@ final class LeastStates {
     /// - Parameter isMapped: whether the table leads from local keys to objects.
     init(_ database: Database, _ table: String, isMapped: Bool) throws {
         self.isMapped = isMapped
-        let insertion =
-            "INSERT OR FAIL INTO \(table)(object, \(isMapped ? "key, " : "")time, device, shown, \"check\") VALUES "
-        let row = isMapped ? "(?, ?, ?, 1, 1, ?)" : "(?, ?, 1, 1, ?)"
-        many = try database.prepare(insertion + Array(repeating: row, count: Self.number).joined(separator: ", "))
-        one = try database.prepare(insertion + row)
+        insertion = try RowInsertion(
+            database, into: "\(table)(object, \(isMapped ? "key, " : "")time, device, shown, \"check\")",
+            row: isMapped ? "(?, ?, ?, 1, 1, ?)" : "(?, ?, 1, 1, ?)")
     }
 
     func append(_ object: LeastID, _ key: [Value] = []) throws {
         waiting.append((object, key.first ?? .null))
-        if waiting.count < Self.number { return }
-        for state in waiting { bind(state, many) }
-        try many.run()
+        if waiting.count < RowInsertion.number { return }
+        for state in waiting { bind(state, insertion.many) }
+        try insertion.many.run()
         waiting.removeAll(keepingCapacity: true)
     }
 
     /// Writes those that wait.
     func finish() throws {
         for state in waiting {
-            bind(state, one)
-            try one.run()
+            bind(state, insertion.one)
+            try insertion.one.run()
         }
         waiting = []
     }
