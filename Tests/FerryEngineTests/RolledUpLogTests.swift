@@ -32,7 +32,8 @@ final class RolledUpLogTests: XCTestCase {
         let sizes = (1...10 as ClosedRange<UInt64>).map { OutboxSize(first: $0, last: $0, changes: 10, bytes: 1000) }
         XCTAssertEqual(Gathering.groups(sizes, maximumBytes: 4000).map(\.count), [4, 4, 2])
         XCTAssertEqual(Gathering.groups(sizes, maximumBytes: 999).map(\.count), Array(repeating: 1, count: 10))
-        let many = sizes.map { OutboxSize(first: $0.first, last: $0.last, changes: 30_000, bytes: 1) }
+        let half = Gathering.maximumChanges / 2
+        let many = sizes.map { OutboxSize(first: $0.first, last: $0.last, changes: half, bytes: 1) }
         XCTAssertEqual(Gathering.groups(many, maximumBytes: 4000).map(\.count), [2, 2, 2, 2, 2])
         let long = (0..<4 as Range<UInt64>).map {
             OutboxSize(first: $0 * 30_000 + 1, last: $0 * 30_000 + 30_000, changes: 1, bytes: 1)
