@@ -2,6 +2,9 @@ import CSQLiteSession
 
 /// One SQLite connection, used as an app in C would: prepared statements, one row each.
 final class Database {
+    /// The page cache that Ferry has for itself (`Store`), for whoever stands beside it.
+    static let pageCache = "PRAGMA cache_size = -58000"
+
     let handle: OpaquePointer
     private var statements: [String: Statement] = [:]
     /// Whether every transaction is recorded by SQLite's session extension, the baseline for capture.
@@ -103,7 +106,7 @@ final class Database {
         recorded.recordsSessions = true
         let applied = try Database(path: place.database("applied"))
         try applied.execute(workload.schema)
-        try applied.execute("PRAGMA foreign_keys = OFF; PRAGMA cache_size = -58000")
+        try applied.execute("PRAGMA foreign_keys = OFF; \(Self.pageCache)")
         return (recorded, applied)
     }
 

@@ -25,7 +25,7 @@ struct LeastDesign {
         tables = try LeastTable.all(app)
         for table in tables { try app.execute(Self.createState(table)) }
         own = try Database(path: path)
-        try own.execute("PRAGMA foreign_keys = OFF; PRAGMA cache_size = -58000")
+        try own.execute("PRAGMA foreign_keys = OFF; \(Database.pageCache)")
     }
 
     private static func createState(_ table: LeastTable) -> String {

@@ -41,7 +41,7 @@ private struct LeastSet {
         database = try Database(path: place.database("set"))
         try database.execute(
             """
-            PRAGMA cache_size = -58000;
+            \(Database.pageCache);
             CREATE TABLE member("set" TEXT NOT NULL, member TEXT NOT NULL, PRIMARY KEY("set", member)) WITHOUT ROWID;
             CREATE TABLE least_state(
                 object BLOB PRIMARY KEY, time INTEGER, device INTEGER, shown INTEGER, "check" INTEGER) WITHOUT ROWID
