@@ -11,7 +11,7 @@ INTERFACE = Ferry FerryCore FerryStore FerryEngine FerryKeyValue FerryLive
 
 EXAMPLES = $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift))
 
-.PHONY: help setup demo examples test fuzz fuzz-bytes simulate crash sanitize e2e bench format lint docs reference build release \
+.PHONY: help setup demo examples test fuzz fuzz-bytes simulate crash sanitize e2e transparency bench format lint docs reference build release \
 	install clean
 
 help: ## Show this list
@@ -64,6 +64,12 @@ e2e: setup ## Two devices and a real Syncthing: writers, cut connections, confli
 	@Scripts/setup syncthing
 	@$(SWIFT) build -c release --product ferry
 	@python3 -B Tests/EndToEnd/syncthing.py "$$($(SWIFT) build -c release --show-bin-path)/ferry"
+
+# CORPUS is a folder of SQL scripts that other people wrote; OPTIONS="--keys --only trigger" chooses among them.
+transparency: setup ## Run a folder of SQL scripts on a plain and on a tracked database (CORPUS=folder)
+	@test -d "$(CORPUS)" || { echo "transparency: say CORPUS=folder, a folder of .sql files" >&2; exit 64; }
+	@$(SWIFT) build -c release --product ferry
+	@python3 -B Tests/Transparency/corpus.py "$$($(SWIFT) build -c release --show-bin-path)/ferry" "$(CORPUS)" $(OPTIONS)
 
 # SwiftPM does not notice new files of a package that it finds by its path; without this plan it looks again.
 bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short run)

@@ -111,7 +111,12 @@ public final class SQLConnection {
     /// https://www.sqlite.org/lang_transaction.html#response_to_errors_within_a_transaction
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    var lastInsertedKey: Int64 { sqlite3_last_insert_rowid(handle) }
+    /// What `last_insert_rowid()` says. An app may share the connection, so Ferry's transactions leave the app's value.
+    /// https://www.sqlite.org/c3ref/set_last_insert_rowid.html
+    var lastInsertedKey: Int64 {
+        get { sqlite3_last_insert_rowid(handle) }
+        set { sqlite3_set_last_insert_rowid(handle, newValue) }
+    }
 
     /// Runs `body` inside a savepoint, which is rolled back where it throws.
     func savepoint<Result>(_ body: () throws -> Result) throws -> Result {

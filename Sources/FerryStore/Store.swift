@@ -150,7 +150,11 @@ public final class Store: Sendable {
         try Self.translating(path) {
             try writer.writeWithoutTransaction { database in
                 let connection = try connection(database)
-                defer { if kept == nil { connection.finalizeStatements() } }
+                let appsLastKey = connection.lastInsertedKey
+                defer {
+                    connection.lastInsertedKey = appsLastKey
+                    if kept == nil { connection.finalizeStatements() }
+                }
                 if asApp { try beAsTheApp(connection) }
                 var result: Result?
                 func work() throws {
@@ -176,7 +180,11 @@ public final class Store: Sendable {
         try Self.translating(path) {
             try writer.writeWithoutTransaction { database in
                 let connection = try connection(database)
-                defer { if kept == nil { connection.finalizeStatements() } }
+                let appsLastKey = connection.lastInsertedKey
+                defer {
+                    connection.lastInsertedKey = appsLastKey
+                    if kept == nil { connection.finalizeStatements() }
+                }
                 try beAsFerry(connection)
                 var outcome: (result: Result, changedTables: [String])?
                 let work = Swift.Result {
