@@ -5,6 +5,7 @@ import FerryMerge
 struct ReferringRows {
     private let access: StoreAccess
     private let travelling: Travelling
+    private let scan: ReferenceScan
     /// What rows still refer to though it is there no more.
     private let formerRows: [RowToken: FormerRow]
 
@@ -12,7 +13,11 @@ struct ReferringRows {
         self.access = access
         self.formerRows = formerRows
         travelling = Travelling(access)
+        scan = ReferenceScan(access)
     }
+
+    /// Ends the questions: rows may change from here on.
+    func finish() throws { try scan.finish() }
 
     /// Notes the rows that keep an object's from going.
     func readHolders(_ object: RegionObject) throws {
@@ -52,6 +57,6 @@ struct ReferringRows {
             }
         }
         if parts.isEmpty { return [] }
-        return try travelling.objects(of: child, referringBy: key, to: parts)
+        return try scan.keys(of: child, referringBy: key, to: parts).compactMap { try travelling.object(child, $0) }
     }
 }

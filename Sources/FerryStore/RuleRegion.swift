@@ -24,8 +24,13 @@ final class RuleRegion {
     /// The keys that objects without a row are going to get, where they claim something else by those that they would like to
     /// have and cannot.
     let wantedKeys: [RowToken: FieldValue]
-    /// Objects that the expansion has looked at under their present outcome.
-    private var expanded: [Int: RowOutcome] = [:]
+    /// The number of objects, from the first, whose surroundings are in the region.
+    private var expandedCount = 0
+    /// Objects whose rows will be hidden with the rows that they refer to by CASCADE, as far as can be told before the rules
+    /// are solved.
+    private var expectedHidden: Set<Int> = []
+    /// The number of objects, from the first, that the rules were solved with last.
+    private var solvedCount = 0
     /// What visible objects and joined rows claimed in the solving at hand, and which of it rivals were looked for.
     private var claimed: [RowToken: (object: Int, claim: RuleClaim, values: FieldValues)] = [:]
     private var searched: Set<RowToken> = []
@@ -113,6 +118,7 @@ final class RuleRegion {
     /// Solves the rules over the region, growing it until its surroundings are not concerned.
     func solve() throws {
         while true {
+            try expand()
             claimed = [:]
             for object in objects { object.passingClaims.removeAll() }
             displayed = nil
@@ -120,10 +126,6 @@ final class RuleRegion {
                 objects.map { $0.ruleObject(isHeldFromOutside: isHeldFromOutside($0)) }, self)
             take(solution)
             let count = objects.count
-            for index in 0..<count where expanded[index] != objects[index].outcome {
-                expanded[index] = objects[index].outcome
-                try expand(objects[index])
-            }
             for index in 0..<count {
                 try follow(objects[index])
                 if !solution.classes.isTrivial { try addResolvedTargets(of: objects[index]) }
@@ -133,11 +135,12 @@ final class RuleRegion {
             for (token, entry) in unsearched where searched.insert(token).inserted {
                 try addRivals(objects[entry.object], entry.claim, entry.values)
             }
-            if objects.count == count { return }
+            if objects.count == count { return try referring.finish() }
         }
     }
 
     private func take(_ solution: RowSolution) {
+        solvedCount = objects.count
         for (index, object) in objects.enumerated() {
             object.outcome = solution.outcomes[index]
             let isVisible = object.outcome.isVisible
@@ -272,7 +275,32 @@ final class RuleRegion {
         return try access.objects(of: token.table).place(of: token.id)?.shown.hasRow ?? false ? token : nil
     }
 
-    /// Adds what an object's outcome concerns.
+    /// Adds what the objects concern, and what these concern in turn, whatever becomes of any of them.
+    ///
+    /// A chain of rows that refer to each other by CASCADE comes in whole: were it to grow by one row for each time that the
+    /// rules are solved, its length would count twice.
+    private func expand() throws {
+        while expandedCount < objects.count {
+            let index = expandedCount
+            expandedCount += 1
+            try expand(objects[index])
+            guard objects[index].row != nil, isExpectedHidden(objects[index]) else { continue }
+            expectedHidden.insert(index)
+            try addDependents(objects[index]) { $0.action == .cascade }
+        }
+    }
+
+    /// Whether an object refers by CASCADE to one of the region that has no row any more, or will have none.
+    private func isExpectedHidden(_ object: RegionObject) -> Bool {
+        object.references.contains { place, target in
+            let key = object.table.foreignKeys[place]
+            guard key.action == .cascade, let parent = places[target] else { return false }
+            if case .unique = key.target { return false }
+            return expectedHidden.contains(parent) || parent < solvedCount && !objects[parent].outcome.isVisible
+        }
+    }
+
+    /// Adds what an object's values concern.
     private func expand(_ object: RegionObject) throws {
         for (_, target) in object.references where !offerSearch.isNoted(target) {
             if let place = try access.objects(of: target.table).place(of: target.id) {
