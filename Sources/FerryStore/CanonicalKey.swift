@@ -3,8 +3,8 @@ import FerryCore
 /// The bytes by which keys are compared on every device: values that SQLite takes for equal under a collation have the
 /// same bytes, others do not. From these bytes object IDs and the tokens of UNIQUE values are derived.
 ///
-/// Source: https://www.sqlite.org/datatype3.html#comparison_expressions. Collations of an app's own are unknown to
-/// Ferry and are treated as BINARY.
+/// Source: https://www.sqlite.org/datatype3.html#comparison_expressions. What a collation of an app's own takes for equal
+/// only SQLite can say: such a collation counts as BINARY here, and `KeyEquality` says what follows from that.
 struct CanonicalKey {
     private var writer = ByteWriter()
 
@@ -25,6 +25,9 @@ struct CanonicalKey {
         case .integer(let integer):
             writer.write(1)
             writer.writeZigzag(integer)
+        // SQLite stores no NaN, but NULL.
+        case .real(let real) where real.isNaN:
+            writer.write(0)
         case .real(let real):
             // 1.0 and 1 are one key; so are 0.0 and -0.0.
             if let integer = Int64(exactly: real) {
@@ -37,7 +40,7 @@ struct CanonicalKey {
         case .text(let bytes):
             writer.write(3)
             switch collation {
-            case "NOCASE": writer.writeCounted(bytes.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 })
+            case "NOCASE": writer.writeCounted(Self.withoutCase(bytes))
             case "RTRIM":
                 let end = bytes.lastIndex { $0 != 0x20 }.map { $0 + 1 } ?? bytes.startIndex
                 writer.writeCounted(bytes[bytes.startIndex..<end])
@@ -52,6 +55,16 @@ struct CanonicalKey {
         }
     }
 
+    /// What NOCASE compares: letters of ASCII in any case up to the first NUL, and then nothing but the length
+    /// (`sqlite3_strnicmp` stops at a NUL). What is behind the NUL is made zeros, so that the length stays.
+    static func withoutCase(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        var folded = bytes.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }
+        if let end = folded.firstIndex(of: 0) {
+            for place in end..<folded.count { folded[place] = 0 }
+        }
+        return folded
+    }
+
     var id: ObjectID { ContentHash.hash(writer.bytes, in: ContentHash.objectNamespace) }
 }
 
@@ -62,7 +75,7 @@ extension TrackedTable {
         let ids = keyColumnIDs
         if values.count == 1, let id = usedAsItIs(values[0], columns[ids[0]]) { return id }
         var key = CanonicalKey(table: name)
-        for (value, column) in zip(values, ids) { key.append(value, collation: columns[column].collation) }
+        for (place, value) in values.enumerated() { key.append(value, collation: identityCollation(place)) }
         return key.id
     }
 
@@ -77,7 +90,7 @@ extension TrackedTable {
             // Only one spelling may stand for the ID: in capitals it is another key, unless the collation folds case.
             guard let id = ObjectID(String(decoding: bytes, as: UTF8.self)) else { return nil }
             let spelling =
-                column.collation == "NOCASE"
+                identityCollation(0) == "NOCASE"
                 ? foldedName(String(decoding: bytes, as: UTF8.self))
                 : String(decoding: bytes, as: UTF8.self)
             return spelling == id.description ? id : nil
@@ -103,7 +116,7 @@ extension TrackedTable {
     ) -> ObjectID? {
         var key = CanonicalKey(table: name, index: names)
         for (value, collation) in zip(values, collations) {
-            if case .null = value { return nil }
+            if value.isNull { return nil }
             key.append(value, collation: collation)
         }
         return key.id

@@ -103,9 +103,18 @@ struct CaptureTriggers {
 
     /// A derived identity changes where the key's collation sees a difference, a mapped key with its bytes.
     private func comparingKeys(_ comparison: String) -> [String] {
-        table.keyColumns.map { column in
-            comparing(quoted(column), comparison, table.isMapped ? table.mappedKey.collation : "BINARY")
+        table.keyColumns.enumerated().map { place, column in
+            if table.isMapped { return comparing(quoted(column), comparison, table.mappedKey.collation) }
+            return "OLD.\(quoted(column))\(identityCollation(place)) \(comparison) NEW.\(quoted(column))"
         }
+    }
+
+    /// What makes a comparison of a part of the key one of the IDs that are derived of it; empty where the column's own
+    /// collation does.
+    private func identityCollation(_ place: Int) -> String {
+        guard !table.isMapped, let column = table.columnID(table.keyColumns[place]) else { return "" }
+        let collation = table.identityCollation(place)
+        return table.columns[column].collation == collation ? "" : " COLLATE \(collation)"
     }
 
     // MARK: Triggers
@@ -331,7 +340,9 @@ struct CaptureTriggers {
     private func noteKeyHolder() -> [String] { noteRows(isKeyHolder + [notSelf("OLD")]) }
 
     func notSelf(_ row: String) -> String {
-        let same = table.keyColumns.map { "holder.\(quoted($0)) IS \(row).\(quoted($0))" }.joined(separator: " AND ")
+        let same = table.keyColumns.enumerated().map { place, column in
+            "holder.\(quoted(column))\(identityCollation(place)) IS \(row).\(quoted(column))"
+        }.joined(separator: " AND ")
         return "NOT (\(same))"
     }
 

@@ -66,7 +66,7 @@ final class DisplayedRows {
     /// round to a value that it passed, that object's own is meant.
     private func resolved(_ index: Int, _ column: Int) -> FieldValue? {
         var place = Place(object: index, column: column)
-        var way: [(own: FieldValue, from: TrackedColumn)] = []
+        var way: [(own: FieldValue, collation: String)] = []
         var passed: Set<Place> = []
         var value: FieldValue?
         following: while true {
@@ -76,21 +76,22 @@ final class DisplayedRows {
             case .object(let id):
                 value = .reference(id)
                 break following
-            case .place(let next, let from) where passed.insert(place).inserted:
-                way.append((own, from))
+            case .place(let next, let collation) where passed.insert(place).inserted:
+                way.append((own, collation))
                 place = next
             case .place, nil:
                 break following
             }
         }
-        for step in way.reversed() { value = taken(over: value ?? .null, step.from, own: step.own) }
+        for step in way.reversed() { value = taken(over: value ?? .null, step.collation, own: step.own) }
         return value
     }
 
     /// Where a reference has its value from.
     private enum Step {
         case object(ObjectID)
-        case place(Place, from: TrackedColumn)
+        /// `collation`: by which SQLite compares the reference with what it refers to.
+        case place(Place, collation: String)
     }
 
     /// Where the last of the references that a column is of has its value from, one that a foreign key checks before all
@@ -107,15 +108,21 @@ final class DisplayedRows {
             else { continue }
             let row = classes.representative(of: target)
             let parent = registry[key.parent]
+            let columns: [Int]
             let column: Int
             switch key.target {
             case .mapped: return .object(objects[row].token.id)
             case .key(let order):
                 guard let keyPart = order.firstIndex(of: part) else { continue }
-                column = parent.keyColumnIDs[keyPart]
-            case .unique(let columns): column = columns[part]
+                columns = parent.keyColumnIDs
+                column = columns[keyPart]
+            case .unique(let offered):
+                columns = offered
+                column = columns[part]
             }
-            return .place(Place(object: sources(row)[column] ?? row, column: column), from: parent.columns[column])
+            return .place(
+                Place(object: sources(row)[column] ?? row, column: column),
+                collation: parent.offerCollation(column, among: columns))
         }
         return nil
     }
@@ -148,10 +155,10 @@ final class DisplayedRows {
     }
 
     /// The value that a target shows, or the reference's own where that is the same to SQLite.
-    private func taken(over shown: FieldValue, _ column: TrackedColumn, own: FieldValue) -> FieldValue {
+    private func taken(over shown: FieldValue, _ collation: String, own: FieldValue) -> FieldValue {
         func token(_ value: FieldValue) -> ObjectID {
             var key = CanonicalKey(table: "")
-            key.append(value, collation: column.collation)
+            key.append(value, collation: collation)
             return key.id
         }
         return own == shown || token(own) == token(shown) ? own : shown

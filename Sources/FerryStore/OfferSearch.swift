@@ -29,7 +29,11 @@ struct OfferSearch {
             guard let part = try travelling.local(value, parent.columns[column]) else { return nil }
             local.append(part)
         }
-        let condition = columns.enumerated().map { "\(quoted(parent.columns[$1].name)) = ?\($0 + 1)" }
+        let condition = columns.enumerated().map { place, column in
+            let term = "\(quoted(parent.columns[column].name)) = ?\(place + 1)"
+            let collation = parent.offerCollation(column, among: columns)
+            return collation == parent.columns[column].collation ? term : "\(term) COLLATE \(quoted(collation))"
+        }
         let rows = try access.connection.rows(
             "SELECT \(parent.keyList) FROM \(quoted(parent.name)) WHERE \(condition.joined(separator: " AND ")) LIMIT 1",
             values: local)

@@ -53,7 +53,7 @@ struct References {
         let order = columns.indices.sorted { columns[$0] < columns[$1] }
         let token = table.uniqueToken(
             order.map { parts[$0] }, names: order.map { "#\(columns[$0])" },
-            collations: order.map { table.columns[columns[$0]].collation })
+            collations: order.map { table.offerCollation(columns[$0], among: columns) })
         return token.map { RowToken(table: table.id, id: $0) }
     }
 }
@@ -67,10 +67,10 @@ extension Registry {
         case .key(let order):
             var referred = Array(repeating: "", count: key.columns.count)
             for (column, position) in zip(parent.keyColumnIDs, order) {
-                referred[position] = parent.columns[column].collation
+                referred[position] = parent.offerCollation(column, among: parent.keyColumnIDs)
             }
             return referred
-        case .unique(let columns): return columns.map { parent.columns[$0].collation }
+        case .unique(let columns): return columns.map { parent.offerCollation($0, among: columns) }
         }
     }
 
@@ -82,10 +82,8 @@ extension Registry {
         let terms = key.columns.enumerated().map { place, number in
             let column = table.columns[number]
             let term = "\(quoted(column.name)) = ?\(place + 1)"
-            guard let collation = collations?[place], collation != column.collation,
-                ["BINARY", "NOCASE", "RTRIM"].contains(collation)
-            else { return term }
-            return "\(term) COLLATE \(collation)"
+            guard let collation = collations?[place], collation != column.collation else { return term }
+            return "\(term) COLLATE \(quoted(collation))"
         }
         return terms.joined(separator: " AND ")
     }

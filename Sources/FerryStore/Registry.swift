@@ -123,7 +123,25 @@ struct Registry: Sendable {
                         expression: term.expression ?? term.column.map(quoted), collation: term.collation)
                 }, condition: index.condition)
         }
-        if table.isMapped { noteIndexesOnKey(table) }
+        if table.isMapped { noteIndexesOnKey(table) } else { noteKey(table, local) }
+    }
+
+    /// Notes how the key identifies a row, and makes it a claim where SQLite takes more for one key than the IDs do.
+    private func noteKey(_ table: TrackedTable, _ local: SchemaTable) {
+        table.keyCollations = local.keyCollations
+        table.identityCollations = zip(local.primaryKey, local.keyCollations).map { name, collation in
+            KeyEquality.identityCollation(column: local.column(name)?.collation ?? "BINARY", key: collation)
+        }
+        let isCoarser =
+            table.identityCollations != table.keyCollations
+            || KeyEquality.hasSpellings(of: local.primaryKey.compactMap { local.column($0) })
+        guard isCoarser else { return }
+        table.uniqueIndexes.append(
+            TrackedUniqueIndex(
+                name: KeyEquality.indexName,
+                terms: zip(local.primaryKey, local.keyCollations).map { name, collation in
+                    .init(column: table.columnID(name), expression: quoted(name), collation: collation)
+                }, isKey: true))
     }
 
     private func noteIndexesOnKey(_ table: TrackedTable) {
@@ -178,7 +196,7 @@ struct Registry: Sendable {
             columns.count == parent.keyColumns.count
             && parent.keyColumns.allSatisfy { key in columns.contains { equalNames($0, key) } }
         if isKey, parent.isMapped { return .mapped }
-        if isKey {
+        if isKey, !parent.isKeyClaimed {
             let order = parent.keyColumns.compactMap { key in columns.firstIndex { equalNames($0, key) } }
             return .key(order)
         }

@@ -225,7 +225,8 @@ final class RowWriter {
         code.map { Refusal(code: $0, message: String(cString: sqlite3_errmsg(connection.handle))) }
     }
 
-    /// The local key for an object of a mapped table that gets a row: the author's where it is free.
+    /// The local key for an object of a mapped table that gets a row: the author's where it is free, and else the integer
+    /// above all others. Where an app has a row under the largest integers there are, it is one above those of the others.
     /// - Returns: `nil` where the key is taken and SQLite cannot choose another (it is no integer).
     func allocateKey(wish: FieldValue?) throws -> FieldValue? {
         if let wish, wish != .null, try isFree(wish) { return wish }
@@ -233,17 +234,33 @@ final class RowWriter {
         let issued =
             table.isAutoincrement
             ? try connection.count("SELECT seq FROM sqlite_sequence WHERE name = ?", .text(table.name)) : 0
-        let next = try max(highestKey(), Int64(issued))
-        guard next < .max else { return nil }
-        return .integer(next + 1)
+        let highest = try max(highestKey(), Int64(issued))
+        return .integer(try highest < .max ? highest + 1 : keyInGap())
+    }
+
+    /// An integer that nobody has, where the largest one is taken: the one above all that are below a power of two, for the
+    /// largest such power with one to spare. No row, and no state, has it, as for any other key.
+    private func keyInGap() throws -> Int64 {
+        for bits in stride(from: 62, through: 1, by: -1) {
+            let limit = Int64(1) << Int64(bits)
+            let next = try highestKey(below: limit) + 1
+            if next < limit { return next }
+        }
+        throw FerryError(
+            .limitExceeded,
+            "No integer key is free for another row of \(table.name). Give its rows smaller keys, and sync again.")
     }
 
     /// The highest integer that is a key of a row, or that a state has for one; 0 where all are below.
-    func highestKey() throws -> Int64 {
-        Int64(
+    /// - Parameter limit: keys that are not below it are left out.
+    func highestKey(below limit: Int64? = nil) throws -> Int64 {
+        let (ofRows, ofStates) =
+            limit == nil ? ("", "k0 IS NOT NULL") : (" WHERE \(table.keyList) < ?1", "k0 < ?1")
+        return Int64(
             try connection.count(
-                "SELECT max(coalesce((SELECT max(\(table.keyList)) FROM \(quoted(table.name))), 0), "
-                    + "coalesce((SELECT max(k0) FROM \(table.objectTable) WHERE k0 IS NOT NULL), 0))"))
+                "SELECT max(coalesce((SELECT max(\(table.keyList)) FROM \(quoted(table.name))\(ofRows)), 0), "
+                    + "coalesce((SELECT max(k0) FROM \(table.objectTable) WHERE \(ofStates)), 0))",
+                values: limit.map { [.integer($0)] } ?? []))
     }
 
     private func isFree(_ key: FieldValue) throws -> Bool {

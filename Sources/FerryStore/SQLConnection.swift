@@ -79,7 +79,9 @@ public final class SQLConnection {
     }
 
     /// The first column of the first row as an integer; 0 where there is no row or NULL.
-    public func count(_ sql: String, _ values: FieldValue...) throws -> Int {
+    public func count(_ sql: String, _ values: FieldValue...) throws -> Int { try count(sql, values: values) }
+
+    func count(_ sql: String, values: [FieldValue]) throws -> Int {
         let statement = try prepare(sql)
         defer { statement.reset() }
         for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
@@ -201,7 +203,7 @@ extension SQLConnection {
         var collation: UnsafePointer<CChar>?
         let code = sqlite3_table_column_metadata(handle, "main", table, column, nil, &collation, nil, nil, nil)
         if code != SQLITE_OK { throw error(code, while: "the collation of \(table).\(column)") }
-        return collation.map { String(cString: $0).uppercased() } ?? "BINARY"
+        return collation.map { collationName(String(cString: $0)) } ?? "BINARY"
     }
 }
 

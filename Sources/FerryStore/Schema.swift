@@ -25,6 +25,9 @@ struct SchemaTable: Sendable {
     var columns: [SchemaColumn]
     /// Names of the primary key's columns in key order; empty where there is none.
     var primaryKey: [String]
+    /// The collations by which SQLite compares the primary key, in key order: those of its index, which may be others than
+    /// the columns' own (`PRIMARY KEY(name COLLATE NOCASE)`).
+    var keyCollations: [String] = []
     /// Whether the key is an `INTEGER PRIMARY KEY`: an alias of the rowid, or the same type WITHOUT ROWID.
     var isIntegerKey: Bool
     var foreignKeys: [SchemaForeignKey]
@@ -56,7 +59,7 @@ struct SchemaColumn: Sendable {
 
     var name: String
     var affinity: Affinity
-    /// The name of its collation, in capitals as SQLite's own are.
+    /// The name of its collation, in capitals (`collationName`).
     var collation: String
     var isGenerated: Bool
     /// The expression of a generated column.
@@ -88,6 +91,13 @@ struct SchemaUniqueIndex: Sendable {
         var column: String?
         /// The text of an expression.
         var expression: String?
+        /// In capitals.
         var collation: String
     }
+}
+
+/// The name of a collation as Ferry compares such names: in capitals, for to SQLite they are one in any letter case
+/// (https://www.sqlite.org/datatype3.html#collating_sequences).
+func collationName(_ name: String) -> String {
+    String(decoding: name.utf8.map { (0x61...0x7a).contains($0) ? $0 - 0x20 : $0 }, as: UTF8.self)
 }

@@ -72,9 +72,12 @@ struct SchemaReader {
         table.foreignKeys = try readForeignKeys(name)
         let indexes = try readIndexes(name)
         table.uniqueIndexes = indexes.unique
+        table.keyCollations = table.primaryKey.map { column in
+            indexes.keyCollations[foldedName(column)] ?? table.column(column)?.collation ?? "BINARY"
+        }
         // `INTEGER PRIMARY KEY DESC` is no alias of the rowid, and SQLite makes an index for it; an alias has none.
         table.isIntegerKey =
-            key.count == 1 && foldedName(key[0].type) == "integer" && (withoutRowID || !indexes.hasKeyIndex)
+            key.count == 1 && foldedName(key[0].type) == "integer" && (withoutRowID || indexes.keyCollations.isEmpty)
         table.isAutoincrement = table.isIntegerKey && foldedName(sql).contains("autoincrement")
         return table
     }
@@ -112,22 +115,32 @@ struct SchemaReader {
         return keys.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    private func readIndexes(_ table: String) throws -> (unique: [SchemaUniqueIndex], hasKeyIndex: Bool) {
+    /// - Returns: the UNIQUE indexes other than the primary key's, and the collations of that one by column; none where the
+    ///   key is the rowid.
+    private func readIndexes(
+        _ table: String
+    ) throws -> (unique: [SchemaUniqueIndex], keyCollations: [String: String]) {
         var result: [SchemaUniqueIndex] = []
-        var hasKeyIndex = false
+        var keyCollations: [String: String] = [:]
         var names: [(name: String, origin: String)] = []
         try connection.forEachRow(
             "SELECT name, origin FROM pragma_index_list(?) WHERE \"unique\" ORDER BY seq DESC", [.text(table)]
         ) { names.append(($0.string(0), $0.string(1))) }
         for (name, origin) in names {
-            if origin == "pk" {
-                hasKeyIndex = true
-                continue
-            }
             var terms: [SchemaUniqueIndex.Term] = []
             try connection.forEachRow(
                 "SELECT cid, name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno", [.text(name)]
-            ) { terms.append(.init(column: $0.optionalString(1), expression: nil, collation: $0.string(2))) }
+            ) {
+                terms.append(
+                    .init(column: $0.optionalString(1), expression: nil, collation: collationName($0.string(2))))
+            }
+            if origin == "pk" {
+                for term in terms {
+                    guard let column = term.column.map(foldedName) else { continue }
+                    keyCollations[column] = keyCollations[column] ?? term.collation
+                }
+                continue
+            }
             var condition: String?
             if case .text(let bytes)? = try connection.firstValue(
                 "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?", .text(name))
@@ -144,6 +157,6 @@ struct SchemaReader {
             }
             result.append(SchemaUniqueIndex(name: name, terms: terms, condition: condition))
         }
-        return (result, hasKeyIndex)
+        return (result, keyCollations)
     }
 }

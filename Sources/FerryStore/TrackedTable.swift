@@ -88,6 +88,11 @@ final class TrackedTable: @unchecked Sendable {
 
     /// The numbers of the key's columns where the identity is derived from them; empty otherwise.
     @exclusivity(unchecked) private(set) var keyColumnIDs: [Int] = []
+    /// The collations under which key values derive one ID, in the order of the key. Under another one two IDs mean one row
+    /// to SQLite, or one ID two rows: where SQLite's equality is coarser, the key is also claimed (`keyIndex`).
+    @exclusivity(unchecked) var identityCollations: [String] = []
+    /// The collations by which SQLite compares the primary key, in its order.
+    @exclusivity(unchecked) var keyCollations: [String] = []
     /// The columns that the local table has, in the order of their numbers.
     @exclusivity(unchecked) private(set) var localColumns: [TrackedColumn] = []
 
@@ -178,8 +183,16 @@ final class TrackedTable: @unchecked Sendable {
 
     /// `"a" IS ?1 AND "b" IS ?2`: finds the row with a local key, numbered from `first`. Keys are found through the
     /// index because `=` is used where the key cannot be NULL; keys with NULL are not tracked.
+    ///
+    /// Where SQLite takes more, or less, for one key than the IDs do, it is compared both ways: by the index, and as the ID.
     func keyCondition(first: Int) -> String {
-        keyColumns.enumerated().map { "\(quoted($1)) = ?\($0 + first)" }.joined(separator: " AND ")
+        keyColumns.enumerated().map { place, name in
+            let term = "\(quoted(name)) = ?\(place + first)"
+            guard place < keyCollations.count, let column = columnID(name).map({ columns[$0] }) else { return term }
+            let (key, identity) = (keyCollations[place], identityCollation(place))
+            let found = key == column.collation ? term : "\(term) COLLATE \(quoted(key))"
+            return identity == key ? found : "\(found) AND \(term) COLLATE \(quoted(identity))"
+        }.joined(separator: " AND ")
     }
 
     /// The names of the rowid that no column has; none where all are taken.
@@ -265,6 +278,8 @@ struct TrackedUniqueIndex: Sendable {
 
     /// Whether of two rows that claim one value the younger is hidden, instead of both being joined (a policy).
     var hidesLosers = false
+    /// Whether it is the primary key's, whose equality is coarser than that of the IDs that are derived of it.
+    var isKey = false
     /// Whether its terms or its condition are computed of the table's mapped key.
     var isOnKey = false
 

@@ -48,6 +48,7 @@ struct Tracking {
     private func lacksTriggers(_ registry: Registry) throws -> Bool {
         try registry.tables.values.contains { table in
             guard table.isLocal else { return false }
+            if try table.hasKeyOfItsOwn && !hasPresentTriggers(table) { return true }
             var names: [String] = []
             if UnforeseenDefaults(table: table).areAny { names.append(UnforeseenDefaults.updateTrigger) }
             if CaptureTriggers.needsNewKeyTrigger(table) { names.append(CaptureTriggers.newKeyTrigger) }
@@ -57,6 +58,15 @@ struct Tracking {
                     .text(CaptureTriggers.prefix(of: table) + name)) == 0
             }
         }
+    }
+
+    /// Whether a table's triggers are word for word those that this Ferry makes. An earlier one did not know that IDs may
+    /// tell keys apart that SQLite does not.
+    private func hasPresentTriggers(_ table: TrackedTable) throws -> Bool {
+        let present = try connection.rows(
+            "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, length(?1)) = ?1",
+            .text(CaptureTriggers.prefix(of: table)))
+        return Set(present.map { $0[0] }) == Set(CaptureTriggers(table: table).statements.map { FieldValue.text($0) })
     }
 
     /// Brings registry and triggers up to the present schema.

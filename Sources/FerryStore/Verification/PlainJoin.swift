@@ -66,7 +66,7 @@ struct PlainJoin {
             result.append((claim, object))
         }
         if !table.isMapped {
-            let terms = zip(table.key, table.keyCollations).map { plainForm(value($0) ?? .null, $1) }
+            let terms = zip(table.key, table.keyCollations).map { world.equality.form(value($0) ?? .null, $1) }
             if !terms.contains(.null) {
                 result.append((Claim(table: world.subjects[object].table, index: -1, terms: terms), object))
             }
@@ -95,7 +95,7 @@ struct PlainJoin {
         if terms.contains(.null) { return nil }
         return Claim(
             table: world.subjects[object].table, index: place,
-            terms: zip(terms, unique.terms).map { plainForm($0, $1.collation) })
+            terms: zip(terms, unique.terms).map { world.equality.form($0, $1.collation) })
     }
 
     /// Unites the classes of all objects with equal claims.
@@ -186,8 +186,9 @@ struct PlainJoin {
                 continue
             }
             let shown = displayed(target, key.parentColumns[position], path: path + [here]) ?? .null
-            let collation = world.schema.tables[key.parent].columns[key.parentColumns[position]].collation
-            value = plainForm(shown, collation) == plainForm(own, collation) ? own : shown
+            let collation = world.schema.tables[key.parent]
+                .collation(of: key.parentColumns[position], among: key.parentColumns)
+            value = world.equality.form(shown, collation) == world.equality.form(own, collation) ? own : shown
         }
         return value
     }
@@ -228,9 +229,11 @@ struct PlainJoin {
                 if key.isMapped || world.targets[link.targets].contains(where: { isVisible[$0] }) { continue }
                 let place = [key.parent] + key.parentColumns
                 if offered[place] == nil { offered[place] = tuples(key.parent, key.parentColumns) }
-                let collations = key.parentColumns.map { world.schema.tables[key.parent].columns[$0].collation }
+                let collations = key.parentColumns.map {
+                    world.schema.tables[key.parent].collation(of: $0, among: key.parentColumns)
+                }
                 let tuple = zip(key.columns, collations).map { column, collation in
-                    plainForm(represented(object, column) ?? .null, collation)
+                    world.equality.form(represented(object, column) ?? .null, collation)
                 }
                 if let target = offered[place]?[tuple] { found.append((link.targets, target)) }
             }
@@ -240,10 +243,10 @@ struct PlainJoin {
 
     /// The tuples that the visible objects of a table have in some columns once they are resolved.
     private func tuples(_ table: Int, _ columns: [Int]) -> [[FieldValue]: Int] {
-        let collations = columns.map { world.schema.tables[table].columns[$0].collation }
+        let collations = columns.map { world.schema.tables[table].collation(of: $0, among: columns) }
         var tuples: [[FieldValue]: Int] = [:]
         for object in representatives.indices where isVisible[object] && world.subjects[object].table == table {
-            let tuple = zip(columns, collations).map { plainForm(resolved(object, $0) ?? .null, $1) }
+            let tuple = zip(columns, collations).map { world.equality.form(resolved(object, $0) ?? .null, $1) }
             if !tuple.contains(.null) { tuples[tuple] = object }
         }
         return tuples
@@ -268,10 +271,12 @@ struct PlainJoin {
                 if key.columns.contains(where: { isCleared(object, $0) }) { continue }
                 guard let target = target(link) else { continue }
                 let fits = zip(key.columns, key.parentColumns).allSatisfy { column, parentColumn in
-                    let collation = world.schema.tables[key.parent].columns[parentColumn].collation
-                    let own = plainForm(resolved(object, column) ?? .null, collation)
+                    let collation = world.schema.tables[key.parent]
+                        .collation(of: parentColumn, among: key.parentColumns)
+                    let own = world.equality.form(resolved(object, column) ?? .null, collation)
                     if key.isMapped { return own == .reference(world.subjects[target].id) }
-                    return own != .null && own == plainForm(displayed(target, parentColumn) ?? .null, collation)
+                    return own != .null
+                        && own == world.equality.form(displayed(target, parentColumn) ?? .null, collation)
                 }
                 if !fits { broken[object, default: []].insert(link) }
             }

@@ -18,7 +18,7 @@ final class PlainRows {
 
     /// What becomes of each object, in the order of `objects`, which are all objects of all tables of the schema.
     func outcomes(of objects: [PlainObject]) throws -> [PlainOutcome] {
-        let plainWorld = PlainWorld(objects, schema, policies)
+        let plainWorld = PlainWorld(objects, schema, policies, scratch.equality)
         var refused: [Int: String] = [:]
         while true {
             var candidates = plainWorld.isPresent
@@ -36,6 +36,7 @@ final class PlainRows {
                     shown[row] = made
                 }
             }
+            if let failure = scratch.equality.failure { throw failure }
             if !isAccepted { continue }
             return objects.indices.map { object in
                 if !world.isPresent[object] { return .gone }
@@ -126,7 +127,7 @@ private final class Displays {
     /// A default as it travels; `nil` where it refers to no row.
     func target(_ key: PlainSchema.ForeignKey, _ value: FieldValue) -> FieldValue? {
         let column = key.parentColumns[0]
-        let collation = world.schema.tables[key.parent].columns[column].collation
+        let collation = world.schema.tables[key.parent].collation(of: column, among: key.parentColumns)
         if known[[key.parent, column]] == nil {
             var values: [FieldValue: FieldValue] = [:]
             for row in join.rows where world.subjects[row].table == key.parent {
@@ -134,12 +135,12 @@ private final class Displays {
                 if key.isMapped {
                     if let local = subject.key { values[local] = .reference(subject.id) }
                 } else if let shown = join.displayed(row, column), shown != .null {
-                    values[plainForm(shown, collation)] = shown
+                    values[world.equality.form(shown, collation)] = shown
                 }
             }
             known[[key.parent, column]] = values
         }
-        guard let shown = known[[key.parent, column]]?[plainForm(value, collation)] else { return nil }
+        guard let shown = known[[key.parent, column]]?[world.equality.form(value, collation)] else { return nil }
         return key.isMapped ? shown : value
     }
 }

@@ -78,6 +78,15 @@ struct PlainSchema {
 
         var mappedKey: Int? { isMapped ? key.first : nil }
 
+        /// The collation by which a foreign key that refers to some columns compares one of them: that of the index by which
+        /// SQLite looks, which for the primary key may be another one than the column's.
+        func collation(of column: Int, among columns: [Int]) -> String {
+            if columns.count == key.count, let place = key.firstIndex(of: column), key.allSatisfy(columns.contains) {
+                return keyCollations[place]
+            }
+            return self.columns[column].collation
+        }
+
         func column(_ name: String) -> Int? {
             let folded = foldedName(name)
             return columns.firstIndex { $0.name == folded }
@@ -103,19 +112,6 @@ struct PlainPolicies: Equatable {
     var deleteWins: Set<String> = []
     /// UNIQUE indexes, in lower case, whose rivals are not joined: the oldest is shown.
     var hideLoser: Set<String> = []
-}
-
-/// Whether SQLite takes two values for equal: those that have the same form here. Collations of an app's own count as
-/// BINARY. https://www.sqlite.org/datatype3.html#comparison_expressions
-func plainForm(_ value: FieldValue, _ collation: String) -> FieldValue {
-    switch value {
-    case .real(let real): Int64(exactly: real).map { .integer($0) } ?? value
-    case .text(let bytes) where collation == "NOCASE":
-        .text(ArraySlice(bytes.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }))
-    case .text(let bytes) where collation == "RTRIM":
-        .text(ArraySlice(bytes.reversed().drop { $0 == 0x20 }.reversed()))
-    default: value
-    }
 }
 
 /// Values of an object that has no row of its own to be read from: its registers with their values, by column name in

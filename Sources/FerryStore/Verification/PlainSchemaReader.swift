@@ -141,7 +141,8 @@ extension PlainSchema {
                     let column = table.column(Self.string(term[1]))
                     return Unique.Term(
                         column: column,
-                        sql: column.map { quoted(table.columns[$0].name) } ?? text?.terms[position] ?? "NULL",
+                        // A generated column is none that is stored, and has its name in a constraint.
+                        sql: term[1] == .null ? text?.terms[position] ?? "NULL" : quoted(Self.string(term[1])),
                         collation: Self.string(term[2]).uppercased())
                 }, condition: text?.condition)
             if unique.terms.contains(where: { $0.column != nil && $0.column == table.mappedKey }) { continue }

@@ -10,6 +10,8 @@ final class PlainScratch {
     private let schema: PlainSchema
     private let handle: OpaquePointer
     private let connection: SQLConnection
+    /// What SQLite takes for equal.
+    let equality: PlainEquality
     /// What inserts some columns into a table.
     private var insertions: [Insertion: SQLStatement] = [:]
     /// What empties a table again.
@@ -33,6 +35,7 @@ final class PlainScratch {
         }
         handle = opened
         connection = SQLConnection(opened)
+        equality = try PlainEquality(connection)
         try connection.executeScript("PRAGMA foreign_keys = OFF; ATTACH ':memory:' AS bare")
         for table in schema.tables {
             for statement in table.statements { try connection.executeScript(statement) }

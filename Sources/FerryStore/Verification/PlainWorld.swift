@@ -25,6 +25,7 @@ struct PlainWorld {
     }
 
     let schema: PlainSchema
+    let equality: PlainEquality
     private(set) var subjects: [Subject] = []
     /// Lists of objects that a foreign key may mean, the oldest insertion first.
     private(set) var targets: [[Int]] = []
@@ -38,8 +39,11 @@ struct PlainWorld {
     private(set) var isPresent: [Bool] = []
 
     /// - Parameter objects: those of tables that the schema does not have are not there.
-    init(_ objects: [PlainObject], _ schema: PlainSchema, _ policies: PlainPolicies) {
+    init(
+        _ objects: [PlainObject], _ schema: PlainSchema, _ policies: PlainPolicies, _ equality: PlainEquality
+    ) {
         self.schema = schema
+        self.equality = equality
         places = schema.tables.map { _ in [:] }
         lists = []
         let numbers = Dictionary(uniqueKeysWithValues: zip(schema.tables.map(\.name), schema.tables.indices))
@@ -94,7 +98,8 @@ struct PlainWorld {
             var form: [FieldValue] = []
             for (column, parentColumn) in zip(columns, key.parentColumns) {
                 guard let value = values[column], value != .null else { return nil }
-                form.append(plainForm(value, parent.columns[parentColumn].collation))
+                let collation = parent.collation(of: parentColumn, among: key.parentColumns)
+                form.append(equality.form(value, collation))
             }
             return form
         }

@@ -1,0 +1,72 @@
+import CFerrySQLite
+import FerryCore
+
+/// What SQLite takes for equal, asked of SQLite: for each collation it keeps a table whose key has that collation, and values
+/// are equal that find the same row of it.
+///
+/// https://www.sqlite.org/datatype3.html#comparison_expressions. Not thread-safe.
+final class PlainEquality {
+    private let connection: SQLConnection
+    private var classes: [String: Classes] = [:]
+    private var integers: [Double: FieldValue] = [:]
+    /// The first error that SQLite gave. Who asks for forms looks at it at the end.
+    private(set) var failure: (any Error)?
+
+    /// The values of one collation that were asked for.
+    private struct Classes {
+        let table: String
+        var forms: [FieldValue: FieldValue] = [:]
+    }
+
+    /// - Parameter connection: to a database of its own, in which tables may be made.
+    init(_ connection: SQLConnection) throws {
+        self.connection = connection
+        try connection.executeScript("ATTACH ':memory:' AS equal")
+    }
+
+    /// A value that stands for all that SQLite takes for equal to this one. References stand for themselves.
+    func form(_ value: FieldValue, _ collation: String) -> FieldValue {
+        do {
+            switch value {
+            case .real(let real): return try number(real)
+            case .text where collation != "BINARY": return try text(value, collation)
+            default: return value
+            }
+        } catch {
+            failure = failure ?? error
+            return value
+        }
+    }
+
+    /// The integer that is equal to a real number, or that number.
+    private func number(_ real: Double) throws -> FieldValue {
+        if let known = integers[real] { return known }
+        let form =
+            try connection.rows("SELECT CAST(?1 AS INTEGER) WHERE CAST(?1 AS INTEGER) = ?1", .real(real)).first?[0]
+            ?? .real(real)
+        integers[real] = form
+        return form
+    }
+
+    private func text(_ value: FieldValue, _ collation: String) throws -> FieldValue {
+        var known: Classes
+        if let made = classes[collation] {
+            known = made
+        } else {
+            known = Classes(table: "equal.class_\(classes.count)")
+            try connection.executeScript(
+                "CREATE TABLE \(known.table)(value COLLATE \(quoted(collation)) PRIMARY KEY) WITHOUT ROWID")
+        }
+        defer { classes[collation] = known }
+        if let form = known.forms[value] { return form }
+        let form: FieldValue
+        if let found = try connection.firstValue("SELECT value FROM \(known.table) WHERE value = ?", value) {
+            form = found
+        } else {
+            try connection.execute("INSERT INTO \(known.table) VALUES (?)", value)
+            form = value
+        }
+        known.forms[value] = form
+        return form
+    }
+}
