@@ -13,10 +13,14 @@ struct ReferenceHints {
 
     func find(besides known: [UndeclaredReference]) throws -> [UndeclaredReference] {
         var found: [UndeclaredReference] = []
+        let parents = parentsByWord()
         for record in tracked where !isFerryName(record.name) {
             guard let table = schema.table(record.name) else { continue }
             for column in table.columns where isCandidate(column, of: table, known) {
-                for parent in parents(of: column.name, in: table) where try holds(column, of: table, keysOf: parent) {
+                let words = Self.words(of: column.name)
+                var meant = words.sorted().flatMap { parents[$0] ?? [] }
+                if words.contains("parent"), table.isIntegerKey { meant.append(table) }
+                for parent in meant where try holds(column, of: table, keysOf: parent) {
                     found.append(
                         UndeclaredReference(table: table.name, column: column.name, parent: parent.name))
                     break
@@ -33,18 +37,19 @@ struct ReferenceHints {
         return !known.contains { equalNames($0.table, table.name) && equalNames($0.column, column.name) }
     }
 
-    /// The tables with integer keys that differ from device to device and that a column's name may mean.
-    private func parents(of column: String, in table: SchemaTable) -> [SchemaTable] {
-        tracked.compactMap { record -> SchemaTable? in
-            if case .key = record.identity { return nil }
-            guard let parent = schema.table(record.name), parent.isIntegerKey else { return nil }
-            return Self.mayMean(column, parent.name, isOwn: equalNames(parent.name, table.name)) ? parent : nil
+    /// The tables with integer keys that differ from device to device, by each word that may mean them.
+    private func parentsByWord() -> [String: [SchemaTable]] {
+        var parents: [String: [SchemaTable]] = [:]
+        for record in tracked {
+            if case .key = record.identity { continue }
+            guard let parent = schema.table(record.name), parent.isIntegerKey else { continue }
+            for word in Self.words(ofTable: parent.name) { parents[word, default: []].append(parent) }
         }
+        return parents
     }
 
-    /// Whether a column may be named after a table: `album_id`, `albumId`, `idAlbum`, `album`, `fk_album` after `album`,
-    /// `albums` or `Album`; and `parent` or `parent_id` after the column's own.
-    static func mayMean(_ column: String, _ table: String, isOwn: Bool) -> Bool {
+    /// The words that a column named `album_id`, `albumId`, `idAlbum`, `album` or `fk_album` may be named after.
+    static func words(of column: String) -> Set<String> {
         let name = bare(column)
         let words =
             [name]
@@ -52,12 +57,11 @@ struct ReferenceHints {
                 (name.hasSuffix(word) ? [String(name.dropLast(word.count))] : [])
                     + (name.hasPrefix(word) ? [String(name.dropFirst(word.count))] : [])
             }
-        return words.contains { word in
-            !word.isEmpty
-                && (singulars(of: bare(table)).contains { singulars(of: word).contains($0) }
-                    || isOwn && word == "parent")
-        }
+        return Set(words.filter { !$0.isEmpty }.flatMap(singulars))
     }
+
+    /// The words by which a column may be named after a table: `album` after `album`, `albums` or `Album`.
+    static func words(ofTable name: String) -> Set<String> { Set(singulars(of: bare(name))) }
 
     private static func bare(_ name: String) -> String {
         foldedName(name).filter { $0 != "_" && $0 != "-" && $0 != " " }

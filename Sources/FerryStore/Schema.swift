@@ -3,15 +3,22 @@ import FerryCore
 /// What the database's schema says of the app's tables, as plain values.
 struct Schema: Sendable {
     /// `PRAGMA schema_version` when it was read.
-    var version: Int64
+    let version: Int64
     /// In the order of their creation.
-    var tables: [SchemaTable]
+    let tables: [SchemaTable]
     /// Whether the app has triggers of its own on any table.
-    var hasTriggers: Bool
+    let hasTriggers: Bool
+    /// The places of tables by folded name.
+    private let places: [String: Int]
 
-    func table(_ name: String) -> SchemaTable? {
-        tables.first { equalNames($0.name, name) }
+    init(version: Int64, tables: [SchemaTable], hasTriggers: Bool) {
+        self.version = version
+        self.tables = tables
+        self.hasTriggers = hasTriggers
+        places = Dictionary(tables.enumerated().map { (foldedName($1.name), $0) }) { first, _ in first }
     }
+
+    func table(_ name: String) -> SchemaTable? { places[foldedName(name)].map { tables[$0] } }
 }
 
 /// An ordinary table, a view or a virtual table of the app's.
