@@ -20,12 +20,14 @@ struct RegionWriter {
         mutating func add(_ object: RegionObject, _ reason: String) {
             for member in object.members { reasons[member.token] = reason }
         }
+    }
 
-        /// A value that is taken while the row of somebody else was refused may only be taken because of that: the next
-        /// round tells.
-        mutating func add(_ object: RegionObject, _ refusal: RowWriter.Refusal) {
-            if !refusal.isTakenValue || reasons.isEmpty { add(object, refusal.message) }
-        }
+    /// SQLite refused rows because others have what they claim, which the rules had not foreseen.
+    struct TakenRows: Error {
+        /// Who has it.
+        var values: [LearnedClaims.TakenValue] = []
+        /// What SQLite said, for all objects of the rows.
+        var reasons: [RowToken: String] = [:]
     }
 
     /// Objects that get other keys than those by which the rules took them to claim something, by what is claimed under them.
@@ -38,6 +40,7 @@ struct RegionWriter {
         var written = 0
         var insertions: [RegionObject] = []
         var refused = Refused()
+        var taken: [(object: RegionObject, reason: String)] = []
         for object in region.objects where object.state.shown == .joined && !object.isJoined {
             // References that no foreign key checks ask the state what leads to it: no other row any more.
             object.state.shown = .none
@@ -70,7 +73,7 @@ struct RegionWriter {
             }
             // A value still held by a row that is about to let go of it: written anew after all have let go.
             if !refusal.isTakenValue {
-                refused.add(object, refusal)
+                refused.add(object, refusal.message)
             } else if let failure = try access.writer(of: object.table.id).delete(
                 key: object.state.key, of: object.token.id)
             {
@@ -80,12 +83,21 @@ struct RegionWriter {
                 if !object.table.isMapped { try assignKey(object) }
             }
         }
-        // Oldest first: where two claim what the rules could not see, the oldest keeps it.
+        // Oldest first: where two claim what the rules could not see, the oldest is there when the other one is refused.
         for object in insertions.sorted(by: isOlder) {
-            if let refusal = try insert(object) { refused.add(object, refusal) }
+            if let refusal = try insert(object) {
+                if refusal.isTakenValue {
+                    taken.append((object, refusal.message))
+                } else {
+                    refused.add(object, refusal.message)
+                }
+            }
             written += 1
         }
+        // A value that is taken while the row of somebody else was refused may only be taken because of that: the next round
+        // tells.
         if !refused.reasons.isEmpty { throw refused }
+        if !taken.isEmpty { throw try takenRows(taken) }
         for (object, former) in moves {
             guard let key = object.state.key.first else { continue }
             try KeyReservations(access).moveReferences(to: object.token.id, in: object.table, from: former, to: key)
@@ -93,6 +105,17 @@ struct RegionWriter {
         for object in region.objects { try record(object) }
         try recordClasses()
         return written
+    }
+
+    /// Who has what the rows of these objects claim.
+    private func takenRows(_ taken: [(object: RegionObject, reason: String)]) throws -> TakenRows {
+        var rows = TakenRows()
+        let search = TakenValues(access, region)
+        for (object, reason) in taken {
+            rows.values += try search.find(object, rowValues(object))
+            for member in object.members { rows.reasons[member.token] = reason }
+        }
+        return rows
     }
 
     private func checkClaims(of appearing: [RegionObject]) throws {
@@ -129,9 +152,14 @@ struct RegionWriter {
     private func assignKey(_ object: RegionObject) throws -> FieldValue? {
         if object.table.isMapped {
             guard let (key, former) = try KeyReservations(access).keyForRow(of: object.state, in: object.table) else {
-                var refused = Refused()
-                refused.add(object, "its key is taken by another row")
-                throw refused
+                var taken = TakenRows()
+                for member in object.members { taken.reasons[member.token] = "its key is taken by another row" }
+                if let wish = object.state.kept.key {
+                    taken.values += try [TakenValues(access, region).findHolder(of: wish, for: object)].compactMap {
+                        $0
+                    }
+                }
+                throw taken
             }
             object.state.key = [key]
             // Saved at once: the next allocation must see it, and references look it up.
@@ -302,6 +330,7 @@ struct RegionWriter {
         // Who has that by itself comes later.
         tokens.formUnion(region.awaitedTargets(of: object))
         tokens.formUnion(object.passingClaims)
+        tokens.formUnion(try region.ownClaims(of: object))
         return tokens
     }
 

@@ -33,12 +33,15 @@ struct RowMaintenance {
     func settle(seeds: [RowToken], formerRows: [RowToken: FormerRow] = [:]) throws -> Int {
         var refused: [RowToken: String] = [:]
         var wantedKeys: [RowToken: FieldValue] = [:]
+        var learned = LearnedClaims()
         while true {
             // The rules go by what rows were, and by what Ferry wrote.
             try AppTriggers(access).takeBack()
-            let region = RuleRegion(access, formerRows: formerRows, wantedKeys: wantedKeys)
+            let region = RuleRegion(
+                access, formerRows: formerRows, wantedKeys: wantedKeys, learned: learned)
             for token in seeds { try region.add(token) }
             for token in refused.keys.sorted() { try region.add(token) }
+            for token in learned.objects.sorted() { try region.add(token) }
             for (token, reason) in refused { region[token]?.refusal = reason }
             try region.solve()
             do {
@@ -46,6 +49,11 @@ struct RowMaintenance {
             } catch let refusal as RegionWriter.Refused {
                 // Who is refused stays refused in this round; its row gone, others may be shown.
                 refused.merge(refusal.reasons) { $1 }
+            } catch let taken as RegionWriter.TakenRows {
+                // What SQLite takes for one value counts as one. Where nothing can be learned any more, the oldest keeps it.
+                var isNews = false
+                for value in taken.values where learned.learn(value) { isNews = true }
+                if !isNews { refused.merge(taken.reasons) { $1 } }
             } catch let others as RegionWriter.OtherKeys {
                 // Each once, so this ends.
                 wantedKeys.merge(others.keys) { $1 }

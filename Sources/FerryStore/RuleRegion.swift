@@ -24,6 +24,8 @@ final class RuleRegion {
     /// The keys that objects without a row are going to get, where they claim something else by those that they would like to
     /// have and cannot.
     let wantedKeys: [RowToken: FieldValue]
+    /// What SQLite was found to take for one value.
+    private let learned: LearnedClaims
     /// The number of objects, from the first, whose surroundings are in the region.
     private var expandedCount = 0
     /// Objects whose rows will be hidden with the rows that they refer to by CASCADE, as far as can be told before the rules
@@ -43,10 +45,12 @@ final class RuleRegion {
     private var wavering: Set<Int> = []
 
     init(
-        _ access: StoreAccess, formerRows: [RowToken: FormerRow] = [:], wantedKeys: [RowToken: FieldValue] = [:]
+        _ access: StoreAccess, formerRows: [RowToken: FormerRow] = [:], wantedKeys: [RowToken: FieldValue] = [:],
+        learned: LearnedClaims = LearnedClaims()
     ) {
         self.access = access
         self.wantedKeys = wantedKeys
+        self.learned = learned
         meaning = References(registry: access.registry)
         travelling = Travelling(access)
         uniqueClaims = UniqueClaims(access)
@@ -79,7 +83,7 @@ final class RuleRegion {
         let references = meaning.targets(of: table, values)
         for (place, target) in references { offerSearch.note(target, table.foreignKeys[place], values) }
         let owner = UniqueClaims.Owner(state)
-        let claims = try uniqueClaims.claims(table, values, of: owner)
+        let claims = learned.apply(try uniqueClaims.claims(table, values, of: owner), of: token)
         let offers = meaning.offers(of: table, values)
         var former: [RowToken] = []
         if let row, !state.kept.fields.isEmpty {
@@ -175,6 +179,12 @@ final class RuleRegion {
             tokens += meaning.offers(of: object.table, values)
         }
         return tokens
+    }
+
+    /// The tokens of what an object's own values claim, where something that was learned stands in their place.
+    func ownClaims(of object: RegionObject) throws -> [RowToken] {
+        if learned.isEmpty { return [] }
+        return try uniqueClaims.claims(object.table, object.values, of: object.owner).map(\.token)
     }
 
     /// Whether an object, or its row, would claim something else under another key than the one that it was taken to have.
@@ -371,7 +381,7 @@ extension RuleRegion: RuleSurroundings {
         let rows = rows(classes)
         let values = rows.resolved(index)
         var claims =
-            values == object.values ? object.claims : try uniqueClaims.claims(object.table, values, of: object.owner)
+            values == object.values ? object.claims : try self.claims(of: object, values)
         if let key = rows.resolvedKey(index) { claims.append(RuleClaim(token: key, index: nil)) }
         object.passingClaims.formUnion(claims.map(\.token))
         return note(claims, index, values)
@@ -380,7 +390,7 @@ extension RuleRegion: RuleSurroundings {
     func claims(ofClass representative: Int, _ classes: RowClasses) throws -> [RuleClaim] {
         let object = objects[representative]
         let values = rows(classes).row(representative).values
-        let claims = try uniqueClaims.claims(object.table, values, of: object.owner)
+        let claims = try self.claims(of: object, values)
         object.passingClaims.formUnion(claims.map(\.token))
         return note(claims, representative, values)
     }
@@ -388,6 +398,11 @@ extension RuleRegion: RuleSurroundings {
     private func note(_ claims: [RuleClaim], _ index: Int, _ values: FieldValues) -> [RuleClaim] {
         for claim in claims where !searched.contains(claim.token) { claimed[claim.token] = (index, claim, values) }
         return claims
+    }
+
+    /// What an object claims by these values and by what SQLite was found to take for equal.
+    private func claims(of object: RegionObject, _ values: FieldValues) throws -> [RuleClaim] {
+        learned.apply(try uniqueClaims.claims(object.table, values, of: object.owner), of: object.token)
     }
 
     func resolvedLinks(_ classes: RowClasses) throws -> [RuleLink] {

@@ -15,10 +15,22 @@ public final class SQLConnection {
     /// Whether triggers and foreign keys are off, for Ferry's own writes.
     var isAsFerry = false
     private var statements: [String: SQLStatement] = [:]
+    /// Whether the database holds its texts in UTF-16: then they are translated on the way in and out.
+    private(set) lazy var isUTF16 = Self.isUTF16(handle)
 
     init(_ handle: OpaquePointer, of database: Database? = nil) {
         self.handle = handle
         self.database = database
+    }
+
+    /// - Returns: false as well where the database cannot be read: then no text can be.
+    private static func isUTF16(_ handle: OpaquePointer) -> Bool {
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        guard sqlite3_prepare_v2(handle, "PRAGMA encoding", -1, &statement, nil) == SQLITE_OK,
+            sqlite3_step(statement) == SQLITE_ROW, let name = sqlite3_column_text(statement, 0)
+        else { return false }
+        return String(cString: name).hasPrefix("UTF-16")
     }
 
     /// A prepared statement, reset and with nothing bound; the same text gives the same statement. Do not nest two uses of

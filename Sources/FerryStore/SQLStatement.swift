@@ -10,6 +10,8 @@ import FerryCore
 final class SQLStatement {
     let handle: OpaquePointer
     private unowned let connection: SQLConnection
+    /// Whether SQLite has to be asked for a text's bytes as UTF-8, because the database holds it in UTF-16.
+    private let translatesText: Bool
     /// Whether it ran since it was last made ready.
     @exclusivity(unchecked) private var hasRun = false
     /// The IDs and the short texts and blobs that are bound, by parameter.
@@ -24,6 +26,7 @@ final class SQLStatement {
         }
         handle = statement
         self.connection = connection
+        translatesText = connection.isUTF16
         places = .allocate(byteCount: Int(sqlite3_bind_parameter_count(statement)) * Self.placeSize, alignment: 8)
     }
 
@@ -171,16 +174,17 @@ final class SQLStatement {
 
     func optionalString(_ column: Int32) -> String? { isNull(column) ? nil : string(column) }
 
-    /// The bytes of text or a blob.
-    func bytes(_ column: Int32) -> [UInt8] {
-        // sqlite3_column_bytes follows sqlite3_column_blob: https://www.sqlite.org/c3ref/column_blob.html
-        guard let address = sqlite3_column_blob(handle, column) else { return [] }
-        return [UInt8](UnsafeRawBufferPointer(start: address, count: Int(sqlite3_column_bytes(handle, column))))
-    }
+    /// The bytes of text, as UTF-8, or of a blob.
+    func bytes(_ column: Int32) -> [UInt8] { withBytes(column) { [UInt8]($0) } }
 
     /// The bytes of text or a blob where SQLite has them.
     func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        let address = sqlite3_column_blob(handle, column)
+        // sqlite3_column_bytes follows sqlite3_column_blob: https://www.sqlite.org/c3ref/column_blob.html
+        let isTranslated = translatesText && sqlite3_column_type(handle, column) == SQLITE_TEXT
+        let address =
+            isTranslated
+            ? UnsafeRawPointer(sqlite3_column_text(handle, column)) : sqlite3_column_blob(handle, column)
+        guard let address else { return try body(UnsafeRawBufferPointer(start: nil, count: 0)) }
         return try body(UnsafeRawBufferPointer(start: address, count: Int(sqlite3_column_bytes(handle, column))))
     }
 

@@ -46,15 +46,30 @@ struct UniqueClaims {
     ) throws -> RowToken? {
         let index = table.uniqueIndexes[place]
         var terms = index.terms.map { term in term.column.map { values[$0] ?? .null } }
-        if index.needsEvaluation {
+        if index.needsEvaluation || index.terms.contains(where: { isUnsettled($0, values, table) }) {
             guard let computed = try evaluate(table, index, values.mapped { Self.standIn($0, owner) }, owner) else {
                 return nil
             }
-            for (position, term) in computed.enumerated() { terms[position] = terms[position] ?? term }
+            for (position, term) in computed.enumerated() {
+                // A reference is more than the integer that stands for it.
+                if case .reference? = terms[position] { continue }
+                terms[position] = term
+            }
         }
         return table.uniqueToken(
             terms.map { $0 ?? .null }, names: ["!\(index.name)"], collations: index.terms.map(\.collation)
         ).map { RowToken(table: table.id, id: $0) }
+    }
+
+    /// Whether the column of a term would hold a value otherwise than its author had it, whose schema was another: then SQLite
+    /// says what it makes of the value. https://www.sqlite.org/datatype3.html#type_affinity
+    private func isUnsettled(_ term: TrackedUniqueIndex.Term, _ values: FieldValues, _ table: TrackedTable) -> Bool {
+        guard let column = term.column, let value = values[column] else { return false }
+        switch (table.columns[column].affinity, value) {
+        case (.text, .integer), (.text, .real), (.real, .integer): return true
+        case (.integer, .text), (.numeric, .text), (.real, .text): return true
+        default: return false
+        }
     }
 
     /// What stands for a reference where SQLite computes something of it: an integer that is the same on all devices, and
@@ -122,8 +137,28 @@ struct UniqueClaims {
     func holders(
         _ table: TrackedTable, _ place: Int, _ values: FieldValues, of owner: Owner
     ) throws -> [[FieldValue]] {
+        guard let terms = try localTerms(table, table.uniqueIndexes[place], values, owner) else { return [] }
+        return try rows(of: table, holding: terms, under: table.uniqueIndexes[place])
+    }
+
+    /// The keys of the rows that have what a row with these values, as they would lie in it, has under an index.
+    func holders(
+        _ table: TrackedTable, _ place: Int, showing local: FieldValues, of owner: Owner
+    ) throws -> [[FieldValue]] {
         let index = table.uniqueIndexes[place]
-        guard let terms = try localTerms(table, index, values, owner) else { return [] }
+        let terms: [FieldValue]
+        if index.needsEvaluation {
+            guard let computed = try evaluate(table, index, local, owner) else { return [] }
+            terms = computed
+        } else {
+            terms = index.terms.map { $0.column.flatMap { local[$0] } ?? .null }
+        }
+        return try rows(of: table, holding: terms, under: index)
+    }
+
+    private func rows(
+        of table: TrackedTable, holding terms: [FieldValue], under index: TrackedUniqueIndex
+    ) throws -> [[FieldValue]] {
         let conditions = index.terms.enumerated().map { position, term in
             let text = term.column.map { quoted(table.columns[$0].name) } ?? "(\(term.expression ?? "NULL"))"
             return "\(text) COLLATE \(quoted(term.collation)) = ?\(position + 1)"

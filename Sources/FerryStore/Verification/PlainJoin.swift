@@ -70,8 +70,19 @@ struct PlainJoin {
             if !terms.contains(.null) {
                 result.append((Claim(table: world.subjects[object].table, index: -1, terms: terms), object))
             }
+        } else if let key = textKey(object, table) {
+            result.append((Claim(table: world.subjects[object].table, index: -1, terms: [key]), object))
         }
         return result
+    }
+
+    /// A mapped key that SQLite cannot choose another one for: it is the author's everywhere. `nil` for an integer.
+    private func textKey(_ object: Int, _ table: PlainSchema.Table) -> FieldValue? {
+        switch world.subjects[object].key ?? world.subjects[object].wantedKey {
+        case .text(let bytes)?: world.equality.form(.text(bytes), table.keyCollations[0])
+        case .blob(let bytes)?: .blob(bytes)
+        default: nil
+        }
     }
 
     private func claim(
