@@ -9,12 +9,14 @@ struct InitCommand: DatabaseCommand {
         usage: """
             ferry init <database> <container> [--name <name>] [--tables <a,b>]
             [--except <a,b>] [--identity <table=col,col>] ...
-            [--reference <table.col=table>] ... [<options>]
+            [--reference <table.col=table>] ...
+            [--plain-reference <table.col,col>] ... [<options>]
             """,
         discussion: """
             The container is a folder that the other devices get through your file syncer. It is made where it is \
             missing; its parent must exist. Every table with a primary key travels, unless you choose otherwise; the \
-            app's schema and rows are not changed. Tables and triggers of Ferry's own, named ferry_…, are added to the \
+            app's schema and rows are not changed. A foreign key that rows break, or that SQLite cannot use, counts as a plain \
+            reference on all devices, and is named. Tables and triggers of Ferry's own, named ferry_…, are added to the \
             database; `ferry leave` removes them.
 
             Examples:
@@ -52,6 +54,7 @@ struct InitCommand: DatabaseCommand {
         try console.say("This device is called \(style.bold(report.device.name)).")
         try TableListing(report.tables, report.leftOut).say(console)
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
+        try PlainReferenceListing(report.plainReferences).say(console)
         try tellReferences(report, console)
         try console.say()
         try console.say("On each other device, once the folder has arrived there:")
@@ -117,6 +120,27 @@ struct TableListing {
             lines += [""] + staying.lines(console.style)
         }
         return lines
+    }
+}
+
+/// The foreign keys that need not lead anywhere, as `init`, `join`, `status` and `verify` show them.
+struct PlainReferenceListing {
+    let references: [PlainReference]
+
+    init(_ references: [PlainReference]) { self.references = references }
+
+    func say(_ console: Console) throws {
+        for line in lines(console.style) { try console.say(line) }
+    }
+
+    func lines(_ style: Style) -> [String] {
+        if references.isEmpty { return [] }
+        var table = TextTable("Plain reference", "To", "Why")
+        for reference in references {
+            let columns = reference.columns.joined(separator: ", ")
+            table.add("\(reference.table)(\(columns))", reference.parent, reference.reason)
+        }
+        return [""] + table.lines(style)
     }
 }
 

@@ -113,6 +113,7 @@ struct JoinCommand: DatabaseCommand {
         try tellRows(report, console)
         try TableListing(report.tables, report.leftOut).say(console)
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
+        try PlainReferenceListing(report.plainReferences).say(console)
         try tellMatchingKeys(report, console)
         if !report.dryRun {
             try console.say()

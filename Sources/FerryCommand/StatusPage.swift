@@ -20,7 +20,7 @@ struct StatusPage {
         let style = console.style
         return summary(style) + place(console) + devices(style)
             + TableListing(report.tables, report.leftOut).lines(console)
-            + exceptions(style) + policies(style)
+            + exceptions(style) + policies(style) + PlainReferenceListing(report.plainReferences).lines(style)
     }
 
     private func summary(_ style: Style) -> [String] {

@@ -27,6 +27,15 @@ struct TableSelectionOptions: ParsableArguments {
             """, valueName: "table.col=table"))
     var reference: [ReferenceArgument] = []
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            The columns of a foreign key that need not lead to a row, as where the app does not enforce foreign keys: no row is \
+            hidden or deleted elsewhere because of it. A foreign key that rows break already is one without this. Can be \
+            given for several foreign keys.
+            """, valueName: "table.col,col"))
+    var plainReference: [PlainReferenceArgument] = []
+
     func validate() throws {
         var seen: Set<String> = []
         for declared in identity where !seen.insert(foldedName(declared.table)).inserted {
@@ -40,7 +49,7 @@ struct TableSelectionOptions: ParsableArguments {
             only: tables.isEmpty ? nil : names(tables), except: names(except),
             declaredIdentities: Dictionary(
                 identity.map { ($0.table, $0.columns) }, uniquingKeysWith: { first, _ in first }),
-            references: reference.map(\.reference))
+            references: reference.map(\.reference), plainReferences: plainReference.map(\.name))
     }
 
     private func names(_ options: [String]) -> [String] { options.flatMap(DeclaredIdentity.split) }
@@ -59,6 +68,19 @@ struct ReferenceArgument: ExpressibleByArgument, Equatable {
             column: DeclaredIdentity.trimmed(argument[argument.index(after: dot)..<sign]),
             parent: DeclaredIdentity.trimmed(argument[argument.index(after: sign)...]))
         if reference.table.isEmpty || reference.column.isEmpty || reference.parent.isEmpty { return nil }
+    }
+}
+
+/// `table.col,col`.
+struct PlainReferenceArgument: ExpressibleByArgument, Equatable {
+    var name: PlainReferenceName
+
+    init?(argument: String) {
+        guard let dot = argument.firstIndex(of: ".") else { return nil }
+        name = PlainReferenceName(
+            table: DeclaredIdentity.trimmed(argument[..<dot]),
+            columns: DeclaredIdentity.split(String(argument[argument.index(after: dot)...])))
+        if name.table.isEmpty || name.columns.isEmpty { return nil }
     }
 }
 

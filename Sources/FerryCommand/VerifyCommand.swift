@@ -7,11 +7,12 @@ struct VerifyCommand: DatabaseCommand {
         commandName: "verify",
         abstract: "Look whether the database is sound.",
         discussion: """
-            Asks SQLite whether the file is sound and every foreign key leads somewhere. With --deep, computes every row \
+            Asks SQLite whether the file is sound and every foreign key leads somewhere, but for plain references, which it lists. With --deep, computes every row \
             anew from the state that Ferry keeps and names what differs; changes that wait are packed first. Mends \
             nothing. The container is not needed. Exit status 65 where something is wrong.
 
-            JSON: {"integrity": [text], "foreignKeys": [{"table", "rowID", "parent"}], "deep", "tables": [{"name", \
+            JSON: {"integrity": [text], "foreignKeys": [{"table", "rowID", "parent"}], "plainReferences": [{"table", \
+            "columns", "parent", "reason"}], "deep", "tables": [{"name", \
             "objects", "rows"}], "differences": [{"table", "key", "kind", "column", "problem"}], "differenceCount", \
             "seconds"}, and "error" where something is wrong. "kind" is missingRow, needlessRow, unknownRow, value, \
             lostValue, check, digest or mark.
@@ -34,6 +35,7 @@ struct VerifyCommand: DatabaseCommand {
             try console.emit(ReportWithError(report: report, error: VerificationPage(report).failure))
         } else {
             for line in VerificationPage(report).lines(console.style) { try console.answer(line) }
+            if report.integrity.isEmpty { try PlainReferenceListing(report.plainReferences).say(console) }
         }
         if !report.isSound { throw ExitCode(ExitStatus.badData.rawValue) }
         try console.say(VerificationPage(report).success(console.style))

@@ -50,7 +50,7 @@ extension Replica {
                 return .init(
                     table: reference.table, column: reference.column, parent: reference.parent,
                     isTranslated: isTranslated)
-            }, hints: hints, published: sync.published, rowsWithoutKey: withoutKey,
+            }, hints: hints, plainReferences: try store.plainReferences(), published: sync.published, rowsWithoutKey: withoutKey,
             seconds: Double(environment.clock.milliseconds() - start) / 1000)
         return (replica, report)
     }
@@ -151,7 +151,7 @@ extension Replica {
             tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
             leftOut: leftOut.map { .init(name: $0.name, reason: $0.reason) }, rows: counts,
             matchingKeys: rows.matchingKeys, removed: rows.removed, conflicts: sync.conflicts, hidden: status.hidden,
-            waiting: sync.waiting, rowsWithoutKey: packed.rowsWithoutKey,
+            waiting: sync.waiting, plainReferences: try store.plainReferences(), rowsWithoutKey: packed.rowsWithoutKey,
             seconds: Double(environment.clock.milliseconds() - start) / 1000)
         return (replica, report)
     }

@@ -102,7 +102,8 @@ extension Replica {
                         reason: "refers to a row of \($0.parent) that another device deleted, or that is hidden",
                         count: $0.rows)
                 }, conflicts: status.conflicts,
-            policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) })
+            policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) },
+            plainReferences: try store.plainReferences())
     }
 
     /// Why a head says less than is known of its device: a syncer is still bringing the new one, or the folder went back.

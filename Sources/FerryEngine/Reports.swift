@@ -158,6 +158,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
     /// Conflicts that nobody has resolved.
     public var conflicts: Int
     public var policies: [Policy]
+    /// Foreign keys that need not lead anywhere.
+    public var plainReferences: [PlainReference]
 }
 
 /// What `init` did.
@@ -181,6 +183,8 @@ public struct InitReport: Codable, Equatable, Sendable {
     public var references: [Reference]
     /// Columns that look like references and that neither a foreign key nor the selection declares.
     public var hints: [UndeclaredReference]
+    /// Foreign keys of the schema's that count as plain references: SQLite cannot use them, rows break them, or they were named.
+    public var plainReferences: [PlainReference]
     public var published: SyncReport.Published
     /// Rows that cannot travel because their key holds a NULL.
     public var rowsWithoutKey: Int
@@ -211,6 +215,8 @@ public struct JoinReport: Codable, Equatable, Sendable {
     public var conflicts: Int
     public var hidden: Int
     public var waiting: [SyncReport.Waiting]
+    /// Foreign keys that count as plain references, on whatever device they came to do so.
+    public var plainReferences: [PlainReference]
     public var rowsWithoutKey: Int
     public var seconds: Double
 }

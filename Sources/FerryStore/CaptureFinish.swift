@@ -215,8 +215,9 @@ extension CaptureHistory {
         var detached: FieldValues = [:]
         for (place, number) in child.keyColumnIDs.enumerated() {
             let column = child.columns[number]
-            let isChanged = column.reference == change.table && rowKey[place] == change.key && change.owner == nil
-            let lost = isChanged ? change.meaning : column.reference.flatMap { lostKeys[$0]?[rowKey[place]] }
+            let key = column.key(rowKey[place])
+            let isChanged = column.reference == change.table && key == change.key && change.owner == nil
+            let lost = isChanged ? change.meaning : column.reference.flatMap { lostKeys[$0]?[key] }
             if let lost, !column.isUnchecked {
                 values[place] = lost
                 detached[number] = lost

@@ -114,6 +114,7 @@ struct CaptureHistory {
     var minted: UInt32 = 0
     let mintedPrefix: (high: UInt64, low: UInt64)
     private(set) var rowsWithoutKey = 0
+    private(set) var keylessTables: Set<Int> = []
     /// The tables with old rows of the notes that were read.
     private(set) var tablesWithOldRows: Set<Int> = []
 
@@ -154,6 +155,7 @@ struct CaptureHistory {
             let key = (0..<table.keyColumns.count).map { row.value(6 + Int32($0)) }
             if key.contains(.null) {
                 if event == .insert { rowsWithoutKey += 1 }
+                if event != .delete { keylessTables.insert(number) }
                 return
             }
             let time: HybridTime

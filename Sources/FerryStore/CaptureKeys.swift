@@ -20,7 +20,7 @@ extension CaptureHistory {
         let mapped =
             table.hasReferencesInKey
             && zip(key, table.keyColumnIDs).contains { value, column in
-                table.columns[column].reference.map { keys[$0]?[value] != nil } ?? false
+                table.columns[column].reference.map { keys[$0]?[table.columns[column].key(value)] != nil } ?? false
             }
         if !mapped || tracks[table.id]?[object] != nil { return object }
         // A key that it refers to has changed hands since, which foreign keys that are off allow: what the row was
@@ -28,7 +28,7 @@ extension CaptureHistory {
         var former: [FieldValue] = key
         for (place, column) in table.keyColumnIDs.enumerated() {
             guard let parent = table.columns[column].reference else { continue }
-            if let known = try access.objects(of: parent).object(forKey: key[place]) {
+            if let known = try access.objects(of: parent).object(forKey: table.columns[column].key(key[place])) {
                 former[place] = .reference(known)
             }
         }
@@ -75,16 +75,17 @@ extension CaptureHistory {
     }
 
     /// A value as it travels: a reference for what refers to a mapped table.
-    mutating func travelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
-        guard let parent = column.reference else { return value }
-        if case .null = value { return value }
+    mutating func travelling(_ written: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
+        guard let parent = column.reference else { return written }
+        if case .null = written { return written }
+        let value = column.key(written)
         let known = try referredObject(registry[parent], value)
         if let known, !unmade.contains(known) { return .reference(known) }
         // Nor may a column that is checked (foreign keys may be off) make it a key: it would be one for the others.
         if column.isUnchecked || registry[parent].hasUncheckedReferences,
             !KeyReservations.isReservable(value, in: registry[parent])
         {
-            return value
+            return written
         }
         // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
         let states = access.objects(of: parent)
@@ -107,7 +108,7 @@ extension CaptureHistory {
     /// have changed hands since.
     mutating func formerTravelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard let parent = column.reference, value != .null else { return value }
-        if let known = try formerOwners.object(parent, value) { return .reference(known) }
+        if let known = try formerOwners.object(parent, column.key(value)) { return .reference(known) }
         return try column.isUnchecked ? value : travelling(value, column)
     }
 

@@ -23,8 +23,11 @@ struct ChangeCapture {
         var tables: [TableChanges]
         /// What the rules may have to look at.
         var touched: [TouchedObject]
-        /// Rows with a NULL in their key, which cannot be identified and stay behind.
+        /// Mapped tables with keys that nobody has any more though rows refer to them.
+        var tablesWithLostKeys: Set<Int> = []
+        /// Rows with a NULL in their key, which cannot be identified and stay behind, and the tables of such rows.
         var rowsWithoutKey: Int
+        var keylessTables: Set<Int>
         /// Whether no notes are left.
         var isLast: Bool
     }
@@ -49,7 +52,7 @@ struct ChangeCapture {
             try empty("ferry_pending", through: end, isLast: isLast)
             return Result(
                 tables: insertions.tables, touched: insertions.touched, rowsWithoutKey: insertions.rowsWithoutKey,
-                isLast: isLast)
+                keylessTables: insertions.keylessTables, isLast: isLast)
         }
         try history.read(through: end, &clock)
         let result = try history.finish(&clock, maximumBytes: maximumBytes)
@@ -58,7 +61,8 @@ struct ChangeCapture {
             try empty(table, through: end, isLast: isLast)
         }
         return Result(
-            tables: result.tables, touched: result.touched, rowsWithoutKey: history.rowsWithoutKey, isLast: isLast)
+            tables: result.tables, touched: result.touched, tablesWithLostKeys: Set(history.lostKeys.keys),
+            rowsWithoutKey: history.rowsWithoutKey, keylessTables: history.keylessTables, isLast: isLast)
     }
 
     private func empty(_ table: String, through end: Int64, isLast: Bool) throws {

@@ -17,7 +17,7 @@ struct ChildLookup {
     /// Whether rows of a table refer by one of its foreign keys.
     private struct Question {
         let statement: LazyStatement
-        /// Under another collation than BINARY equal keys may have different bytes: those SQLite compares.
+        /// Under another collation than BINARY, equal keys may have different bytes: those SQLite compares.
         let isBinary: Bool
         /// How often it was asked.
         var count = 0
@@ -34,14 +34,7 @@ struct ChildLookup {
             let child = access.registry[incoming.table]
             let key = child.foreignKeys[incoming.foreignKey]
             if (key.action == .none) != isUnchecked { continue }
-            // Which values a deleted row offered under another UNIQUE key is not known here: the rules look.
-            if case .unique = key.target { return true }
-            var parts = rowKey
-            if case .key(let order) = key.target {
-                parts = Array(repeating: .null, count: order.count)
-                for (part, position) in zip(rowKey, order) { parts[position] = part }
-            }
-            if try refers(child, incoming.foreignKey, key.columns, parts, by: key) { return true }
+            if try hasChildren(table, key: rowKey, by: incoming) { return true }
         }
         // The row between them may go, or become another, in the same pass: then only the rules, which read all rows before they
         // write any, learn what the key meant.
@@ -50,6 +43,17 @@ struct ChildLookup {
             if try refers(child, -1 - place.column, [place.column], rowKey) { return true }
         }
         return false
+    }
+
+    /// Whether rows refer to a key by one foreign key.
+    mutating func hasChildren(
+        _ table: TrackedTable, key rowKey: [FieldValue], by incoming: TrackedTable.IncomingKey
+    ) throws -> Bool {
+        let child = access.registry[incoming.table]
+        let key = child.foreignKeys[incoming.foreignKey]
+        // Which values a deleted row offered under another UNIQUE key is not known here: the rules look.
+        guard let parts = key.parts(of: rowKey) else { return true }
+        return try refers(child, incoming.foreignKey, key.columns, parts, by: key)
     }
 
     /// - Parameters:
@@ -64,9 +68,13 @@ struct ChildLookup {
         questions[child.id, default: [:]][place] = question
         if try question.count > Self.patience && question.isBinary && !hasIndex(child, place, columns) {
             let names = columns.map { quoted(child.columns[$0].name) }
-            let all = Set(
-                try access.connection.rows(
-                    "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))"))
+            // As what is referred to would be kept.
+            let affinities = columns.enumerated().map { place, column in
+                key.map { access.registry.affinity(of: $0, place) } ?? child.columns[column].keyAffinity
+            }
+            let rows = try access.connection.rows(
+                "SELECT DISTINCT \(names.joined(separator: ", ")) FROM \(quoted(child.name))")
+            let all = Set(rows.map { row in zip(row, affinities).map { $0.taken(by: $1) } })
             references[child.id, default: [:]][place] = all
             return all.contains(parts)
         }

@@ -100,13 +100,14 @@ extension Store {
     ) throws -> Int {
         try enter(tablesOf: branches)
         return try access { access in
+            var access = access
             let (connection, former) = (access.connection, access.device)
             if published.isForked {
                 // Branches are merged below, and replay has to meet what is pending as state. It is written again with the
                 // rest.
                 var clock = try access.hybridClock()
                 var (outcome, touched) = (PassOutcome(), Set<Int>())
-                try pack(access, &clock, &outcome, seal, &touched)
+                try pack(&access, &clock, &outcome, seal, &touched)
                 try access.save(clock)
             }
             let packed = try access.versionVector()[former].sequence

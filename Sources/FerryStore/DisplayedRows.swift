@@ -66,7 +66,7 @@ final class DisplayedRows {
     /// round to a value that it passed, that object's own is meant.
     private func resolved(_ index: Int, _ column: Int) -> FieldValue? {
         var place = Place(object: index, column: column)
-        var way: [(own: FieldValue, collation: String)] = []
+        var way: [Reading] = []
         var passed: Set<Place> = []
         var value: FieldValue?
         following: while true {
@@ -76,22 +76,29 @@ final class DisplayedRows {
             case .object(let id):
                 value = .reference(id)
                 break following
-            case .place(let next, let collation) where passed.insert(place).inserted:
-                way.append((own, collation))
+            case .place(let next, let collation, let affinity) where passed.insert(place).inserted:
+                way.append(Reading(own: own, collation: collation, affinity: affinity))
                 place = next
             case .place, nil:
                 break following
             }
         }
-        for step in way.reversed() { value = taken(over: value ?? .null, step.collation, own: step.own) }
-        return value
+        for step in way.reversed() { value = taken(over: value ?? .null, step) }
+        return way.isEmpty ? value : value?.taken(by: objects[index].table.columns[column].affinity)
     }
 
     /// Where a reference has its value from.
     private enum Step {
         case object(ObjectID)
-        /// `collation`: by which SQLite compares the reference with what it refers to.
-        case place(Place, collation: String)
+        /// `collation` and `affinity`: by which SQLite compares the reference with what it refers to.
+        case place(Place, collation: String, affinity: SchemaColumn.Affinity)
+    }
+
+    /// A reference's own value on the way to what it shows, and how SQLite compares it.
+    private struct Reading {
+        var own: FieldValue
+        var collation: String
+        var affinity: SchemaColumn.Affinity
     }
 
     /// Where the last of the references that a column is of has its value from, one that a foreign key checks before all
@@ -122,7 +129,7 @@ final class DisplayedRows {
             }
             return .place(
                 Place(object: sources(row)[column] ?? row, column: column),
-                collation: parent.offerCollation(column, among: columns))
+                collation: parent.offerCollation(column, among: columns), affinity: parent.columns[column].affinity)
         }
         return nil
     }
@@ -155,13 +162,13 @@ final class DisplayedRows {
     }
 
     /// The value that a target shows, or the reference's own where that is the same to SQLite.
-    private func taken(over shown: FieldValue, _ collation: String, own: FieldValue) -> FieldValue {
+    private func taken(over shown: FieldValue, _ step: Reading) -> FieldValue {
         func token(_ value: FieldValue) -> ObjectID {
             var key = CanonicalKey(table: "")
-            key.append(value, collation: collation)
+            key.append(value.taken(by: step.affinity), collation: step.collation)
             return key.id
         }
-        return own == shown || token(own) == token(shown) ? own : shown
+        return step.own == shown || token(step.own) == token(shown) ? step.own : shown
     }
 
     private func foreignKey(_ index: Int, _ place: Int) -> TrackedForeignKey {

@@ -35,6 +35,7 @@ struct InsertionCapture {
     private var unsuited: Set<Int> = []
     private var minted: UInt32 = 0
     private var rowsWithoutKey = 0
+    private var keylessTables: Set<Int> = []
     /// The key of the row whose note is read, as it travels.
     private var scratch: [FieldValue] = []
 
@@ -51,6 +52,7 @@ struct InsertionCapture {
         /// An object of each table. None of them is anything that the rules must look at.
         var touched: [TouchedObject]
         var rowsWithoutKey: Int
+        var keylessTables: Set<Int>
     }
 
     /// Takes the notes up to one.
@@ -121,6 +123,7 @@ struct InsertionCapture {
             if case .null = value {
                 insertions.keys.removeSubrange(first...)
                 rowsWithoutKey += 1
+                keylessTables.insert(table.id)
                 return
             }
             insertions.keys.append(value)
@@ -152,7 +155,8 @@ struct InsertionCapture {
             for (place, column) in table.keyColumnIDs.enumerated() {
                 guard let parent = table.columns[column].reference else { continue }
                 // What comes only after it had its key reserved by this row.
-                guard let target = try object(of: parent, scratch[place]) else { throw Unsuited() }
+                let key = table.columns[column].key(scratch[place])
+                guard let target = try object(of: parent, key) else { throw Unsuited() }
                 scratch[place] = .reference(target)
             }
         }
@@ -173,7 +177,8 @@ struct InsertionCapture {
     // MARK: Writing
 
     private func write(maximumBytes: Int) throws -> Outcome {
-        var outcome = Outcome(tables: [], touched: [], rowsWithoutKey: rowsWithoutKey)
+        var outcome = Outcome(
+            tables: [], touched: [], rowsWithoutKey: rowsWithoutKey, keylessTables: keylessTables)
         var valueBytes = 0
         for table in access.registry.parentsFirst {
             guard let rows = insertions[table.id], !rows.objects.isEmpty else { continue }

@@ -135,6 +135,7 @@ struct InsertionWriter {
 /// What rows refer to by one column, and the objects that these values mean.
 final class ReferenceColumn {
     private let table: TrackedTable
+    private let column: TrackedColumn
     private let parent: Int
     private let fresh: InsertionCapture.Insertions?
     /// The foreign keys of which the column is one, and which must have a target.
@@ -146,6 +147,7 @@ final class ReferenceColumn {
         _ column: TrackedColumn, of table: TrackedTable, to parent: Int, among fresh: InsertionCapture.Insertions?
     ) {
         self.table = table
+        self.column = column
         self.parent = parent
         self.fresh = fresh
         keys = table.foreignKeys.indices.filter { place in
@@ -159,11 +161,11 @@ final class ReferenceColumn {
     func travelling(_ value: FieldValue, _ targets: InsertionTargets) throws -> FieldValue {
         if case .null = value { return value }
         // Whether the row that the flush inserted is still there is seen when it is written.
-        if case .integer(let key) = value, let fresh, let place = fresh.places.place(of: key) {
+        if case .integer(let key) = column.key(value), let fresh, let place = fresh.places.place(of: key) {
             return .reference(fresh.objects[place])
         }
         if let known = stored[value] { return .reference(known) }
-        let object = try targets.object(of: parent, value)
+        let object = try targets.object(of: parent, column.key(value))
         for place in keys { try targets.check(table, place, [value]) }
         stored[value] = object
         return .reference(object)

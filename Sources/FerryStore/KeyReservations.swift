@@ -155,7 +155,7 @@ struct KeyReservations {
         for (column, value) in values where table.columns[column].isUnchecked {
             if case .reference = value { continue }
             guard value != .null, let parent = table.columns[column].reference,
-                try access.objects(of: parent).object(forKey: value) != nil
+                try access.objects(of: parent).object(forKey: table.columns[column].key(value)) != nil
             else { continue }
             found[column] = value
         }

@@ -40,13 +40,16 @@ final class LocalReferences {
     func local(_ target: ObjectID, _ column: Int) throws -> FieldValue? {
         if let last = last[column], last.target == target { return last.local }
         if let key = newKeys[column]?.key(of: target) {
-            last[column] = (target, .integer(key))
-            return .integer(key)
+            let local = table.columns[column].kept(.integer(key))
+            last[column] = (target, local)
+            return local
         }
         let (place, value) = (table.columns[column], FieldValue.reference(target))
         guard let parent = place.reference, parent != table.id, !place.isUnchecked else {
             return try travelling.local(value, place)
         }
+        // Another column may keep the same key in another way.
+        if place.affinity != place.keyAffinity { return try travelling.local(value, place) }
         let token = RowToken(table: parent, id: target)
         if let known = targets[token] {
             last[column] = (target, known)

@@ -89,7 +89,8 @@ extension Store {
             var clock = try access.hybridClock()
             var tables: Set<Int> = []
             let conflicts = access.recordedConflicts
-            try pack(access, &clock, &outcome, seal, &tables) { changes, clock in
+            var access = access
+            try pack(&access, &clock, &outcome, seal, &tables) { access, changes, clock in
                 guard let known else { return (changes, []) }
                 var rows = OneSidedRows(access, known: known)
                 let rest = try changes.map { try rows.remove(from: $0, &clock) }

@@ -50,7 +50,7 @@ extension Store {
     func passing<Result>(_ seal: SegmentSealer, _ body: (inout PassWork) throws -> Result) throws -> Result {
         try access { access in
             var work = try PassWork(access, willCommitReplay)
-            try pack(access, &work.clock, &work.outcome, seal, &work.touched)
+            try pack(&work.access, &work.clock, &work.outcome, seal, &work.touched)
             try takeUpPolicies(&work.access, &work.touched)
             let result = try body(&work)
             try work.access.save(work.clock)

@@ -25,14 +25,10 @@ struct PolicyChange {
     /// What the change made: what works on the policies now, and the tables whose rows may have changed.
     func run() throws -> (access: StoreAccess, tables: Set<Int>) {
         try PolicyList(former.connection).apply(wanted)
-        try former.keyValueChanges.save(former.connection)
-        let schema = try SchemaReader(connection: former.connection).read()
-        let access = try StoreAccess(
-            former.connection, registry: Registry(former.connection, schema), clock: former.clock,
-            random: former.random, hooks: former.hooks, digests: former.digests, departures: former.departures)
-        access.changedRows = former.changedRows
-        access.newRowsAtOnce = former.newRowsAtOnce
-        var changed: Set<Int> = []
+        let plain = PlainReferenceList.targets(in: wanted).subtracting(PlainReferenceList.targets(in: present))
+        let concerned = try PlainReferenceChange(former).concerned(by: plain)
+        let access = try former.renewed()
+        var changed = Set(concerned.map(\.table))
         for (number, table) in access.registry.tables.sorted(by: { $0.key < $1.key }) {
             var difference = Difference(from: former.registry.tables[number], to: table)
             for column in table.columns where !difference.columns.contains(column.id) {
@@ -44,6 +40,7 @@ struct PolicyChange {
             changed.insert(number)
             try apply(difference, table, access)
         }
+        try settle(concerned, access)
         return (access, changed)
     }
 

@@ -30,9 +30,10 @@ struct References {
             nowhere.append(parts[0], collation: "BINARY")
             return RowToken(table: key.parent, id: nowhere.id)
         case .key(let order):
-            return RowToken(table: key.parent, id: parent.derivedID(order.map { parts[$0] }))
+            let values = zip(order, parent.keyColumnIDs).map { parts[$0].taken(by: parent.columns[$1].affinity) }
+            return RowToken(table: key.parent, id: parent.derivedID(values))
         case .unique(let columns):
-            return offer(parent, columns, parts)
+            return offer(parent, columns, zip(parts, columns).map { $0.taken(by: parent.columns[$1].affinity) })
         }
     }
 
@@ -74,6 +75,23 @@ extension Registry {
         }
     }
 
+    /// Whether the column that a part of a foreign key refers to takes texts for numbers.
+    private func isNumeric(_ key: TrackedForeignKey, _ place: Int) -> Bool {
+        affinity(of: key, place) != .text && affinity(of: key, place) != .blob
+    }
+
+    /// The affinity of the column that a part of a foreign key refers to.
+    func affinity(of key: TrackedForeignKey, _ place: Int) -> SchemaColumn.Affinity {
+        let parent = self[key.parent]
+        switch key.target {
+        case .mapped: return parent.mappedKey.affinity
+        case .key(let order):
+            let part = order.firstIndex(of: place) ?? 0
+            return part < parent.keyColumnIDs.count ? parent.columns[parent.keyColumnIDs[part]].affinity : .blob
+        case .unique(let columns): return parent.columns[columns[place]].affinity
+        }
+    }
+
     /// The condition by which a table's rows refer by a foreign key to what has the values `?1`, …, in the order of its
     /// columns. They are compared as what is referred to would be, whatever the collation of the column that refers.
     /// https://www.sqlite.org/foreignkeys.html
@@ -81,9 +99,15 @@ extension Registry {
         let collations = collations(of: key)
         let terms = key.columns.enumerated().map { place, number in
             let column = table.columns[number]
-            let term = "\(quoted(column.name)) = ?\(place + 1)"
-            guard let collation = collations?[place], collation != column.collation else { return term }
-            return "\(term) COLLATE \(quoted(collation))"
+            // Without an affinity a column keeps numbers and texts apart, and what is referred to may not.
+            let values = column.affinity == .blob ? ["?\(place + 1)", "CAST(?\(place + 1) AS TEXT)"] : []
+            var name = quoted(column.name)
+            if let collation = collations?[place], collation != column.collation {
+                name += " COLLATE \(quoted(collation))"
+            }
+            let isNumber = isNumeric(key, place)
+            return isNumber && !values.isEmpty
+                ? "\(name) IN (\(values.joined(separator: ", ")))" : "\(name) = ?\(place + 1)"
         }
         return terms.joined(separator: " AND ")
     }

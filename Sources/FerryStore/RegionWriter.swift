@@ -180,8 +180,13 @@ struct RegionWriter {
         if let action = source.clearedColumns[column] { return try cleared(action, column, source.table) }
         guard case .reference(let target) = value else { return value }
         guard let parent = source.table.columns[column].reference else { return .null }
+        return try key(of: target, in: parent, source.table.columns[column]).map(source.table.columns[column].kept)
+    }
+
+    /// The key of an object for what refers to it by a column.
+    private func key(of target: ObjectID, in parent: Int, _ column: TrackedColumn) throws -> FieldValue? {
         let member = region[RowToken(table: parent, id: target)].map { $0.representative ?? $0 }
-        if source.table.columns[column].isUnchecked {
+        if column.isUnchecked {
             if let member, member.isShown, let key = member.state.key.first { return key }
             // The key that was reserved for what has no row may have gone to a row meanwhile, as nothing held it any more.
             let key = try KeyReservations(access).key(of: member?.token.id ?? target, in: access.registry[parent])

@@ -66,7 +66,8 @@ struct Registry: Sendable {
             describe(self[number], local)
         }
         for table in tables.values { table.finish() }
-        for number in tables.keys.sorted() { try link(number, schema) }
+        let plain = try PlainReferenceList(connection).applied()
+        for number in tables.keys.sorted() { link(number, schema, plain) }
         if let text = try StoreMeta(connection: connection).string(.selection) {
             for reference in try SelectionText.parse(text).references { link(reference) }
         }
@@ -75,7 +76,8 @@ struct Registry: Sendable {
         for table in tables.values { table.finish() }
         for table in tables.values { noteTelltaleColumns(of: table) }
         noteReferringColumns()
-        linkStayingTables(schema)
+        let keyless: [String] = try StoreMeta(connection: connection).json(.keylessTables) ?? []
+        linkStayingTables(schema, keyless: Set(keyless))
         appHasTriggers = schema.hasTriggers
     }
 
@@ -154,8 +156,10 @@ struct Registry: Sendable {
     }
 
     /// Describes a table's foreign keys, and notes them at their parents.
-    private mutating func link(_ number: Int, _ schema: Schema) throws {
+    /// - Parameter plain: those that count as plain references (`DeclaredKey.target`).
+    private mutating func link(_ number: Int, _ schema: Schema, _ plain: Set<String>) {
         guard self[number].isLocal, let local = schema.table(self[number].name) else { return }
+        var plainKeys: [TrackedForeignKey] = []
         for key in local.foreignKeys {
             guard let parentNumber = numbers[foldedName(key.parentTable)], let parent = tables[parentNumber],
                 parent.isLocal
@@ -163,7 +167,15 @@ struct Registry: Sendable {
             let columns = key.columns.compactMap { self[number].columnID($0) }
             guard columns.count == key.columns.count else { continue }
             let parentColumns = key.parentColumns.isEmpty ? parent.keyColumns : key.parentColumns
-            guard let target = Self.target(parent, parentColumns) else { continue }
+            guard parentColumns.count == columns.count, let target = Self.target(parent, parentColumns)
+            else { continue }
+            let declared = schema.declaredKey(key, of: local)
+            if declared.map({ plain.contains($0.target) }) ?? true {
+                plainKeys.append(
+                    TrackedForeignKey(
+                        declared: declared, columns: columns, parent: parentNumber, target: target, action: .none))
+                continue
+            }
             let action: ForeignKeyAction =
                 switch key.onDelete {
                 case "CASCADE": .cascade
@@ -173,10 +185,27 @@ struct Registry: Sendable {
                 }
             let position = self[number].foreignKeys.count
             tables[number]?.foreignKeys.append(
-                TrackedForeignKey(columns: columns, parent: parentNumber, target: target, action: action))
+                TrackedForeignKey(
+                    declared: declared, columns: columns, parent: parentNumber, target: target, action: action))
             tables[parentNumber]?.incoming.append(.init(table: number, foreignKey: position))
             if case .unique(let offered) = target { tables[parentNumber]?.offeredKeys.append(offered) }
         }
+        for key in plainKeys { linkPlain(key, self[number]) }
+    }
+
+    /// Adds a reference that the rules pass over. One to a mapped key travels as the row; of one by value the columns alone
+    /// count, which may hold mapped keys.
+    private func linkPlain(_ key: TrackedForeignKey, _ child: TrackedTable) {
+        guard case .mapped = key.target else {
+            child.plainKeys.append(key)
+            return
+        }
+        let isChecked = child.foreignKeys.contains { other in
+            if case .mapped = other.target { other.columns == key.columns } else { false }
+        }
+        if isChecked { return }
+        self[key.parent].incoming.append(.init(table: child.id, foreignKey: child.foreignKeys.count))
+        child.foreignKeys.append(key)
     }
 
     /// Adds a reference that the schema does not declare, where it has all that belongs to it.

@@ -17,10 +17,16 @@ extension Registry {
         while !isSettled {
             isSettled = true
             for number in numbers {
-                for key in self[number].foreignKeys where inherit(number, key, &inherited) { isSettled = false }
+                for key in self[number].foreignKeys + self[number].plainKeys where inherit(number, key, &inherited) { isSettled = false }
             }
         }
         check(inherited)
+        for number in numbers {
+            for place in self[number].columns.indices {
+                guard let parent = self[number].columns[place].reference else { continue }
+                self[number].columns[place].keyAffinity = self[parent].mappedKey.affinity
+            }
+        }
     }
 
     /// - Parameter inherited: is given the columns that refer to a table now and did not before.

@@ -127,7 +127,9 @@ struct StayingDeed {
     }
 
     /// The rows concerned: found by an index, or, where there is none that serves, by reading all of the table once.
-    private func selection() throws -> String {
+    private func selection() throws -> String { try "\(reference.rows) AND \(concerned())" }
+
+    private func concerned() throws -> String {
         let range = "former.place BETWEEN ?1 AND ?2 AND (\(condition))"
         let identity = reference.child.rowIdentity
         guard !identity.isEmpty, try ChildIndex(keys.access.connection).serves(reference, keys.key) else {

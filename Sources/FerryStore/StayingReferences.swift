@@ -33,6 +33,14 @@ struct StayingReference: Sendable {
     var columns: [String]
     var onDelete: Action
     var onUpdate: Action
+    /// In a table that travels: the columns of the key. Of its rows only those stay that have a NULL in one of them.
+    var keyless: [String] = []
+
+    /// The condition for the rows concerned, under the alias `child`.
+    var rows: String {
+        if keyless.isEmpty { return "TRUE" }
+        return "(" + keyless.map { "child.\(quoted($0)) IS NULL" }.joined(separator: " OR ") + ")"
+    }
 }
 
 /// A foreign key from one table that stays on this device to another such, or to itself, by which SQLite may refuse that
@@ -60,10 +68,11 @@ struct StayingChain: Sendable {
 
 extension Registry {
     /// Notes at the tables that travel what the foreign keys of those that stay refer to.
-    mutating func linkStayingTables(_ schema: Schema) {
+    /// - Parameter keyless: the tables that travel and have had rows with a NULL in their key, in lower case.
+    mutating func linkStayingTables(_ schema: Schema, keyless: Set<String>) {
         let staying = schema.tables.filter { $0.kind == .table && !(table(named: $0.name)?.isLocal ?? false) }
         for child in staying {
-            for key in child.foreignKeys {
+            for key in child.foreignKeys where schema.flaw(of: key, in: child) == nil {
                 guard let parent = table(named: key.parentTable), parent.isLocal,
                     let described = schema.table(parent.name)
                 else { continue }
@@ -81,10 +90,31 @@ extension Registry {
             }
         }
         stayingTables = Self.referring(among: staying) { name in self.table(named: name)?.isLocal ?? false }
+        linkKeylessRows(schema, keyless)
         let concerned = staying.filter { stayingTables.contains($0.name) }
         stayingChains = concerned.flatMap { child in
             child.foreignKeys.compactMap { key in
                 concerned.first { equalNames($0.name, key.parentTable) }.flatMap { StayingChain(child, key, $0) }
+            }
+        }
+    }
+
+    /// Rows with a NULL in their key stay too. Tables that have never had any cost nothing.
+    private mutating func linkKeylessRows(_ schema: Schema, _ keyless: Set<String>) {
+        for name in keyless.sorted() {
+            guard let child = table(named: name), child.isLocal, let described = schema.table(child.name) else { continue }
+            for key in child.foreignKeys where key.action != .none {
+                guard let declared = key.declared, let parent = schema.table(declared.parent),
+                    let own = described.foreignKeys.first(where: { schema.declaredKey($0, of: described) == declared })
+                else { continue }
+                let columns = declared.parentColumns.compactMap { parent.column($0) }
+                let isMappedKey = if case .mapped = key.target { true } else { false }
+                self[key.parent].add(
+                    StayingReference(
+                        child: described, columns: declared.columns, onDelete: .init(own.onDelete),
+                        onUpdate: .init(own.onUpdate), keyless: child.keyColumns),
+                    to: columns, isMappedKey: isMappedKey)
+                if !stayingTables.contains(child.name) { stayingTables.append(child.name) }
             }
         }
     }

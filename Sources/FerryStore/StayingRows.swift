@@ -29,11 +29,10 @@ struct StayingRows {
             return try deeds.isEmpty ? nil : Work(deeds: deeds, places: keys.places())
         }
         if !work.isEmpty {
+            // Whatever triggers do to tables that travel is taken back, so rows of these are seen to without any.
+            try enforced { try carryOut(work.map { $0.deeds { !$0.reference.keyless.isEmpty } }) }
             try AppTriggers(access).run {
-                // SQLite sees to what refers to the rows that go.
-                try connection.setForeignKeysEnforced(true)
-                try carryOut(work)
-                try connection.setForeignKeysEnforced(false)
+                try enforced { try carryOut(work.map { $0.deeds { $0.reference.keyless.isEmpty } }) }
             }
         }
         try StrandedRows(access).note(all)
@@ -44,6 +43,18 @@ struct StayingRows {
     private struct Work {
         var deeds: [StayingDeed]
         var places: [Int64]
+
+        /// Some of its deeds.
+        func deeds(_ isWanted: (StayingDeed) -> Bool) -> Work {
+            Work(deeds: deeds.filter(isWanted), places: places)
+        }
+    }
+
+    /// Runs `body` so that SQLite sees to what refers to the rows that go.
+    private func enforced(_ body: () throws -> Void) throws {
+        try connection.setForeignKeysEnforced(true)
+        try body()
+        try connection.setForeignKeysEnforced(false)
     }
 
     /// What the schema has refused so far.
@@ -52,7 +63,9 @@ struct StayingRows {
         var place: Int64
     }
 
-    private func carryOut(_ work: [Work]) throws {
+    private func carryOut(_ all: [Work]) throws {
+        let work = all.filter { !$0.deeds.isEmpty }
+        if work.isEmpty { return }
         let broken = try countBroken()
         var left: [Remainder] = []
         for one in work { try carryOut(one, one.places[...], &left, broken) }

@@ -62,6 +62,10 @@ struct StoreMeta {
         case clock
         /// Counts the changes of policies that were taken up.
         case policies
+        /// The tables that travel and have had rows with a NULL in their key, as JSON, in lower case.
+        case keylessTables
+        /// The foreign keys of the present schema, as JSON: rows were looked through for what breaks them.
+        case checkedKeys
         /// The policies that the app declared last, as JSON.
         case declaredPolicies
         /// What was selected at `init` or `join`, as JSON.

@@ -61,7 +61,7 @@ extension Store {
     }
 
     /// What becomes of captured changes before they are published, and what the rules have to look at then.
-    typealias CaptureFilter = ([TableChanges], inout HybridClock) throws -> ([TableChanges], [TouchedObject])
+    typealias CaptureFilter = (StoreAccess, [TableChanges], inout HybridClock) throws -> ([TableChanges], [TouchedObject])
 
     /// Takes up what was set since the last pass; what follows works on the new policies.
     func takeUpPolicies(_ access: inout StoreAccess, _ touched: inout Set<Int>) throws {
@@ -87,13 +87,14 @@ extension Store {
     }
 
     func pack(
-        _ access: StoreAccess, _ clock: inout HybridClock, _ outcome: inout PassOutcome, _ seal: SegmentSealer,
-        _ tables: inout Set<Int>, filter: CaptureFilter = { changes, _ in (changes, []) }
+        _ access: inout StoreAccess, _ clock: inout HybridClock, _ outcome: inout PassOutcome, _ seal: SegmentSealer,
+        _ tables: inout Set<Int>, filter: CaptureFilter = { _, changes, _ in (changes, []) }
     ) throws {
         var limit = ChangeCapture.maximumNotes
+        var concerned: [RowToken] = []
         while true {
             let before = (clock: clock, outcome: outcome)
-            let packed: (touched: [TouchedObject], isLast: Bool)?
+            let packed: Packed?
             do {
                 packed = try access.savepoint {
                     try packOnce(access, upTo: limit, &clock, &outcome, seal, filter)
@@ -103,27 +104,51 @@ extension Store {
                 (clock, outcome) = before
                 limit = max(limit / 4, 1)
                 continue
+            } catch let broken as BrokenKeys {
+                // They are plain references before what broke them is packed.
+                (clock, outcome) = before
+                let change = try PlainReferenceChange(access).enter(broken.keys)
+                access = change.access
+                concerned += change.seeds
+                continue
             }
-            guard let packed else { return }
+            guard let packed else { break }
+            if try KeylessTables(access).note(packed.keyless) { access = try access.renewed() }
             // A key that changed hands is no operation, and yet it may leave rows behind that refer to it.
             try settle(packed.touched, access)
             for object in packed.touched where !tables.contains(object.table) { tables.insert(object.table) }
-            if packed.isLast { return }
+            if packed.isLast { break }
         }
+        if concerned.isEmpty { return }
+        tables.formUnion(concerned.map(\.table))
+        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: concerned) }
+    }
+
+    /// What came of packing one changeset.
+    private struct Packed {
+        /// What the rules may have to look at.
+        var touched: [TouchedObject]
+        /// Tables of rows with a NULL in their key.
+        var keyless: Set<Int>
+        /// Whether nothing more is noted.
+        var isLast: Bool
     }
 
     /// Packs one changeset.
-    /// - Returns: what the rules may have to look at, and whether nothing more is noted; `nil` where nothing was left to
-    ///   pack.
+    /// - Returns: `nil` where nothing was left to pack.
     private func packOnce(
         _ access: StoreAccess, upTo limit: Int, _ clock: inout HybridClock, _ outcome: inout PassOutcome,
         _ seal: SegmentSealer, _ filter: CaptureFilter
-    ) throws -> (touched: [TouchedObject], isLast: Bool)? {
+    ) throws -> Packed? {
         let captured = try ChangeCapture(access).takePendingChanges(
             upTo: limit, maximumBytes: limit > 1 ? maximumPackedBytes.withLock { $0 } : .max, &clock)
+        if let captured {
+            let broken = try BrokenKeySearch(access).keys(captured)
+            if !broken.isEmpty { throw BrokenKeys(keys: broken) }
+        }
         outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
         let isSchemaNews = try access.meta.integer(.schemaUnsent) == 1
-        let (changes, filtered) = try filter(captured?.tables ?? [], &clock)
+        let (changes, filtered) = try filter(access, captured?.tables ?? [], &clock)
         if !changes.isEmpty || isSchemaNews {
             let schema =
                 isSchemaNews
@@ -136,7 +161,9 @@ extension Store {
             try stage(changes, schema: schema, time: time, access, seal, &outcome)
             if isSchemaNews { try access.meta.set(.schemaUnsent, 0) }
         }
-        return captured.map { ($0.touched + filtered, $0.isLast) }
+        return captured.map {
+            Packed(touched: $0.touched + filtered, keyless: $0.keylessTables, isLast: $0.isLast)
+        }
     }
 
     func settle(_ touched: [TouchedObject], _ access: StoreAccess) throws {

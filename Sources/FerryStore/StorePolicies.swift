@@ -19,10 +19,12 @@ extension Store {
         hooks.register(name, function)
     }
 
-    /// The policies that are set, by whatever device, in the order of their targets.
+    /// The policies that are set, by whatever device, in the order of their targets. (`plainReferences` tells the others that
+    /// travel with them.)
     public func policies() throws -> [StoredPolicy] {
         try readAccess { access in
-            try PolicyList(access.connection).wanted().sorted { $0.key < $1.key }.map { target, word in
+            let wanted = try PolicyList(access.connection).wanted().filter { !$0.key.hasPrefix(DeclaredKey.prefix) }
+            return wanted.sorted { $0.key < $1.key }.map { target, word in
                 let setting = PolicyTarget(text: target).map { PolicySetting($0, word) }
                 return StoredPolicy(target: target, word: word, isApplied: setting?.isKnown(hooks) ?? false)
             }

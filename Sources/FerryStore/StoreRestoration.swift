@@ -55,10 +55,11 @@ extension Store {
     ) throws -> RestoredRow {
         do {
             return try access { access in
+                var access = access
                 var outcome = PassOutcome()
                 var clock = try access.hybridClock()
                 var touched: Set<Int> = []
-                try pack(access, &clock, &outcome, seal, &touched)
+                try pack(&access, &clock, &outcome, seal, &touched)
                 try access.save(clock)
                 _ = try StayingRows(access).settle()
                 let row: RestoredRow

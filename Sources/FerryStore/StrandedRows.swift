@@ -41,7 +41,15 @@ struct StrandedRows {
     }
 
     private func count(_ table: String) throws -> [Count] {
-        try connection.rows(
+        if let travelling = access.registry.table(named: table), travelling.isLocal {
+            // Rows with a NULL in their key.
+            return try travelling.foreignKeys.compactMap { key -> Count? in
+                guard key.action != .none, let declared = key.declared else { return nil }
+                let rows = try declared.brokenRows(connection, keyless: true)
+                return rows == 0 ? nil : Count(table: table, parent: declared.parent, rows: rows)
+            }
+        }
+        return try connection.rows(
             "SELECT parent, count(*) FROM pragma_foreign_key_check(?) GROUP BY parent ORDER BY parent", .text(table)
         ).compactMap { row in
             let parent = row[0].text

@@ -24,6 +24,8 @@ final class TrackedTable: @unchecked Sendable {
     @exclusivity(unchecked) var incoming: [IncomingKey] = []
     /// The columns other than the key's that they refer to by value, once for each foreign key, in its order.
     @exclusivity(unchecked) var offeredKeys: [[Int]] = []
+    /// Foreign keys by value that count as plain references: they say which columns hold what another table's columns hold.
+    @exclusivity(unchecked) var plainKeys: [TrackedForeignKey] = []
     /// All columns that hold keys of this mapped table, of any table: declared, undeclared or by way of another table.
     @exclusivity(unchecked) var referringColumns: [ColumnPlace] = []
     /// Those of them that hold its keys by way of another table's columns: no foreign key leads from there to this table.
@@ -218,6 +220,8 @@ struct TrackedColumn: Sendable {
     var collation = "BINARY"
     /// The number of the mapped table whose objects it refers to; its values travel as references then.
     var reference: Int?
+    /// The affinity of the keys that it refers to.
+    var keyAffinity = SchemaColumn.Affinity.blob
     /// Whether no foreign key sees to it that the reference has a target.
     var isUnchecked = false
     var defaultSQL: String?
@@ -228,6 +232,8 @@ struct TrackedColumn: Sendable {
 }
 
 struct TrackedForeignKey: Sendable {
+    /// As the schema declares it; `nil` where it does not.
+    var declared: DeclaredKey?
     /// The child's columns by number.
     var columns: [Int]
     /// The number of the parent's table.

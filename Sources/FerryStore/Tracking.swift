@@ -32,7 +32,13 @@ struct Tracking {
         try meta.set(.containerName, identity.containerName)
         try meta.set(.selection, SelectionText.format(selection))
         try meta.set(.clock, 0)
-        return try update(rowsAreOld: rowsAreOld).leftOut
+        if !selection.plainReferences.isEmpty {
+            _ = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
+        }
+        let registry = try update(rowsAreOld: rowsAreOld)
+        let named = registry.declaredKeys.filter { key in selection.plainReferences.contains { $0.names(key) } }
+        if !named.isEmpty { try PlainReferenceList(connection).enter(named, as: DeclaredKey.namedWord) }
+        return registry.leftOut
     }
 
     /// The registry, after what the schema's changes since the last access demand.
@@ -106,8 +112,29 @@ struct Tracking {
         }
         try meta.set(.schemaUnsent, 1)
         try meta.set(.schemaVersion, reader.version())
+        let plain = try newlyBroken(schema, registry)
+        if !plain.isEmpty {
+            try PlainReferenceList(connection).enter(plain)
+            let (adopted, reshaped) = (registry.adopted, registry.reshaped)
+            registry = try Registry(connection, schema)
+            (registry.adopted, registry.reshaped) = (adopted, reshaped)
+        }
         registry.leftOut = plan.leftOut
         return registry
+    }
+
+    /// The foreign keys that the schema has got since it was last looked at, and that rows break which were there before.
+    private func newlyBroken(_ schema: Schema, _ registry: Registry) throws -> [DeclaredKey] {
+        let known: Set<String> = try meta.json(.checkedKeys) ?? []
+        var present: Set<String> = []
+        var broken: [DeclaredKey] = []
+        for key in registry.declaredKeys {
+            let text = "\(key.target)(\(foldedName(key.parentColumns.joined(separator: ","))))"
+            present.insert(text)
+            if !known.contains(text), try key.brokenRows(connection, limit: 1) > 0 { broken.append(key) }
+        }
+        if present != known { try meta.set(.checkedKeys, json: present.sorted()) }
+        return broken
     }
 
     /// What the selection that was made at the beginning means for a schema.
@@ -115,7 +142,8 @@ struct Tracking {
     ///   columns that it names may not be there.
     func plan(_ schema: Schema, isNew: Bool = false) throws -> TrackingPlan {
         let selection = try meta.string(.selection).map(SelectionText.parse) ?? TableSelection()
-        return try TrackingPlan(schema, selection, isNew: isNew)
+        let elsewhere = try connection.rows("SELECT name FROM ferry_table").map { foldedName($0[0].text) }
+        return try TrackingPlan(schema, selection, isNew: isNew, elsewhere: Set(elsewhere))
     }
 
     private func travellingColumns(_ table: SchemaTable, _ record: TrackedTableRecord) -> [String] {

@@ -10,15 +10,18 @@ public struct TableSelection: Equatable, Sendable {
     /// Columns that hold another table's keys though no foreign key says so. Where those keys differ from device to
     /// device, the values travel as the rows that they mean, as those of foreign keys do.
     public var references: [UndeclaredReference]
+    /// Foreign keys that are plain references from the beginning, in the whole container and for good.
+    public var plainReferences: [PlainReferenceName]
 
     public init(
         only: [String]? = nil, except: [String] = [], declaredIdentities: [String: [String]] = [:],
-        references: [UndeclaredReference] = []
+        references: [UndeclaredReference] = [], plainReferences: [PlainReferenceName] = []
     ) {
         self.only = only
         self.except = except
         self.declaredIdentities = declaredIdentities
         self.references = references
+        self.plainReferences = plainReferences
     }
 }
 
@@ -34,9 +37,13 @@ struct TrackingPlan: Equatable {
         "android_metadata",
     ]
 
-    /// - Parameter isNew: the selection was made for this schema, so that what it names must be there. One that was made
-    ///   for an earlier schema is taken as far as it goes.
-    init(_ schema: Schema, _ selection: TableSelection, isNew: Bool = true) throws {
+    /// - Parameters:
+    ///   - isNew: the selection was made for this schema, so that what it names must be there. One that was made for an
+    ///     earlier schema is taken as far as it goes.
+    ///   - elsewhere: tables that travel, as far as other devices have them.
+    init(
+        _ schema: Schema, _ selection: TableSelection, isNew: Bool = true, elsewhere: Set<String> = []
+    ) throws {
         if isNew { try Self.check(selection, against: schema) }
         for table in schema.tables {
             if let reason = Self.reasonToLeaveOut(table, selection) {
@@ -45,8 +52,9 @@ struct TrackingPlan: Equatable {
                 tracked.append(TrackedTableRecord(name: table.name, identity: .surrogate))
             }
         }
-        try leaveOutChildrenOfLeftOutTables(schema, selection, isNew: isNew)
+        try leaveOutChildrenOfLeftOutTables(schema, selection, isNew: isNew, elsewhere)
         if isNew { try ReferenceCheck(schema: schema, tracked: tracked.map(\.name)).check(selection.references) }
+        if isNew { try checkPlainReferences(selection.plainReferences, schema) }
         for index in tracked.indices {
             guard let table = schema.table(tracked[index].name) else { continue }
             tracked[index].identity = try identity(of: table, schema, selection)
@@ -100,18 +108,21 @@ struct TrackingPlan: Equatable {
         return nil
     }
 
-    /// A foreign key to a table that stays behind could not hold on the other devices.
+    /// A foreign key to a table that stays behind could not hold on the other devices. One that SQLite cannot use holds
+    /// nowhere; but a table that other devices have may come here as well.
     private mutating func leaveOutChildrenOfLeftOutTables(
-        _ schema: Schema, _ selection: TableSelection, isNew: Bool
+        _ schema: Schema, _ selection: TableSelection, isNew: Bool, _ elsewhere: Set<String>
     ) throws {
         var isSettled = false
         while !isSettled {
             isSettled = true
             for record in tracked {
                 guard
-                    let parent = schema.table(record.name)?.foreignKeys.map(\.parentTable).first(where: { name in
-                        !tracked.contains { equalNames($0.name, name) }
-                    })
+                    let child = schema.table(record.name),
+                    let parent = child.foreignKeys.first(where: { key in
+                        !isTracked(key.parentTable)
+                            && (schema.flaw(of: key, in: child) == nil || elsewhere.contains(foldedName(key.parentTable)))
+                    })?.parentTable
                 else { continue }
                 if isNew, selection.only?.contains(where: { equalNames($0, record.name) }) ?? false {
                     throw FerryError(
@@ -126,6 +137,22 @@ struct TrackingPlan: Equatable {
         }
     }
 
+    private func checkPlainReferences(_ names: [PlainReferenceName], _ schema: Schema) throws {
+        for name in names {
+            let child = schema.table(name.table).flatMap { isTracked($0.name) ? $0 : nil }
+            let isThere = child?.foreignKeys.contains { key in
+                Set(key.columns.map(foldedName)) == Set(name.columns.map(foldedName))
+            }
+            if isThere ?? false { continue }
+            throw FerryError(
+                .invalidArgument,
+                "The columns \(name.columns.joined(separator: ", ")) of “\(name.table)” are no foreign key of a table that "
+                    + "travels. Name a table and all columns of its foreign key, as in “song.album_id”.")
+        }
+    }
+
+    private func isTracked(_ name: String) -> Bool { tracked.contains { equalNames($0.name, name) } }
+
     private func identity(
         of table: SchemaTable, _ schema: Schema, _ selection: TableSelection
     ) throws -> TableIdentity {
@@ -136,7 +163,7 @@ struct TrackingPlan: Equatable {
         let isReference =
             table.foreignKeys.contains { key in
                 key.columns.count == 1 && equalNames(key.columns[0], table.primaryKey[0])
-                    && !equalNames(key.parentTable, table.name)
+                    && !equalNames(key.parentTable, table.name) && isTracked(key.parentTable)
             }
             || selection.references.contains { reference in
                 equalNames(reference.table, table.name) && equalNames(reference.column, table.primaryKey[0])

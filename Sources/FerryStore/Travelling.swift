@@ -18,7 +18,7 @@ struct Travelling {
 
     func value(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard let parent = column.reference, value != .null,
-            let object = try access.objects(of: parent).object(forKey: value)
+            let object = try access.objects(of: parent).object(forKey: column.key(value))
         else { return value }
         return .reference(object)
     }
@@ -42,8 +42,10 @@ struct Travelling {
         try zip(key, table.keyColumnIDs).map { try value($0, table.columns[$1]) }
     }
 
-    /// The object that the row with a key shows; `nil` where nobody has the key of a mapped table.
+    /// The object that the row with a key shows; `nil` where nobody has the key of a mapped table, and for a row with a NULL in
+    /// its key, which stays on this device.
     func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
+        if key.contains(.null) { return nil }
         if table.isMapped { return try access.objects(of: table.id).object(forKey: key[0]) }
         let object = table.derivedID(try self.key(key, table))
         // A row may show a key that its object does not have.
@@ -66,9 +68,10 @@ struct Travelling {
         guard case .reference(let object) = value else { return value }
         guard let parent = column.reference else { return nil }
         let place = try access.objects(of: parent).place(of: object)
-        if let place, place.shown.hasRow { return place.key }
+        if let place, place.shown.hasRow { return column.kept(place.key) }
         // Another row shows it: the rules say which.
         if place?.shown == .joined { return nil }
-        return column.isUnchecked ? try KeyReservations(access).key(of: object, in: access.registry[parent]) : nil
+        if !column.isUnchecked { return nil }
+        return column.kept(try KeyReservations(access).key(of: object, in: access.registry[parent]))
     }
 }

@@ -74,6 +74,13 @@ struct StoreExamination {
                 .note, "database", "\(status.hidden) rows are hidden, because the schema would refuse them.",
                 advice: "They come back when what they wait for does. `ferry conflicts` shows them.")
         }
+        for reference in try replica.store.plainReferences() {
+            report.add(
+                .note, "database",
+                "The foreign key \(reference.table)(\(reference.columns.joined(separator: ", "))) to \(reference.parent) is a "
+                    + "plain reference: \(reference.reason).",
+                advice: "No row is hidden or deleted because of it. Nothing need be done.")
+        }
         if status.conflicts > 0 {
             report.add(
                 .note, "database", "\(status.conflicts) conflicts are not resolved.",

@@ -197,9 +197,13 @@ struct PlainJoin {
                 continue
             }
             let shown = displayed(target, key.parentColumns[position], path: path + [here]) ?? .null
-            let collation = world.schema.tables[key.parent]
-                .collation(of: key.parentColumns[position], among: key.parentColumns)
-            value = world.equality.form(shown, collation) == world.equality.form(own, collation) ? own : shown
+            let parent = world.schema.tables[key.parent]
+            let from = key.parentColumns[position]
+            func form(_ value: FieldValue) -> FieldValue {
+                world.equality.form(
+                    parent.columns[from].kept(value), parent.collation(of: from, among: key.parentColumns))
+            }
+            value = form(shown) == form(own) ? own : table.columns[column].kept(shown)
         }
         return value
     }
@@ -243,8 +247,10 @@ struct PlainJoin {
                 let collations = key.parentColumns.map {
                     world.schema.tables[key.parent].collation(of: $0, among: key.parentColumns)
                 }
-                let tuple = zip(key.columns, collations).map { column, collation in
-                    world.equality.form(represented(object, column) ?? .null, collation)
+                let parents = key.parentColumns.map { world.schema.tables[key.parent].columns[$0] }
+                let tuple = key.columns.indices.map { place in
+                    let value = represented(object, key.columns[place]) ?? .null
+                    return world.equality.form(parents[place].kept(value), collations[place])
                 }
                 if let target = offered[place]?[tuple] { found.append((link.targets, target)) }
             }
@@ -284,7 +290,8 @@ struct PlainJoin {
                 let fits = zip(key.columns, key.parentColumns).allSatisfy { column, parentColumn in
                     let collation = world.schema.tables[key.parent]
                         .collation(of: parentColumn, among: key.parentColumns)
-                    let own = world.equality.form(resolved(object, column) ?? .null, collation)
+                    let parent = world.schema.tables[key.parent].columns[parentColumn]
+                    let own = world.equality.form(parent.kept(resolved(object, column) ?? .null), collation)
                     if key.isMapped { return own == .reference(world.subjects[target].id) }
                     return own != .null
                         && own == world.equality.form(displayed(target, parentColumn) ?? .null, collation)

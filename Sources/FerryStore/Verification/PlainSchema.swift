@@ -13,6 +13,11 @@ struct PlainSchema {
         /// The text of its default, an SQL expression.
         var defaultSQL: String?
         var isNotNull: Bool
+
+        /// A value as the column keeps it.
+        func kept(_ value: FieldValue) -> FieldValue {
+            value.taken(by: SchemaReader.affinity(ofDeclaredType: type))
+        }
     }
 
     enum Action { case restrict, cascade, setNull, setDefault }
@@ -67,6 +72,8 @@ struct PlainSchema {
         var generated: [String] = []
         /// In ascending order of `PRAGMA foreign_key_list`'s IDs.
         var foreignKeys: [ForeignKey] = []
+        /// Those that count as plain references: they say what columns hold, and no rule looks at them.
+        var plainKeys: [ForeignKey] = []
         /// UNIQUE indexes and constraints that an object's values decide. An index with a mapped key in it cannot be
         /// violated.
         var uniques: [Unique] = []

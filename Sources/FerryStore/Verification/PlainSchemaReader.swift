@@ -5,9 +5,10 @@ extension PlainSchema {
     /// - Parameters:
     ///   - identities: how the objects of each tracked table are identified, by name in lower case.
     ///   - undeclaredReferences: columns that refer to a table though no foreign key says so.
+    ///   - plainReferences: foreign keys that no rule looks at, in lower case: `reference:song.album_id=album`.
     init(
         _ connection: SQLConnection, identities: [String: TableIdentity],
-        undeclaredReferences: [UndeclaredReference] = []
+        undeclaredReferences: [UndeclaredReference] = [], plainReferences: Set<String> = []
     ) throws {
         tables = []
         let entries = try connection.rows(
@@ -22,7 +23,11 @@ extension PlainSchema {
                     Self.string(entry[0]), sql: Self.string(entry[2]), isStrict: entry[1] == .integer(1), identity,
                     connection))
         }
-        for place in tables.indices { tables[place].foreignKeys = try readForeignKeys(place, connection) }
+        for place in tables.indices {
+            for (key, isPlain) in try readForeignKeys(place, plainReferences, connection) {
+                if isPlain { tables[place].plainKeys.append(key) } else { tables[place].foreignKeys.append(key) }
+            }
+        }
         for place in tables.indices {
             tables[place].uniques = try readUniques(place, connection)
             tables[place].groups = groups(place)
@@ -80,7 +85,9 @@ extension PlainSchema {
             }
     }
 
-    private func readForeignKeys(_ place: Int, _ connection: SQLConnection) throws -> [ForeignKey] {
+    private func readForeignKeys(
+        _ place: Int, _ plain: Set<String>, _ connection: SQLConnection
+    ) throws -> [(ForeignKey, isPlain: Bool)] {
         var found: [(id: FieldValue, parent: String, action: String, pairs: [(String, String?)])] = []
         let rows = try connection.rows(
             """
@@ -90,7 +97,7 @@ extension PlainSchema {
             if found.last?.id != row[0] { found.append((row[0], Self.string(row[1]), Self.string(row[4]), [])) }
             found[found.count - 1].pairs.append((Self.string(row[2]), row[3] == .null ? nil : Self.string(row[3])))
         }
-        return found.compactMap { _, parentName, action, pairs in
+        return try found.compactMap { _, parentName, action, pairs in
             guard let parent = self.place(of: parentName) else { return nil }
             let columns = pairs.compactMap { tables[place].column($0.0) }
             let named = pairs.compactMap(\.1)
@@ -101,10 +108,36 @@ extension PlainSchema {
             // An integer key is no value of an object, so what it refers to cannot travel.
             if columns.contains(where: { $0 == tables[place].mappedKey }) { return nil }
             if !isMapped, parentColumns.contains(where: { $0 == mappedKey }) { return nil }
-            return ForeignKey(
-                columns: columns, parent: parent, parentColumns: parentColumns, isMapped: isMapped,
-                action: Self.action(action))
+            let text = "reference:\(tables[place].name).\(pairs.map(\.0).joined(separator: ","))=\(parentName)"
+            let isReal = SchemaReader.affinity(ofDeclaredType: tables[place].columns[columns[0]].type) == .real
+            let isKey = try parentColumns == tables[parent].key && tables[parent].hasIntegerKey
+                ? !isReal : isMapped || self.isKey(parentColumns, of: tables[parent], connection)
+            return (
+                ForeignKey(
+                    columns: columns, parent: parent, parentColumns: parentColumns, isMapped: isMapped,
+                    action: Self.action(action)), !isKey || plain.contains(foldedName(text))
+            )
         }
+    }
+
+    /// Whether SQLite takes columns for a key that others may refer to.
+    private func isKey(_ columns: [Int], of table: Table, _ connection: SQLConnection) throws -> Bool {
+        if Set(columns) == Set(table.key) { return true }
+        let names = Set(columns.map { table.columns[$0].name })
+        for index in try connection.rows(
+            "SELECT name FROM pragma_index_list(?) WHERE \"unique\" AND NOT partial", .text(table.name))
+        {
+            let terms = try connection.rows("SELECT name, coll FROM pragma_index_xinfo(?) WHERE key", index[0])
+            let isPlain = terms.allSatisfy { term in
+                table.column(Self.string(term[0])).map {
+                    foldedName(table.columns[$0].collation) == foldedName(Self.string(term[1]))
+                } ?? false
+            }
+            if isPlain, terms.count == names.count, Set(terms.map { foldedName(Self.string($0[0])) }) == names {
+                return true
+            }
+        }
+        return false
     }
 
     private static func action(_ name: String) -> Action {
@@ -155,7 +188,7 @@ extension PlainSchema {
     private mutating func readReferences() {
         for _ in tables {
             for place in tables.indices {
-                for key in tables[place].foreignKeys {
+                for key in tables[place].plainKeys + tables[place].foreignKeys {
                     for (column, parentColumn) in zip(key.columns, key.parentColumns) {
                         let reference = key.isMapped ? key.parent : tables[key.parent].columns[parentColumn].reference
                         if let reference { tables[place].columns[column].reference = reference }

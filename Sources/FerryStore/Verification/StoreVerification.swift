@@ -15,11 +15,8 @@ extension Store {
                 .filter { $0 != "ok" }
             // What cannot be read cannot be compared.
             guard report.integrity.isEmpty else { return report }
-            for row in try access.connection.rows("PRAGMA foreign_key_check") {
-                var rowID: Int64?
-                if case .integer(let integer) = row[1] { rowID = integer }
-                report.foreignKeys.append(.init(table: row[0].text, rowID: rowID, parent: row[2].text))
-            }
+            report.foreignKeys = try access.brokenForeignKeys()
+            report.plainReferences = try access.plainReferences()
             if deep { try compare(access, &report) }
             return report
         }
@@ -40,7 +37,8 @@ extension Store {
             identities[foldedName(table.name)] = table.identity
         }
         let schema = try PlainSchema(
-            access.connection, identities: identities, undeclaredReferences: access.references())
+            access.connection, identities: identities, undeclaredReferences: access.references(),
+            plainReferences: PlainReferenceList(access.connection).applied())
         let rows = try PlainRows(schema, policies: PlainPolicies(access.registry))
         let outcomes = try rows.outcomes(of: stored.tables.flatMap { $0.objects.map(\.plain) })
         report.deep = true

@@ -90,7 +90,7 @@ struct StoredState {
             for (place, column) in table.localColumns.enumerated() where column.isUnchecked && shown == .row {
                 // A plain value that is a row's key here, and was none where it was written.
                 guard let parent = column.reference, let plain = kept[column.id],
-                    let taken = mapped[parent]?[plain], object.row?[place] == .reference(taken)
+                    let taken = mapped[parent]?[column.key(plain)], object.row?[place] == .reference(taken)
                 else { continue }
                 object.row?[place] = plain
             }
@@ -125,7 +125,7 @@ struct StoredState {
             var made = Row()
             for (position, column) in table.localColumns.enumerated() {
                 let value = row.value(Int32(width + position))
-                let object = column.reference.flatMap { mapped[$0]?[value] }
+                let object = column.reference.flatMap { mapped[$0]?[column.key(value)] }
                 made.values.append(object.map { .reference($0) } ?? value)
                 if object != nil, column.isUnchecked { made.plain[column.id] = value }
             }

@@ -61,8 +61,10 @@ public struct VerificationReport: Codable, Equatable, Sendable {
 
     /// What `PRAGMA integrity_check` says; empty where the file is sound.
     public var integrity: [String] = []
-    /// What `PRAGMA foreign_key_check` says.
+    /// What `PRAGMA foreign_key_check` says, but for plain references.
     public var foreignKeys: [ForeignKeyViolation] = []
+    /// Foreign keys that need not lead anywhere.
+    public var plainReferences: [PlainReference] = []
     /// Whether all rows were computed anew from the state and compared.
     public var deep = false
     /// What was compared; empty unless `deep`.

@@ -8,6 +8,8 @@ import FerryMerge
 final class Oracle {
     let schema: OracleSchema
     private let plain: PlainRows
+    /// The same where foreign keys count as plain references.
+    private var variants: [Set<String>: (schema: OracleSchema, rows: PlainRows)] = [:]
     private let policies: PlainPolicies
     /// The policies of columns, by `table.column` in lower case.
     private let columns: [String: ColumnPolicy]
@@ -106,12 +108,38 @@ final class Oracle {
         return floors
     }
 
+    /// The foreign keys that count as plain references once these changesets are known.
+    static func plainReferences(_ changesets: [Changeset]) -> Set<String> {
+        var targets: Set<String> = []
+        for table in changesets.flatMap(\.tables) where table.name == "ferry_policy" {
+            for operation in table.operations {
+                for case .text(let bytes) in table.values(of: operation) {
+                    let text = String(decoding: bytes, as: UTF8.self)
+                    if text.hasPrefix("reference:") { targets.insert(text) }
+                }
+            }
+        }
+        return targets
+    }
+
+    /// Computes rows by the schema with some foreign keys as plain references.
+    private func rows(_ plainReferences: Set<String>) throws -> PlainRows {
+        if plainReferences.isEmpty { return plain }
+        if let known = variants[plainReferences] { return known.rows }
+        let schema = try OracleSchema(schema.test, plainReferences: plainReferences)
+        let rows = try PlainRows(schema.plain, policies: policies)
+        variants[plainReferences] = (schema, rows)
+        return rows
+    }
+
     /// What becomes of each object of a state.
-    func outcomes(_ state: [String: [ObjectID: PlainObject]]) throws -> [String: [ObjectID: PlainOutcome]] {
+    func outcomes(
+        _ state: [String: [ObjectID: PlainObject]], plainReferences: Set<String> = []
+    ) throws -> [String: [ObjectID: PlainOutcome]] {
         let objects = schema.tables.flatMap { table in (state[table.name] ?? [:]).values.sorted { $0.id < $1.id } }
         var result: [String: [ObjectID: PlainOutcome]] = [:]
         for table in schema.tables { result[table.name] = [:] }
-        for (object, outcome) in zip(objects, try plain.outcomes(of: objects)) {
+        for (object, outcome) in zip(objects, try rows(plainReferences).outcomes(of: objects)) {
             result[object.table]?[object.id] = outcome
         }
         return result
@@ -142,9 +170,13 @@ extension Oracle {
     /// Describes the first differences between a device and what its changesets say; empty where there is none.
     func complaints(about device: TestDevice) throws -> [String] {
         var complaints: [String] = []
-        for pragma in ["foreign_key_check", "integrity_check"] {
-            let found = try device.query("PRAGMA \(pragma)").filter { $0 != "ok" }
-            complaints += found.map { "\(pragma): \($0)" }
+        let plainReferences = Self.plainReferences(device.history)
+        complaints += try device.query("PRAGMA integrity_check").filter { $0 != "ok" }.map { "integrity_check: \($0)" }
+        for row in try device.query("PRAGMA foreign_key_check") {
+            let parts = row.split(separator: "|").map(String.init)
+            if try !plainReferences.contains(device.target(ofForeignKey: parts[3], of: parts[0])) {
+                complaints.append("foreign_key_check: \(row)")
+            }
         }
         let state = state(device.history)
         let known = try device.registers(schema)
@@ -153,7 +185,7 @@ extension Oracle {
         } else {
             complaints += Self.difference(known, state)
         }
-        let outcomes = try outcomes(state)
+        let outcomes = try outcomes(state, plainReferences: plainReferences)
         complaints += Self.difference(try device.shownRows(schema), Self.rows(outcomes))
         let (present, expected) = (try device.joined(schema), Self.joined(outcomes))
         for table in Set(present.keys).union(expected.keys).sorted() {
@@ -233,5 +265,17 @@ extension Oracle {
     static func text(_ stamp: Stamp?) -> String {
         guard let stamp else { return "never" }
         return "\(stamp.time.milliseconds)+\(stamp.time.counter)@\(stamp.device.low)"
+    }
+}
+
+extension TestDevice {
+    /// The text by which a foreign key is known as a plain reference.
+    /// - Parameter number: as `PRAGMA foreign_key_list` has it.
+    fileprivate func target(ofForeignKey number: String, of table: String) throws -> String {
+        let rows = try query(
+            "SELECT \"from\", \"table\" FROM pragma_foreign_key_list('\(table)') WHERE id = \(number) ORDER BY seq")
+        let pairs = rows.map { $0.split(separator: "|").map(String.init) }
+        let columns = pairs.map { $0[0] }.joined(separator: ",")
+        return "reference:\(table).\(columns)=\(pairs.first?[1] ?? "")".lowercased()
     }
 }

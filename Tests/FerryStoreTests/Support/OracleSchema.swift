@@ -16,7 +16,8 @@ struct OracleSchema {
 
     subscript(name: String) -> Table { plain[name] }
 
-    init(_ schema: TestSchema) throws {
+    /// - Parameter plainReferences: foreign keys that count as plain references.
+    init(_ schema: TestSchema, plainReferences: Set<String> = []) throws {
         test = schema
         plain = try DatabaseQueue().write { database in
             try database.execute(sql: schema.sql)
@@ -28,7 +29,8 @@ struct OracleSchema {
             }
             let connection = SQLConnection(try XCTUnwrap(database.sqliteConnection))
             defer { connection.finalizeStatements() }
-            return try PlainSchema(connection, identities: identities, undeclaredReferences: schema.references)
+            return try PlainSchema(connection, identities: identities, undeclaredReferences: schema.references,
+                plainReferences: plainReferences)
         }
     }
 

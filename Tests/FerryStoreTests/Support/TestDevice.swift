@@ -39,7 +39,10 @@ final class TestDevice {
     var encodes = false
 
     /// Two devices with the same number are the same device.
-    init(_ number: Int, _ schema: TestSchema, hoursAhead: Int64 = 0, rows: String = "") throws {
+    init(
+        _ number: Int, _ schema: TestSchema, hoursAhead: Int64 = 0, rows: String = "",
+        plainReferences: [PlainReferenceName] = []
+    ) throws {
         id = DeviceID(high: 0xd, low: UInt64(number))
         self.schema = schema
         clock = SetClock(now: 1_700_000_000_000 + hoursAhead * 3_600_000)
@@ -57,7 +60,8 @@ final class TestDevice {
                 device: id, deviceName: "device\(number)", container: Self.container, containerName: "",
                 containerPath: "/container"),
             TableSelection(
-                except: schema.staying, declaredIdentities: schema.declared, references: schema.references))
+                except: schema.staying, declaredIdentities: schema.declared, references: schema.references,
+                plainReferences: plainReferences))
     }
 
     /// Runs SQL as an app does.

@@ -49,9 +49,9 @@ struct WrittenRow {
     private func hasOnlyComeBack(_ present: [[FieldValue]], _ device: TestDevice, _ oracle: Oracle) throws -> Bool {
         guard shown.count == 1, present.count == 1, let object = try device.object(table, key) else { return false }
         func cleared(_ changesets: [Changeset]) throws -> Set<String>? {
-            guard case .shown(let row) = try oracle.outcomes(oracle.state(changesets))[table.name]?[object] else {
-                return nil
-            }
+            let outcomes = try oracle.outcomes(
+                oracle.state(changesets), plainReferences: Oracle.plainReferences(changesets))
+            guard case .shown(let row) = outcomes[table.name]?[object] else { return nil }
             return row.cleared
         }
         guard let before = try cleared(known), let now = try cleared(device.history) else { return false }

@@ -1,0 +1,62 @@
+import FerryCore
+import Foundation
+
+extension FieldValue {
+    /// The value as a column of an affinity keeps it, and as SQLite compares it with what is in such a column. A foreign key's
+    /// value is compared so with what it refers to. https://www.sqlite.org/datatype3.html#type_affinity
+    func taken(by affinity: SchemaColumn.Affinity) -> FieldValue {
+        switch (affinity, self) {
+        case (.text, .integer(let integer)): return .text("\(integer)")
+        case (.text, .real(let real)): return .text(Self.text(of: real))
+        case (.integer, .text(let bytes)), (.numeric, .text(let bytes)):
+            return Self.number(bytes).map(\.asWholeNumber) ?? self
+        case (.integer, .real), (.numeric, .real): return asWholeNumber
+        case (.real, .text(let bytes)):
+            if case .integer(let integer)? = Self.number(bytes) { return .real(Double(integer)) }
+            return Self.number(bytes) ?? self
+        case (.real, .integer(let integer)): return .real(Double(integer))
+        default: return self
+        }
+    }
+
+    /// The integer that a real is, where it is one.
+    private var asWholeNumber: FieldValue {
+        if case .real(let real) = self, let integer = Int64(exactly: real) { return .integer(integer) }
+        return self
+    }
+
+    /// The number that a text is, but for space around it; `nil` where it is more or something else.
+    /// https://www.sqlite.org/lang_expr.html#literal_values_constants_
+    private static func number(_ bytes: ArraySlice<UInt8>) -> FieldValue? {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
+        let text = bytes.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
+        // `Double` reads more than SQLite does: names, and digits to the base 16.
+        let isDecimal = text.allSatisfy { (0x30...0x39).contains($0) || [0x2b, 0x2d, 0x2e, 0x45, 0x65].contains($0) }
+        guard isDecimal, !text.isEmpty else { return nil }
+        let string = String(decoding: text, as: UTF8.self)
+        if let integer = Int64(string) { return .integer(integer) }
+        return Double(string).map { .real($0) }
+    }
+
+    /// A real as SQLite writes it: with 15 digits, and a point.
+    private static func text(of real: Double) -> String {
+        let text = String(format: "%.15g", real)
+        if text.contains(".") || !real.isFinite { return text }
+        let digits = text.prefix { $0 != "e" }
+        return digits + ".0" + text.dropFirst(digits.count)
+    }
+}
+
+extension TrackedColumn {
+    /// The key that a value of the column refers to.
+    func key(_ value: FieldValue) -> FieldValue {
+        if case .integer = value, keyAffinity == .integer { return value }
+        return value.taken(by: keyAffinity)
+    }
+
+    /// A key that is referred to as the column keeps it.
+    func kept(_ key: FieldValue) -> FieldValue {
+        if affinity == .integer, case .integer = key { return key }
+        return key.taken(by: affinity)
+    }
+}

@@ -1,0 +1,108 @@
+import FerryCore
+import FerryMerge
+
+/// Finds the foreign keys that what a flush captured has broken: rows that statements on this device wrote or left behind
+/// refer to nothing.
+///
+/// Before those statements every foreign key that is no plain reference was whole, and SQLite leaves it whole where it
+/// enforces foreign keys. So what is broken now was broken by who does not enforce them. To be asked before the rules look
+/// at the rows.
+struct BrokenKeySearch {
+    private let access: StoreAccess
+    private var targets: TargetLookup
+    private var children: ChildLookup
+    private let valueReferences: ValueReferences
+    private var answers: [DeclaredKey: Bool] = [:]
+
+    init(_ access: StoreAccess) {
+        self.access = access
+        targets = TargetLookup(access)
+        children = ChildLookup(access)
+        valueReferences = ValueReferences(access)
+    }
+
+    /// The foreign keys by which rows refer to nothing, in the order of their texts.
+    func keys(_ captured: ChangeCapture.Result) throws -> [DeclaredKey] {
+        var search = self
+        for object in captured.touched {
+            guard let table = access.registry.tables[object.table], table.isLocal, !object.key.isEmpty else { continue }
+            if object.isDeleted {
+                try search.lookLeftBehind(object, table)
+            } else {
+                try search.lookForTargets(object, table)
+                if !object.isInsertion { try search.lookForValues(object, table) }
+            }
+        }
+        for number in captured.tablesWithLostKeys.sorted() {
+            for (_, key) in search.incoming(access.registry[number]) {
+                if case .mapped = key.target { try search.check(key) }
+            }
+        }
+        return search.answers.filter(\.value).keys.sorted { $0.target < $1.target }
+    }
+
+    /// The foreign keys that the rules go by and that refer to a table.
+    private func incoming(_ table: TrackedTable) -> [(TrackedTable.IncomingKey, TrackedForeignKey)] {
+        table.incoming.compactMap { incoming in
+            let key = access.registry[incoming.table].foreignKeys[incoming.foreignKey]
+            return key.action == .none ? nil : (incoming, key)
+        }
+    }
+
+    /// Asks SQLite, once for each foreign key.
+    private mutating func check(_ key: TrackedForeignKey) throws {
+        guard let declared = key.declared, answers[declared] == nil else { return }
+        answers[declared] = try declared.brokenRows(access.connection, limit: 1) > 0
+    }
+
+    private func isUnanswered(_ key: TrackedForeignKey) -> Bool { key.declared.map { answers[$0] == nil } ?? false }
+
+    /// Whether a row that was written refers to nothing.
+    private mutating func lookForTargets(_ object: TouchedObject, _ table: TrackedTable) throws {
+        let places = table.foreignKeys.indices.filter { place in
+            let key = table.foreignKeys[place]
+            return key.action != .none && isUnanswered(key) && key.columns.contains { object.columns.contains($0) }
+        }
+        if places.isEmpty { return }
+        if try targets.areThere(table, key: object.key, through: places) { return }
+        for place in places where try !targets.areThere(table, key: object.key, through: [place]) {
+            try check(table.foreignKeys[place])
+        }
+    }
+
+    /// Whether a row that was deleted left rows behind that refer to it.
+    private mutating func lookLeftBehind(_ object: TouchedObject, _ table: TrackedTable) throws {
+        for (incoming, key) in incoming(table) where isUnanswered(key) {
+            if case .unique(let columns) = key.target {
+                if try mayBeMissed(object, columns, by: key, incoming) { try check(key) }
+            } else if try children.hasChildren(table, key: object.key, by: incoming) {
+                try check(key)
+            }
+        }
+    }
+
+    /// Whether rows may refer to what a deleted row offered in columns under a UNIQUE key.
+    private func mayBeMissed(
+        _ object: TouchedObject, _ columns: [Int], by key: TrackedForeignKey, _ incoming: TrackedTable.IncomingKey
+    ) throws -> Bool {
+        guard let deletion = object.deletion, !deletion.rewritten.contains(where: columns.contains) else { return true }
+        var values: [FieldValue] = []
+        for column in columns {
+            guard let value = deletion.formerRow[column] else { return true }
+            if case .reference = value { return true }
+            if case .null = value { return false }
+            values.append(value)
+        }
+        let child = access.registry[incoming.table]
+        let condition = access.registry.condition(referringBy: key, of: child)
+        return try !access.connection.rows("SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", values: values)
+            .isEmpty
+    }
+
+    /// Whether rows may refer to values that a row gave up.
+    private mutating func lookForValues(_ object: TouchedObject, _ table: TrackedTable) throws {
+        for (incoming, _) in valueReferences.incomingKeys(of: table, by: object.columns) {
+            try check(access.registry[incoming.table].foreignKeys[incoming.foreignKey])
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import FerryCore
+
+/// A foreign key of the schema's by names, as it is spoken of outside of one database.
+struct DeclaredKey: Hashable, Sendable {
+    var child: String
+    var columns: [String]
+    var parent: String
+    /// In the order of `columns`.
+    var parentColumns: [String]
+    /// The collations of `parentColumns` by which SQLite compares.
+    var collations: [String]
+    /// The columns of the child's primary key.
+    var childKey: [String]
+
+    /// What the policy is about by which the key is a plain reference: `reference:song.album_id=album`.
+    ///
+    /// The text is the same on every device: ASCII letters fold, as in names. It is compared and never read: names may hold
+    /// any character.
+    var target: String {
+        foldedName("\(Self.prefix)\(child).\(columns.joined(separator: ","))=\(parent)")
+    }
+
+    static let prefix = "reference:"
+    /// The policy's word where data broke the foreign key, and where a person named it. Any word makes it a plain reference.
+    static let brokenWord = "broken"
+    static let namedWord = "named"
+
+    /// The condition under which a row of `child` refers to no row, as `PRAGMA foreign_key_check` says it: a NULL refers to
+    /// nothing, and values are compared with the affinity and the collation of what is referred to. Unary plus takes the
+    /// affinity off. https://www.sqlite.org/datatype3.html#comparison_expressions
+    var isBroken: String {
+        let present = columns.map { "child.\(quoted($0)) IS NOT NULL" }
+        let equal = columns.indices.map { place in
+            "parent.\(quoted(parentColumns[place])) = +child.\(quoted(columns[place])) COLLATE \(quoted(collations[place]))"
+        }
+        return """
+            \(present.joined(separator: " AND ")) AND NOT EXISTS (
+            SELECT 1 FROM main.\(quoted(parent)) AS parent WHERE \(equal.joined(separator: " AND ")))
+            """
+    }
+
+    /// Counts the rows that refer to nothing.
+    /// - Parameters:
+    ///   - keyless: whether those with a NULL in their key, which stay on this device, are meant; otherwise all others.
+    ///   - limit: counts no further.
+    func brokenRows(_ connection: SQLConnection, keyless: Bool = false, limit: Int = -1) throws -> Int {
+        let isKeyless = (["FALSE"] + childKey.map { "child.\(quoted($0)) IS NULL" }).joined(separator: " OR ")
+        return try connection.count(
+            "SELECT count(*) FROM (SELECT 1 FROM main.\(quoted(child)) AS child "
+                + "WHERE \(isBroken) AND \(keyless ? "" : "NOT ")(\(isKeyless)) LIMIT \(limit))")
+    }
+}
+
+extension Registry {
+    /// The foreign keys of tables that travel by which the rules go, in the order of their texts.
+    var declaredKeys: [DeclaredKey] {
+        let keys = tables.values.flatMap { $0.foreignKeys.filter { $0.action != .none }.compactMap(\.declared) }
+        return keys.sorted { $0.target < $1.target }
+    }
+}
+
+extension Schema {
+    /// A foreign key with the columns that it refers to by name; `nil` where SQLite could not use it, which `flaw` explains.
+    func declaredKey(_ key: SchemaForeignKey, of child: SchemaTable) -> DeclaredKey? {
+        guard flaw(of: key, in: child) == nil, let parent = table(key.parentTable) else { return nil }
+        let names = key.parentColumns.isEmpty ? parent.primaryKey : key.parentColumns
+        // A key that is not named is found by its own index, whose collations may be others than the columns'.
+        let isKey = Self.areSame(names, parent.primaryKey)
+        let collations = names.map { name in
+            let place = isKey ? parent.primaryKey.firstIndex { equalNames($0, name) } : nil
+            return place.flatMap { $0 < parent.keyCollations.count ? parent.keyCollations[$0] : nil }
+                ?? parent.column(name)?.collation ?? "BINARY"
+        }
+        return DeclaredKey(
+            child: child.name, columns: key.columns, parent: parent.name,
+            parentColumns: names.map { parent.column($0)?.name ?? $0 }, collations: collations, childKey: child.primaryKey)
+    }
+
+    /// Why SQLite can enforce nothing by a foreign key: it has no parent, or nothing makes what it refers to unique. SQLite
+    /// speaks of a “foreign key mismatch” then. https://www.sqlite.org/foreignkeys.html#fk_indexes
+    /// - Returns: `nil` for a foreign key that works; a part of a sentence about the key otherwise.
+    func flaw(of key: SchemaForeignKey, in child: SchemaTable) -> String? {
+        guard let parent = table(key.parentTable) else { return "there is no table “\(key.parentTable)”" }
+        guard parent.kind == .table else { return "“\(parent.name)” is no ordinary table" }
+        let names = key.parentColumns.isEmpty ? parent.primaryKey : key.parentColumns
+        if names.isEmpty { return "“\(parent.name)” has no primary key" }
+        guard names.count == key.columns.count else {
+            return "it has \(key.columns.count) columns and the key of “\(parent.name)” has \(names.count)"
+        }
+        if let missing = names.first(where: { parent.column($0) == nil }) {
+            return "“\(parent.name)” has no column “\(missing)”"
+        }
+        let isNamedAsItIs =
+            key.parentColumns.isEmpty
+            || zip(parent.primaryKey, parent.keyCollations).allSatisfy { parent.column($0)?.collation == $1 }
+        if Self.areSame(names, parent.primaryKey), isNamedAsItIs {
+            // SQLite looks for integer keys by integers alone, and such a column holds none.
+            let isReal = parent.isIntegerKey && !parent.isWithoutRowID && child.column(key.columns[0])?.affinity == .real
+            return isReal ? "“\(key.columns[0])” holds reals, and the keys of “\(parent.name)” are integers" : nil
+        }
+        let isUnique = parent.uniqueIndexes.contains { index in
+            index.condition == nil && Self.areSame(names, index.terms.compactMap(\.column))
+                && index.terms.allSatisfy { term in
+                    term.column.flatMap { parent.column($0) }.map { equalNames($0.collation, term.collation) } ?? false
+                }
+        }
+        return isUnique ? nil : "\(names.joined(separator: ", ")) of “\(parent.name)” is not unique"
+    }
+
+    private static func areSame(_ left: [String], _ right: [String]) -> Bool {
+        left.count == right.count && left.allSatisfy { name in right.contains { equalNames($0, name) } }
+    }
+}

@@ -1,0 +1,137 @@
+import FerryCore
+import FerryMerge
+
+/// The foreign keys of the schema's that count as plain references, in the whole container: data of some device broke them, or
+/// a person said so (Docs/Merge.md, "Foreign keys that the data breaks").
+///
+/// They travel as policies do (`PolicyList`), and none is ever taken off.
+struct PlainReferenceList {
+    let connection: SQLConnection
+
+    init(_ connection: SQLConnection) { self.connection = connection }
+
+    /// The targets that state and rows are in line with (`DeclaredKey.target`).
+    func applied() throws -> Set<String> { Self.targets(in: try PolicyList(connection).applied()) }
+
+    static func targets(in policies: [String: String]) -> Set<String> {
+        Set(policies.keys.filter { $0.hasPrefix(DeclaredKey.prefix) })
+    }
+
+    /// Enters foreign keys, as an ordinary change that travels with the next changeset. What works on the registry from now
+    /// on must be made anew.
+    /// - Parameter word: why.
+    func enter(_ keys: [DeclaredKey], as word: String = DeclaredKey.brokenWord) throws {
+        for target in Set(keys.map(\.target)).sorted() {
+            let text = FieldValue.text(ArraySlice(target.utf8))
+            // Somebody may have said so already, and the next pass would have taken it up.
+            if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_policy WHERE target = ?)", text) == 0 {
+                try connection.execute("INSERT INTO ferry_policy VALUES (?, ?)", text, .text(word))
+                // Triggers are off.
+                try connection.execute(
+                    """
+                    INSERT INTO ferry_pending("table", event, at, k0)
+                    SELECT number, \(PendingEvent.insert.rawValue), julianday('now'), ? FROM ferry_table WHERE name = ?
+                    """, text, .text(PolicyList.table))
+            }
+            try connection.execute(
+                "INSERT OR IGNORE INTO ferry_policy_applied VALUES (?, ?)", text, .text(word))
+        }
+        let meta = StoreMeta(connection: connection)
+        try meta.set(.policies, (meta.integer(.policies) ?? 0) + 1)
+    }
+}
+
+/// Foreign keys that statements on this device broke, found while they were packed: they must be plain references before
+/// what broke them can be packed.
+struct BrokenKeys: Error {
+    var keys: [DeclaredKey]
+}
+
+/// Makes foreign keys plain references in the midst of a pass.
+struct PlainReferenceChange {
+    private let former: StoreAccess
+
+    init(_ access: StoreAccess) { former = access }
+
+    /// Makes them so before what broke them is packed.
+    /// - Returns: what works on that, and the objects that the rules must look at once everything is packed.
+    func enter(_ keys: [DeclaredKey]) throws -> (access: StoreAccess, seeds: [RowToken]) {
+        let targets = Set(keys.map(\.target))
+        let seeds = try concerned(by: targets)
+        try keepCleared(targets)
+        try PlainReferenceList(former.connection).enter(keys)
+        return (try former.renewed(), seeds)
+    }
+
+    /// The objects that are not simply shown, and that these foreign keys may have made so.
+    func concerned(by targets: Set<String>) throws -> [RowToken] {
+        var tables: Set<Int> = []
+        for (table, key) in keys(targets) { tables.formUnion([table.id, key.parent]) }
+        let exceptional = try tables.sorted().flatMap { number in
+            try objects("SELECT object FROM ferry_exception WHERE \"table\" = \(number)").map {
+                RowToken(table: number, id: $0)
+            }
+        }
+        return try exceptional + keys(targets).flatMap { table, key in try rowsShowingOthers(table, key) }
+    }
+
+    /// The objects whose rows show, in place of a reference by value, what the row has that its target is one with.
+    private func rowsShowingOthers(_ table: TrackedTable, _ key: TrackedForeignKey) throws -> [RowToken] {
+        if case .mapped = key.target { return [] }
+        let states = former.objects(of: table.id)
+        return try objects("SELECT object FROM \(table.objectTable) WHERE kept IS NOT NULL ORDER BY object").filter {
+            let state = try states.load($0)
+            return state.shown.hasRow && state.kept.fields.hasAny(of: key.columns)
+        }.map { RowToken(table: table.id, id: $0) }
+    }
+
+    private func objects(_ sql: String) throws -> [ObjectID] {
+        try former.connection.rows(sql).compactMap { row in
+            if case .blob(let bytes) = row[0] { ObjectID(bytes: bytes) } else { nil }
+        }
+    }
+
+    private func keys(_ targets: Set<String>) -> [(table: TrackedTable, key: TrackedForeignKey)] {
+        former.registry.tables.values.sorted { $0.id < $1.id }.flatMap { table in
+            table.foreignKeys.filter { $0.declared.map { targets.contains($0.target) } ?? false }.map { (table, $0) }
+        }
+    }
+
+    /// What SET NULL and SET DEFAULT did was derived from the foreign key so far. Rows go on showing it, so it is noted as
+    /// written.
+    private func keepCleared(_ targets: Set<String>) throws {
+        for (table, key) in keys(targets) where key.action == .setNull || key.action == .setDefault {
+            let rows = try former.connection.rows(
+                "SELECT object FROM ferry_exception WHERE \"table\" = \(table.id) AND kind = ?",
+                .integer(Int64(ExceptionKind.clearedReference.rawValue)))
+            for row in rows {
+                guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { continue }
+                let state = try former.objects(of: table.id).load(object)
+                guard state.shown.hasRow, state.kept.fields.hasAny(of: key.columns), !state.key.isEmpty else { continue }
+                let slots = state.key.indices.map { "k\($0)" }.joined(separator: ", ")
+                let places = state.key.map { _ in "?" }.joined(separator: ", ")
+                for column in key.columns where state.kept.fields.has(column) {
+                    try former.connection.execute(
+                        "INSERT INTO ferry_pending(\"table\", event, mask, at, \(slots)) VALUES (\(table.id), "
+                            + "\(PendingEvent.update.rawValue), \(CaptureTriggers.mask(of: column)), "
+                            + "julianday('now'), \(places))", state.key)
+                }
+            }
+        }
+    }
+}
+
+extension StoreAccess {
+    /// The same access on the registry as it is now, once policies have changed it.
+    func renewed() throws -> StoreAccess {
+        try keyValueChanges.save(connection)
+        let schema = try SchemaReader(connection: connection).read()
+        let access = try StoreAccess(
+            connection, registry: Registry(connection, schema), clock: clock, random: random, hooks: hooks,
+            digests: digests, departures: departures)
+        access.changedRows = changedRows
+        access.newRowsAtOnce = newRowsAtOnce
+        access.recordedConflicts = recordedConflicts
+        return access
+    }
+}
