@@ -18,7 +18,8 @@ struct StatusCommand: DatabaseCommand {
             "problemSinceMilliseconds", "problemFile", "standing", "changesetsBehind", \
             "changesetsAhead", "differing", "successors"}], "unpublished", "hidden", \
             "exceptions": [{"table", "kind", "reason", "count"}], "conflicts", \
-            "policies": [{"target", "policy", "applied"}]}. Problems, failures, "lastSeenMilliseconds" and \
+            "policies": [{"target", "policy", "applied"}], \
+            "plainReferences": [{"table", "columns", "parent", "reason"}]}. Problems, failures, "lastSeenMilliseconds" and \
             "differing" are left out where there is nothing to say.
 
             Examples:

@@ -7,8 +7,8 @@ struct VerifyCommand: DatabaseCommand {
         commandName: "verify",
         abstract: "Look whether the database is sound.",
         discussion: """
-            Asks SQLite whether the file is sound and every foreign key leads somewhere, but for plain references, which it lists. With --deep, computes every row \
-            anew from the state that Ferry keeps and names what differs; changes that wait are packed first. Mends \
+            Asks SQLite whether the file is sound and every foreign key leads somewhere, but for plain references, which \
+            it lists. With --deep, computes every row anew from the state that Ferry keeps and names what differs; changes that wait are packed first. Mends \
             nothing. The container is not needed. Exit status 65 where something is wrong.
 
             JSON: {"integrity": [text], "foreignKeys": [{"table", "rowID", "parent"}], "plainReferences": [{"table", \

@@ -50,7 +50,8 @@ extension Replica {
                 return .init(
                     table: reference.table, column: reference.column, parent: reference.parent,
                     isTranslated: isTranslated)
-            }, hints: hints, plainReferences: try store.plainReferences(), published: sync.published, rowsWithoutKey: withoutKey,
+            }, hints: hints, plainReferences: try store.plainReferences(), published: sync.published,
+            rowsWithoutKey: withoutKey,
             seconds: Double(environment.clock.milliseconds() - start) / 1000)
         return (replica, report)
     }

@@ -17,7 +17,9 @@ extension Registry {
         while !isSettled {
             isSettled = true
             for number in numbers {
-                for key in self[number].foreignKeys + self[number].plainKeys where inherit(number, key, &inherited) { isSettled = false }
+                for key in self[number].foreignKeys + self[number].plainKeys where inherit(number, key, &inherited) {
+                    isSettled = false
+                }
             }
         }
         check(inherited)

@@ -102,7 +102,9 @@ extension Registry {
     /// Rows with a NULL in their key stay too. Tables that have never had any cost nothing.
     private mutating func linkKeylessRows(_ schema: Schema, _ keyless: Set<String>) {
         for name in keyless.sorted() {
-            guard let child = table(named: name), child.isLocal, let described = schema.table(child.name) else { continue }
+            guard let child = table(named: name), child.isLocal, let described = schema.table(child.name) else {
+                continue
+            }
             for key in child.foreignKeys where key.action != .none {
                 guard let declared = key.declared, let parent = schema.table(declared.parent),
                     let own = described.foreignKeys.first(where: { schema.declaredKey($0, of: described) == declared })

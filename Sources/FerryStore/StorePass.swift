@@ -61,7 +61,9 @@ extension Store {
     }
 
     /// What becomes of captured changes before they are published, and what the rules have to look at then.
-    typealias CaptureFilter = (StoreAccess, [TableChanges], inout HybridClock) throws -> ([TableChanges], [TouchedObject])
+    typealias CaptureFilter = (StoreAccess, [TableChanges], inout HybridClock) throws -> (
+        [TableChanges], [TouchedObject]
+    )
 
     /// Takes up what was set since the last pass; what follows works on the new policies.
     func takeUpPolicies(_ access: inout StoreAccess, _ touched: inout Set<Int>) throws {

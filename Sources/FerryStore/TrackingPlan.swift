@@ -121,7 +121,8 @@ struct TrackingPlan: Equatable {
                     let child = schema.table(record.name),
                     let parent = child.foreignKeys.first(where: { key in
                         !isTracked(key.parentTable)
-                            && (schema.flaw(of: key, in: child) == nil || elsewhere.contains(foldedName(key.parentTable)))
+                            && (schema.flaw(of: key, in: child) == nil
+                                || elsewhere.contains(foldedName(key.parentTable)))
                     })?.parentTable
                 else { continue }
                 if isNew, selection.only?.contains(where: { equalNames($0, record.name) }) ?? false {

@@ -7,7 +7,8 @@ import XCTest
 final class BrokenKeyTests: XCTestCase {
     private static func schema(_ action: String) -> TestSchema {
         TestSchema(
-            name: "shelves", sql: """
+            name: "shelves",
+            sql: """
                 CREATE TABLE "a shelf"(id INTEGER PRIMARY KEY, name TEXT);
                 CREATE TABLE book(id INTEGER PRIMARY KEY, title TEXT, "on" INTEGER REFERENCES "A Shelf"(ID) \(action));
                 CREATE TABLE loan(book INTEGER REFERENCES book \(action), who TEXT, PRIMARY KEY (book, who)) WITHOUT ROWID;
@@ -16,7 +17,9 @@ final class BrokenKeyTests: XCTestCase {
                 """)
     }
 
-    private static let actions = ["", "ON DELETE RESTRICT", "ON DELETE CASCADE", "ON DELETE SET NULL", "ON DELETE SET DEFAULT"]
+    private static let actions = [
+        "", "ON DELETE RESTRICT", "ON DELETE CASCADE", "ON DELETE SET NULL", "ON DELETE SET DEFAULT",
+    ]
     private static let books = "SELECT title, name FROM Book LEFT JOIN \"a shelf\" s ON s.id = \"on\" ORDER BY 1"
     private static let key = "reference:book.on=a shelf"
 
@@ -141,7 +144,8 @@ final class BrokenKeyTests: XCTestCase {
     func testWhatSQLiteDidForAPlainReferenceTravelsAsItWasDone() throws {
         let schema = Self.schema("ON DELETE SET NULL")
         let d = try (1...3).map { try TestDevice($0, schema) }
-        try d[0].run("INSERT INTO \"a shelf\" VALUES (1, 'top'), (2, 'low'); INSERT INTO Book VALUES (1, 'a', 1), (2, 'b', 2)")
+        try d[0].run(
+            "INSERT INTO \"a shelf\" VALUES (1, 'top'), (2, 'low'); INSERT INTO Book VALUES (1, 'a', 1), (2, 'b', 2)")
         try d[0].flush()
         try d[1].receive(d[0])
         // Cleared before the foreign key is a plain reference, in the same flush, and after it.
@@ -188,7 +192,8 @@ final class BrokenKeyTests: XCTestCase {
 
     func testAForeignKeyThatARebuildBringsOverBrokenRowsIsAPlainReference() throws {
         let schema = TestSchema(
-            name: "later", sql: "CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE c(id INTEGER PRIMARY KEY, p INTEGER)")
+            name: "later",
+            sql: "CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE c(id INTEGER PRIMARY KEY, p INTEGER)")
         let device = try TestDevice(1, schema)
         try device.run("INSERT INTO c VALUES (1, 5)")
         try device.flush()
@@ -226,7 +231,8 @@ final class BrokenKeyTests: XCTestCase {
 
     func testForeignKeysThatSQLiteCannotUseHoldNothingUp() throws {
         let schema = TestSchema(
-            name: "sloppy", sql: """
+            name: "sloppy",
+            sql: """
                 CREATE TABLE p(id INTEGER PRIMARY KEY, code TEXT, part TEXT);
                 CREATE UNIQUE INDEX some ON p(part) WHERE part > 'a';
                 CREATE VIEW v AS SELECT id FROM p;
@@ -245,7 +251,9 @@ final class BrokenKeyTests: XCTestCase {
         try d[1].flush()
         try d[0].receive(d[1])
         for device in d {
-            XCTAssertEqual(try device.query("SELECT id, p, q, v, w, x, y FROM c"), ["1|k|z|1|5|6|7", "2|none|none|8|9|10|11"], "device \(device.id.low)")
+            XCTAssertEqual(
+                try device.query("SELECT id, p, q, v, w, x, y FROM c"), ["1|k|z|1|5|6|7", "2|none|none|8|9|10|11"],
+                "device \(device.id.low)")
             let report = try device.store.verify(deep: true)
             XCTAssertTrue(report.isSound, "\(report)")
             XCTAssertEqual(Set(report.plainReferences.flatMap(\.columns)), ["p", "q", "v", "w", "x", "r", "y"])

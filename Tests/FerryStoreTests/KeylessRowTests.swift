@@ -7,7 +7,8 @@ import XCTest
 final class KeylessRowTests: XCTestCase {
     private static func schema(_ action: String) -> TestSchema {
         TestSchema(
-            name: "keyless", sql: """
+            name: "keyless",
+            sql: """
                 CREATE TABLE v(id INTEGER PRIMARY KEY, value TEXT UNIQUE);
                 CREATE TABLE "d e"("the item" INT, field INT, v INTEGER REFERENCES v(id) \(action),
                     PRIMARY KEY ("the item", field));
@@ -22,7 +23,8 @@ final class KeylessRowTests: XCTestCase {
             let (first, second) = (try TestDevice(1, Self.schema("")), try TestDevice(2, Self.schema("")))
             try first.run("INSERT INTO v VALUES (1, 'y'), (2, 'x')")
             try second.run(
-                "INSERT INTO v VALUES (1, 'x'); INSERT INTO \"d e\" VALUES (NULL, 1, 1), (5, 5, 1); INSERT INTO text_key VALUES (NULL, 1)")
+                "INSERT INTO v VALUES (1, 'x'); INSERT INTO \"d e\" VALUES (NULL, 1, 1), (5, 5, 1); INSERT INTO text_key VALUES (NULL, 1)"
+            )
             if isReversed { try second.flush() }
             try first.flush()
             try second.receive(first)

@@ -6,7 +6,8 @@ import XCTest
 /// References whose column is of another type than what it refers to: SQLite compares with the parent's affinity.
 final class ReferenceAffinityTests: XCTestCase {
     private static let schema = TestSchema(
-        name: "types", sql: """
+        name: "types",
+        sql: """
             CREATE TABLE p(id INTEGER PRIMARY KEY, n TEXT);
             CREATE TABLE t(id INTEGER PRIMARY KEY, p TEXT REFERENCES p(id));
             CREATE TABLE u(id INTEGER PRIMARY KEY, p REFERENCES p(id) ON DELETE SET NULL);
@@ -84,7 +85,8 @@ final class ReferenceAffinityTests: XCTestCase {
         let device = try TestDevice(1, TestSchema(name: "none", sql: "CREATE TABLE q(id INTEGER PRIMARY KEY)"))
         let affinities: [SchemaColumn.Affinity] = [.integer, .text, .blob, .real, .numeric]
         let values: [FieldValue] = [
-            .null, .integer(5), .integer(.max), .real(1.5), .real(3), .real(1e20), .real(-0.1), .text("5"), .text(" 05 "),
+            .null, .integer(5), .integer(.max), .real(1.5), .real(3), .real(1e20), .real(-0.1), .text("5"),
+            .text(" 05 "),
             .text("5.0"), .text("1e3"), .text("x"), .text(""), .text("+7"), .text("0x10"), .text("nan"), .text("5 6"),
             .text("9223372036854775808"), .text(".5"), .text("1."), .blob([0x35]),
         ]

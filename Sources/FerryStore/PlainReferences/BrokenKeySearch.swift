@@ -95,8 +95,10 @@ struct BrokenKeySearch {
         }
         let child = access.registry[incoming.table]
         let condition = access.registry.condition(referringBy: key, of: child)
-        return try !access.connection.rows("SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", values: values)
-            .isEmpty
+        return try !access.connection.rows(
+            "SELECT 1 FROM \(quoted(child.name)) WHERE \(condition) LIMIT 1", values: values
+        )
+        .isEmpty
     }
 
     /// Whether rows may refer to values that a row gave up.

@@ -73,7 +73,8 @@ extension Schema {
         }
         return DeclaredKey(
             child: child.name, columns: key.columns, parent: parent.name,
-            parentColumns: names.map { parent.column($0)?.name ?? $0 }, collations: collations, childKey: child.primaryKey)
+            parentColumns: names.map { parent.column($0)?.name ?? $0 }, collations: collations,
+            childKey: child.primaryKey)
     }
 
     /// Why SQLite can enforce nothing by a foreign key: it has no parent, or nothing makes what it refers to unique. SQLite
@@ -95,7 +96,8 @@ extension Schema {
             || zip(parent.primaryKey, parent.keyCollations).allSatisfy { parent.column($0)?.collation == $1 }
         if Self.areSame(names, parent.primaryKey), isNamedAsItIs {
             // SQLite looks for integer keys by integers alone, and such a column holds none.
-            let isReal = parent.isIntegerKey && !parent.isWithoutRowID && child.column(key.columns[0])?.affinity == .real
+            let isReal =
+                parent.isIntegerKey && !parent.isWithoutRowID && child.column(key.columns[0])?.affinity == .real
             return isReal ? "“\(key.columns[0])” holds reals, and the keys of “\(parent.name)” are integers" : nil
         }
         let isUnique = parent.uniqueIndexes.contains { index in

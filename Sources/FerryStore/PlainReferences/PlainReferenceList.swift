@@ -107,7 +107,9 @@ struct PlainReferenceChange {
             for row in rows {
                 guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { continue }
                 let state = try former.objects(of: table.id).load(object)
-                guard state.shown.hasRow, state.kept.fields.hasAny(of: key.columns), !state.key.isEmpty else { continue }
+                guard state.shown.hasRow, state.kept.fields.hasAny(of: key.columns), !state.key.isEmpty else {
+                    continue
+                }
                 let slots = state.key.indices.map { "k\($0)" }.joined(separator: ", ")
                 let places = state.key.map { _ in "?" }.joined(separator: ", ")
                 for column in key.columns where state.kept.fields.has(column) {

@@ -110,8 +110,10 @@ extension PlainSchema {
             if !isMapped, parentColumns.contains(where: { $0 == mappedKey }) { return nil }
             let text = "reference:\(tables[place].name).\(pairs.map(\.0).joined(separator: ","))=\(parentName)"
             let isReal = SchemaReader.affinity(ofDeclaredType: tables[place].columns[columns[0]].type) == .real
-            let isKey = try parentColumns == tables[parent].key && tables[parent].hasIntegerKey
-                ? !isReal : isMapped || self.isKey(parentColumns, of: tables[parent], connection)
+            let isKey =
+                try parentColumns == tables[parent].key && tables[parent].hasIntegerKey
+                ? !isReal
+                : isMapped || self.isKey(parentColumns, isNamed: !named.isEmpty, of: tables[parent], connection)
             return (
                 ForeignKey(
                     columns: columns, parent: parent, parentColumns: parentColumns, isMapped: isMapped,
@@ -121,8 +123,11 @@ extension PlainSchema {
     }
 
     /// Whether SQLite takes columns for a key that others may refer to.
-    private func isKey(_ columns: [Int], of table: Table, _ connection: SQLConnection) throws -> Bool {
-        if Set(columns) == Set(table.key) { return true }
+    /// - Parameter isNamed: whether the foreign key names them. Then the key's own index serves only under their collations.
+    private func isKey(
+        _ columns: [Int], isNamed: Bool, of table: Table, _ connection: SQLConnection
+    ) throws -> Bool {
+        if Set(columns) == Set(table.key), !isNamed || table.hasIntegerKey { return true }
         let names = Set(columns.map { table.columns[$0].name })
         for index in try connection.rows(
             "SELECT name FROM pragma_index_list(?) WHERE \"unique\" AND NOT partial", .text(table.name))

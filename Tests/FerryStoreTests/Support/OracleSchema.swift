@@ -29,7 +29,8 @@ struct OracleSchema {
             }
             let connection = SQLConnection(try XCTUnwrap(database.sqliteConnection))
             defer { connection.finalizeStatements() }
-            return try PlainSchema(connection, identities: identities, undeclaredReferences: schema.references,
+            return try PlainSchema(
+                connection, identities: identities, undeclaredReferences: schema.references,
                 plainReferences: plainReferences)
         }
     }
