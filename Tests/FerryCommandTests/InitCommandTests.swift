@@ -23,7 +23,8 @@ final class InitCommandTests: XCTestCase {
         XCTAssertEqual(
             Set(report.keys),
             [
-                "device", "container", "path", "tables", "leftOut", "references", "hints", "published",
+                "device", "container", "path", "tables", "leftOut", "references", "hints", "plainReferences",
+                "published",
                 "rowsWithoutKey",
                 "seconds",
             ])
