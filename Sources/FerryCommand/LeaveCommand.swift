@@ -8,7 +8,8 @@ struct LeaveCommand: DatabaseCommand {
         abstract: "Stop, and remove every trace of Ferry's from the database.",
         discussion: """
             The app's rows stay as they are; so does, for the others, what this device published. Ferry's tables, its \
-            triggers and the key-value store go, and with them the conflicts and whatever was hidden. Changes that are \
+            triggers and the key-value store go, and with them the conflicts and whatever was hidden. Where triggers or \
+            views of the app's ask ferry_replay, that one table stays and says 0. Changes that are \
             not published yet reach nobody any more: run `ferry sync` first if they should.
 
             Example:
@@ -28,6 +29,11 @@ struct LeaveCommand: DatabaseCommand {
         try console.say(
             "\(argument.database) belongs to no container any more; its rows stay. "
                 + "The container in \(report.container) stays for the other devices.")
+        if !report.askers.isEmpty {
+            try console.say(
+                "The table ferry_replay stays, with a 0 in it, because the app asks it: "
+                    + report.askers.joined(separator: ", ") + ".")
+        }
         if report.unpublished > 0 {
             console.warn(
                 Wording.count(report.unpublished, "change was", "changes were")

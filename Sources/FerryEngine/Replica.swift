@@ -311,10 +311,10 @@ public final class Replica: Sendable {
     public func leave() throws -> LeaveReport {
         try lock.withLock {
             let unpublished = try store.unpublishedCount()
-            try store.endTracking()
+            let askers = try store.endTracking()
             lock.remove()
             LeaderLock(databasePath: store.path).remove()
-            return LeaveReport(container: identity.containerPath, unpublished: unpublished)
+            return LeaveReport(container: identity.containerPath, unpublished: unpublished, askers: askers)
         }
     }
 }

@@ -113,14 +113,15 @@ extension Replica {
         try refuseDatabase(at: store.path, inside: path)
         let record = try newestSchema(container)
         let (replica, report) = try join(
-            store, container, path, record, [], checkedName(name), options, isPublishing: true, environment, progress,
+            store, container, path, record, CreatedSchema(), checkedName(name), options, isPublishing: true,
+            environment, progress,
             start)
         guard let replica else { throw FerryError(.internalInconsistency, "A join made no replica.") }
         return (replica, report)
     }
 
     private static func join(
-        _ store: Store, _ container: Container, _ path: String, _ record: SchemaRecord, _ created: [String],
+        _ store: Store, _ container: Container, _ path: String, _ record: SchemaRecord, _ created: CreatedSchema,
         _ deviceName: String, _ options: JoinOptions, isPublishing: Bool, _ environment: Environment,
         _ progress: ProgressHandler?, _ start: Int64
     ) throws -> (replica: Replica?, report: JoinReport) {
@@ -148,9 +149,9 @@ extension Replica {
         let report = JoinReport(
             device: .init(id: identity.device.description, name: deviceName),
             container: .init(id: container.id.description, name: container.name), path: path, dryRun: !isPublishing,
-            createdTables: created, replayed: sync.replayed, published: sync.published,
+            createdTables: created.tables, replayed: sync.replayed, published: sync.published,
             tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
-            leftOut: leftOut.map { .init(name: $0.name, reason: $0.reason) }, rows: counts,
+            leftOut: (leftOut + created.leftOut).map { .init(name: $0.name, reason: $0.reason) }, rows: counts,
             matchingKeys: rows.matchingKeys, removed: rows.removed, conflicts: sync.conflicts, hidden: status.hidden,
             waiting: sync.waiting, plainReferences: try store.plainReferences(), rowsWithoutKey: packed.rowsWithoutKey,
             seconds: Double(environment.clock.milliseconds() - start) / 1000)

@@ -244,6 +244,9 @@ public struct LeaveReport: Codable, Equatable, Sendable {
     public var container: String
     /// Changes that were not in the container yet and will not be.
     public var unpublished: Int
+    /// The app's triggers and views that ask whether a replay is writing. The table `ferry_replay` stays for them and says
+    /// that none is.
+    public var askers: [String]
 }
 
 /// Where long work stands.

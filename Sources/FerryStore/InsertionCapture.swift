@@ -43,8 +43,8 @@ struct InsertionCapture {
         self.access = access
         self.mintedPrefix = mintedPrefix
         exceptionalTables = try SeedFinder(access).exceptionalTables()
-        // States that the app's triggers may change are looked at again; rows that are held back are published again.
-        guard access.digests.unsettled == nil, try HeldBackRows(access).isEmpty else { throw Unsuited() }
+        // Rows that are held back are published again.
+        guard try HeldBackRows(access).isEmpty else { throw Unsuited() }
     }
 
     struct Outcome {

@@ -40,8 +40,11 @@ final class NewRows {
     @exclusivity(unchecked) private var highestKey: Int64
     /// What becomes of a statement one of whose rows is refused: FAIL leaves those before it, and tells how many they are.
     /// ABORT takes them back, for which SQLite keeps a copy of every page that it changes, in a file if they are many; it is
-    /// for tables whose rows may be refused for their values' types, since that is always ABORT.
+    /// for tables whose rows may be refused for their values' types, since that is always ABORT, or for what a trigger does, which
+    /// must not be done by half.
     private let resolution: String
+    /// Whether triggers of the app's are run by it, whatever they fail for.
+    private let runsTriggers: Bool
     /// The rows that wait. What they are is bound to `statement` and to the one of `states`.
     @exclusivity(unchecked) private var rows: [Waiting] = []
     @exclusivity(unchecked) private var columns: [Int] = []
@@ -67,8 +70,11 @@ final class NewRows {
             table.isLocal && !table.hasColumnPolicies && !table.hasUncheckedReferences
             && table.columns.allSatisfy { $0.isLocal && !$0.isUnchecked }
             && (!table.isMapped || table.isIntegerKey && !table.isWithoutRowID)
+        runsTriggers = access.triggerCopies?.concern(table, .insert) ?? false
+        // What is said here of rows that are in the way would be said to the triggers' own statements too.
+        if runsTriggers, access.triggerCopies?.resolvesConflicts ?? false { return nil }
         guard isPlain, table.columns.count <= Self.maximumColumns,
-            access.intents == nil, access.changedRows == nil, KeyValueKind(table: table.name) == nil,
+            access.changedRows == nil, KeyValueKind(table: table.name) == nil,
             try !access.exceptionTokens.areAny(of: table.id)
         else { return nil }
         self.access = access
@@ -81,7 +87,7 @@ final class NewRows {
         highestKey = table.isMapped ? try access.writer(of: table.id).highestKey() : 0
         let isStrict = try access.connection.count(
             "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE", .text(table.name))
-        resolution = isStrict != 0 || table.isIntegerKey && !table.isMapped ? "ABORT" : "FAIL"
+        resolution = isStrict != 0 || runsTriggers || table.isIntegerKey && !table.isMapped ? "ABORT" : "FAIL"
         rows.reserveCapacity(access.newRowsAtOnce)
     }
 
@@ -195,7 +201,7 @@ final class NewRows {
     func write() throws -> Int {
         defer { rows.removeAll(keepingCapacity: true) }
         guard isFull, let statement else { return 0 }
-        if try statement.runUnlessRefused() != nil {
+        if try isRefused(statement) {
             let written = access.connection.changedRowCount
             for row in rows[..<written] { try saveAlone(row) }
             return written
@@ -203,6 +209,11 @@ final class NewRows {
         try states.write()
         for row in rows { noteKey(of: row) }
         return rows.count
+    }
+
+    private func isRefused(_ statement: SQLStatement) throws -> Bool {
+        guard runsTriggers, let copies = access.triggerCopies else { return try statement.runUnlessRefused() != nil }
+        return try !copies.isDone { try statement.runUnlessRefused() == nil }
     }
 
     private func saveAlone(_ row: Waiting) throws {

@@ -223,7 +223,6 @@ final class ObjectTable {
     }
 
     private func note(_ state: ObjectState) {
-        digests.unsettled?[table.id, default: []].insert(state.object)
         digests.note(table.id, from: state.storedCheck, to: state.check)
     }
 

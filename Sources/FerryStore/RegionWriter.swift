@@ -240,7 +240,6 @@ struct RegionWriter {
 
     /// Columns whose present row shows something else than it should.
     private func differences(_ object: RegionObject) throws -> [(column: Int, value: FieldValue)] {
-        try AppTriggers(access).takeBack(ifTouched: object.state.key, of: object.table)
         let present = try access.reader(of: object.table.id).read(object.state.key) ?? [:]
         return try rowValues(object).filter { present[$0.column] != $0.value }
     }

@@ -35,8 +35,6 @@ struct RowMaintenance {
         var wantedKeys: [RowToken: FieldValue] = [:]
         var learned = LearnedClaims()
         while true {
-            // The rules go by what rows were, and by what Ferry wrote.
-            try AppTriggers(access).takeBack()
             let region = RuleRegion(
                 access, formerRows: formerRows, wantedKeys: wantedKeys, learned: learned)
             for token in seeds { try region.add(token) }

@@ -28,8 +28,6 @@ struct RowRemoval {
 
     /// - Returns: the objects for the rules: those that still have dependents, and those removed.
     func remove(_ objects: [DyingRow]) throws -> [TouchedObject] {
-        // What refers to them by what a trigger did does not count.
-        try AppTriggers(access).takeBack()
         var touched: [TouchedObject] = []
         touched.reserveCapacity(objects.count)
         var lookup = ChildLookup(access)
@@ -39,7 +37,6 @@ struct RowRemoval {
             var object = dying.object
             let table = access.registry[object.table]
             let states = access.objects(of: object.table)
-            try AppTriggers(access).takeBackReferences()
             let hasChildren = try lookup.hasChildren(table, key: object.key)
             if hasChildren { object.needsRules = true }
             if !hasChildren || dying.unsaved != nil {
@@ -57,10 +54,9 @@ struct RowRemoval {
         return touched
     }
 
-    /// Reads the states and rows of objects of one table ahead; `nil` where it is not worthwhile, or the app's triggers may
-    /// write any row in between.
+    /// Reads the states and rows of objects of one table ahead; `nil` where it is not worthwhile.
     private func ahead(of objects: [DyingRow]) -> StatesAhead? {
-        guard objects.count > 1, access.intents == nil, let first = objects.first?.object else { return nil }
+        guard objects.count > 1, let first = objects.first?.object else { return nil }
         let ahead = StatesAhead(access.objects(of: first.table), access)
         ahead.expect(
             objects.map(\.object.object), columns: access.registry[first.table].localColumns.map(\.id))
@@ -76,7 +72,6 @@ struct RowRemoval {
         _ object: inout TouchedObject, _ state: inout ObjectState, _ table: TrackedTable, row: FieldValues? = nil,
         isReferred: ([FieldValue]) throws -> Bool
     ) throws {
-        try AppTriggers(access).takeBack(ifTouched: state.key, of: table)
         let row = try row ?? access.reader(of: table.id).read(state.key) ?? [:]
         let kept = try travelling(row, table).overlaid(with: state.kept.fields)
         if try access.writer(of: table.id).delete(key: state.key, of: object.object) != nil {

@@ -10,10 +10,10 @@ final class RowWriter {
     /// Which part of the key-value store the table is, if it is one.
     private let keyValueKind: KeyValueKind?
     @exclusivity(unchecked) private var inserts: [Insertion: SQLStatement] = [:]
-    @exclusivity(unchecked) private var updates: [[Int]: SQLStatement] = [:]
+    @exclusivity(unchecked) private var updates: [Update: SQLStatement] = [:]
     /// The ones that were used last: mostly the next row has the same columns.
     @exclusivity(unchecked) private var lastInsert: (insertion: Insertion, statement: SQLStatement)?
-    @exclusivity(unchecked) private var lastUpdate: (columns: [Int], statement: SQLStatement)?
+    @exclusivity(unchecked) private var lastUpdate: (update: Update, statement: SQLStatement)?
     private lazy var deletion = LazyStatement(
         "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
     /// What the row offers to rows that stay on this device; `nil` where none refer to the table.
@@ -51,6 +51,14 @@ final class RowWriter {
         var columns: [Int]
         /// Whether that is a mapped table's key too.
         var hasKey: Bool
+        /// Whether it overrules what constraints ask for.
+        var overrules: Bool
+    }
+
+    /// What an update gives values to.
+    private struct Update: Hashable {
+        var columns: [Int]
+        var overrules: Bool
     }
 
     init(_ table: TrackedTable, _ access: StoreAccess) {
@@ -81,34 +89,35 @@ final class RowWriter {
     ///   - values: by column number, references resolved to local keys.
     /// - Returns: `nil`, or why SQLite refused the row.
     func insert(key: FieldValue?, _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
-        var result = try insertOnce(key: key, values)
-        if try makesRoom(for: result) { result = try insertOnce(key: key, values) }
+        let result = try write(.insert) { try insertOnce(key: key, values, overrules: $0) }
         if result == nil, let kind = keyValueKind, let column = table.keyColumnIDs.first {
             access.keyValueChanges.note(kind, values.first { $0.column == column }?.value)
         }
-        if result == nil, access.intents != nil || access.changedRows != nil {
+        if result == nil, access.changedRows != nil {
             let derived = table.keyColumnIDs.map { column in values.first { $0.column == column }?.value ?? .null }
-            let rowKey = key.map { [$0] } ?? derived
-            access.intents?.write(table.id, rowKey, values, isNew: true)
-            access.changedRows?.note(table.id, rowKey, isRemoved: false)
+            access.changedRows?.note(table.id, key.map { [$0] } ?? derived, isRemoved: false)
         }
-        if access.intents != nil { try AppTriggers(access).putBackMissingRows() }
         return result
     }
 
-    private func insertOnce(key: FieldValue?, _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
-        let statement = try insertion(of: values, hasKey: key != nil)
+    /// Writes with the copies of the app's triggers, where there are any.
+    /// - Parameter once: is told whether to overrule what constraints ask for.
+    private func write(_ event: RowEvent, _ once: (Bool) throws -> Refusal?) throws -> Refusal? {
+        guard let copies = access.triggerCopies, copies.concern(table, event) else { return try once(true) }
+        // What overrules the constraints would overrule what the triggers' own statements say too.
+        if try !resolution().isEmpty, let refusal = try copies.refusal(table, event, { try once(true) }) {
+            return refusal
+        }
+        return try copies.write(table, event) { try once(false) }
+    }
+
+    private func insertOnce(
+        key: FieldValue?, _ values: [(column: Int, value: FieldValue)], overrules: Bool
+    ) throws -> Refusal? {
+        let statement = try insertion(of: values, hasKey: key != nil, overrules: overrules)
         for index in values.indices { statement.bind(lasting: values[index].value, Int32(index + 1)) }
         if let key { statement.bind(key, Int32(values.count + 1)) }
         return refusal(try withExtendedLifetime(values) { try statement.runUnlessRefused() })
-    }
-
-    /// Takes back what the app's triggers did so far, where that may be why a row is refused.
-    /// - Returns: whether to try again.
-    private func makesRoom(for refusal: Refusal?) throws -> Bool {
-        guard let refusal, refusal.isTakenValue, access.intents != nil else { return false }
-        try AppTriggers(access).takeBack()
-        return true
     }
 
     /// Updates columns of the row with a local key.
@@ -121,17 +130,16 @@ final class RowWriter {
         if offer != nil, offeredColumns.map({ columns in values.contains { columns.contains($0.column) } }) ?? true {
             try noteDeparture(key, of: object)
         }
-        var result = try updateOnce(key: key, values)
-        if try makesRoom(for: result) { result = try updateOnce(key: key, values) }
+        let result = try write(.update) { try updateOnce(key: key, values, overrules: $0) }
         if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
-        if result == nil { access.intents?.write(table.id, key, values, isNew: false) }
         if result == nil, access.changedRows != nil { noteChange(of: key, values) }
-        if access.intents != nil { try AppTriggers(access).putBackMissingRows() }
         return result
     }
 
-    private func updateOnce(key: [FieldValue], _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
-        let statement = try self.statement(updating: values)
+    private func updateOnce(
+        key: [FieldValue], _ values: [(column: Int, value: FieldValue)], overrules: Bool
+    ) throws -> Refusal? {
+        let statement = try self.statement(updating: values, overrules: overrules)
         for index in values.indices { statement.bind(lasting: values[index].value, Int32(index + 1)) }
         for index in key.indices { statement.bind(lasting: key[index], Int32(values.count + index + 1)) }
         return refusal(try withExtendedLifetime((values, key)) { try statement.runUnlessRefused() })
@@ -152,13 +160,13 @@ final class RowWriter {
     func delete(key: [FieldValue], of object: ObjectID?) throws -> Refusal? {
         if key.isEmpty { return nil }
         try noteDeparture(key, of: object)
-        let statement = try deletion.prepared()
-        for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
-        let result = refusal(try statement.runUnlessRefused())
+        let result = try write(.delete) { _ in
+            let statement = try deletion.prepared()
+            for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
+            return refusal(try statement.runUnlessRefused())
+        }
         if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
-        if result == nil { access.intents?.delete(table.id, key) }
         if result == nil { access.changedRows?.note(table.id, key, isRemoved: true) }
-        if access.intents != nil { try AppTriggers(access).putBackMissingRows() }
         return result
     }
 
@@ -179,11 +187,15 @@ final class RowWriter {
         return (0..<statement.columnCount).map { statement.value($0) }
     }
 
-    private func insertion(of values: [(column: Int, value: FieldValue)], hasKey: Bool) throws -> SQLStatement {
-        if let last = lastInsert, last.insertion.hasKey == hasKey, Self.are(last.insertion.columns, thoseOf: values) {
+    private func insertion(
+        of values: [(column: Int, value: FieldValue)], hasKey: Bool, overrules: Bool
+    ) throws -> SQLStatement {
+        if let last = lastInsert, last.insertion.hasKey == hasKey, last.insertion.overrules == overrules,
+            Self.are(last.insertion.columns, thoseOf: values)
+        {
             return last.statement
         }
-        let insertion = Insertion(columns: values.map(\.column), hasKey: hasKey)
+        let insertion = Insertion(columns: values.map(\.column), hasKey: hasKey, overrules: overrules)
         if let known = inserts[insertion] {
             lastInsert = (insertion, known)
             return known
@@ -191,7 +203,7 @@ final class RowWriter {
         var names = insertion.columns.map { quoted(table.columns[$0].name) }
         if hasKey { names.append(table.keyList) }
         let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
-        let resolution = try resolution()
+        let resolution = overrules ? try resolution() : ""
         let statement = try connection.makeStatement(
             names.isEmpty
                 ? "INSERT \(resolution)INTO \(quoted(table.name)) DEFAULT VALUES"
@@ -205,19 +217,24 @@ final class RowWriter {
         columns.count == values.count && columns.indices.allSatisfy { columns[$0] == values[$0].column }
     }
 
-    private func statement(updating values: [(column: Int, value: FieldValue)]) throws -> SQLStatement {
-        if let last = lastUpdate, Self.are(last.columns, thoseOf: values) { return last.statement }
+    private func statement(
+        updating values: [(column: Int, value: FieldValue)], overrules: Bool
+    ) throws -> SQLStatement {
+        if let last = lastUpdate, last.update.overrules == overrules, Self.are(last.update.columns, thoseOf: values) {
+            return last.statement
+        }
         let columns = values.map(\.column)
-        if let known = updates[columns] {
-            lastUpdate = (columns, known)
+        let update = Update(columns: columns, overrules: overrules)
+        if let known = updates[update] {
+            lastUpdate = (update, known)
             return known
         }
         let assignments = columns.enumerated().map { "\(quoted(table.columns[$1].name)) = ?\($0 + 1)" }
         let statement = try connection.makeStatement(
-            "UPDATE \(resolution())\(quoted(table.name)) SET \(assignments.joined(separator: ", ")) "
+            "UPDATE \(overrules ? resolution() : "")\(quoted(table.name)) SET \(assignments.joined(separator: ", ")) "
                 + "WHERE \(table.keyCondition(first: columns.count + 1))")
-        updates[columns] = statement
-        lastUpdate = (columns, statement)
+        updates[update] = statement
+        lastUpdate = (update, statement)
         return statement
     }
 

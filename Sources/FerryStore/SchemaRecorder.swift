@@ -37,17 +37,30 @@ struct SchemaRecorder {
     /// Creates what a record holds and the database lacks.
     ///
     /// The record comes from the container, so SQLite's authorizer lets each statement do nothing but create.
-    /// - Returns: the names of the tables created.
-    func create(_ record: SchemaRecord) throws -> [String] {
+    /// A virtual table that cannot be made here is left out, and so are the triggers that write to it.
+    func create(_ record: SchemaRecord) throws -> CreatedSchema {
         var present: Set<String> = []
         try connection.forEachRow("SELECT type || ' ' || name FROM sqlite_schema") {
             present.insert(foldedName($0.string(0)))
         }
-        var created: [String] = []
+        var created = CreatedSchema()
         for statement in record.statements {
             if present.contains(foldedName("\(statement.type) \(statement.name)")) { continue }
-            try connection.executeCreating(statement.sql)
-            if statement.type == "table" { created.append(statement.name) }
+            if let virtual = VirtualTableText(statement.sql) {
+                if let reason = try create(virtual, statement.sql) {
+                    created.leftOut.append(LeftOutTable(name: statement.name, reason: reason))
+                    continue
+                }
+            } else if statement.type == "trigger",
+                let missing = created.leftOut.first(where: { writes(statement, to: $0.name) })
+            {
+                created.leftOut.append(
+                    LeftOutTable(name: statement.name, reason: "a trigger that writes to \(missing.name)"))
+                continue
+            } else {
+                try connection.executeCreating(statement.sql)
+            }
+            if statement.type == "table" { created.tables.append(statement.name) }
         }
         if try connection.count("PRAGMA user_version") == 0 {
             try connection.executeScript("PRAGMA user_version = \(record.userVersion)")
@@ -57,6 +70,34 @@ struct SchemaRecorder {
         }
         return created
     }
+
+    /// Creates a virtual table.
+    /// - Returns: `nil`, or why it cannot be made here. Nothing is left of it then.
+    private func create(_ virtual: VirtualTableText, _ sql: String) throws -> String? {
+        if !virtual.isOfKnownModule {
+            return "a virtual table of the module \(virtual.module), which Ferry does not make; let the app make it"
+        }
+        do {
+            try connection.savepoint { try connection.executeCreating(sql, isVirtual: true) }
+            return nil
+        } catch let error as FerryError where [.database, .damagedFile].contains(error.code) {
+            return "a virtual table of the module \(virtual.module), which cannot be made here; let the app make it"
+        }
+    }
+
+    private func writes(_ statement: SchemaRecord.Statement, to table: String) -> Bool {
+        TriggerText(statement.sql)?.steps.contains { $0.target.map { equalNames($0, table) } ?? false } ?? false
+    }
+}
+
+/// What was made of a container's schema.
+public struct CreatedSchema: Equatable, Sendable {
+    /// The names of the tables created.
+    public var tables: [String] = []
+    /// Virtual tables that could not be made, and the triggers that write to them.
+    public var leftOut: [LeftOutTable] = []
+
+    public init() {}
 }
 
 extension SQLConnection {
@@ -65,18 +106,21 @@ extension SQLConnection {
     /// a `CREATE TABLE … AS SELECT` could go on for ever, and no schema holds one.
     ///
     /// Not for a connection of GRDB's, which has an authorizer of its own.
-    func executeCreating(_ sql: String) throws {
-        let virtual = "CREATE VIRTUAL TABLE "
+    /// - Parameter isVirtual: whether it makes a virtual table of a module that is known to do no harm.
+    func executeCreating(_ sql: String, isVirtual: Bool = false) throws {
         // What the authorizer is given in place of a context: whether a SELECT is a module's own.
-        let maySelect = sql.prefix(virtual.count).uppercased() == virtual ? UnsafeMutableRawPointer(bitPattern: 1) : nil
+        let maySelect = isVirtual ? UnsafeMutableRawPointer(bitPattern: 1) : nil
         sqlite3_set_authorizer(
             handle,
-            { maySelect, action, first, _, database, _ in
+            { maySelect, action, first, second, database, _ in
                 let name = first.map { String(cString: $0) } ?? ""
                 let isSchema = name == "sqlite_master" || name == "sqlite_schema" || name == "sqlite_sequence"
                 switch action {
+                case SQLITE_CREATE_VTABLE:
+                    return maySelect == nil ? SQLITE_DENY : SQLITE_OK
                 case SQLITE_CREATE_TABLE, SQLITE_CREATE_INDEX, SQLITE_CREATE_TRIGGER, SQLITE_CREATE_VIEW,
-                    SQLITE_CREATE_VTABLE, SQLITE_REINDEX, SQLITE_FUNCTION, SQLITE_READ:
+                    SQLITE_REINDEX,
+                    SQLITE_FUNCTION, SQLITE_READ:
                     return database.map { String(cString: $0) } == "temp" ? SQLITE_DENY : SQLITE_OK
                 case SQLITE_SELECT, SQLITE_RECURSIVE:
                     return maySelect == nil ? SQLITE_DENY : SQLITE_OK
@@ -84,7 +128,9 @@ extension SQLConnection {
                     // Virtual tables fill shadow tables of their own when they are created.
                     return isSchema || name.contains("_") ? SQLITE_OK : SQLITE_DENY
                 case SQLITE_PRAGMA, SQLITE_TRANSACTION, SQLITE_SAVEPOINT:
-                    return action == SQLITE_PRAGMA ? (name == "data_version" ? SQLITE_OK : SQLITE_DENY) : SQLITE_OK
+                    // What modules ask: read, and never set.
+                    let isAsked = (name == "data_version" || name == "page_size") && second == nil
+                    return action == SQLITE_PRAGMA ? (isAsked ? SQLITE_OK : SQLITE_DENY) : SQLITE_OK
                 default:
                     return SQLITE_DENY
                 }
@@ -115,8 +161,7 @@ extension SQLConnection {
 /// Creates a database file, or what it lacks, from a record of the container's.
 public enum DatabaseCreator {
     /// Opens `path` on a connection of its own, which is closed again, and creates what is missing.
-    /// - Returns: the names of the tables created.
-    public static func create(_ record: SchemaRecord, at path: String) throws -> [String] {
+    public static func create(_ record: SchemaRecord, at path: String) throws -> CreatedSchema {
         var handle: OpaquePointer?
         let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
         guard code == SQLITE_OK, let handle else {

@@ -27,8 +27,6 @@ final class StateDigests {
 
     /// By table, since the last `save`.
     @exclusivity(unchecked) var changes: [Int: Change] = [:]
-    /// While the app's triggers run: the objects saved, by table. What their rows show is settled only after that.
-    @exclusivity(unchecked) var unsettled: [Int: Set<ObjectID>]?
 
     /// Notes that an object's check is another one than before; 0 where it is not alive.
     func note(_ table: Int, from former: UInt64, to check: UInt64) {

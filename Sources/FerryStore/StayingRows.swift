@@ -29,9 +29,9 @@ struct StayingRows {
             return try deeds.isEmpty ? nil : Work(deeds: deeds, places: keys.places())
         }
         if !work.isEmpty {
-            // Whatever triggers do to tables that travel is taken back, so rows of these are seen to without any.
+            // Rows of tables that travel are seen to without triggers.
             try enforced { try carryOut(work.map { $0.deeds { !$0.reference.keyless.isEmpty } }) }
-            try AppTriggers(access).run {
+            try AppTriggers(access).run(.kept) {
                 try enforced { try carryOut(work.map { $0.deeds { $0.reference.keyless.isEmpty } }) }
             }
         }

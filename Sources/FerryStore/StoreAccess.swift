@@ -16,8 +16,8 @@ final class StoreAccess {
     let random: any RandomSource
     /// The app's functions for columns under a hook.
     let hooks: MergeHooks
-    /// What Ferry writes, noted while the app's triggers run.
-    @exclusivity(unchecked) var intents: RowIntents?
+    /// What runs in place of the app's triggers.
+    @exclusivity(unchecked) var triggerCopies: TriggerCopies?
     /// The rows that Ferry writes, noted where somebody asks for them.
     @exclusivity(unchecked) var changedRows: ChangedRows?
     /// How many rows of new objects, and how many states, are written by one statement.
@@ -98,11 +98,10 @@ final class StoreAccess {
     /// Runs `body` inside a savepoint. Where it throws, the savepoint is rolled back, and what this access holds in memory
     /// of it with it.
     func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-        let (intents, changedRows, changes, conflicts) = (intents, changedRows, digests.changes, recordedConflicts)
+        let (changedRows, changes, conflicts) = (changedRows, digests.changes, recordedConflicts)
         do {
             return try connection.savepoint(body)
         } catch {
-            self.intents = intents
             self.changedRows = changedRows
             digests.changes = changes
             recordedConflicts = conflicts

@@ -41,11 +41,12 @@ extension Store {
     }
 
     /// Stops tracking and removes everything of Ferry's, the key-value store included. The app's rows stay.
-    public func endTracking() throws {
+    /// - Returns: the app's triggers and views that ask `ferry_replay`: that table stays for them, and says 0.
+    @discardableResult
+    public func endTracking() throws -> [String] {
         try writeAsFerry { connection in
             guard try Self.identity(connection) != nil else { throw Self.notTracked }
-            try Tracking(connection, clock: clock, random: random).end()
-            return ((), [])
+            return (try Tracking(connection, clock: clock, random: random).end(), [])
         }
     }
 

@@ -54,8 +54,8 @@ final class TableMerge {
             for operation in part.operations where operation.kind == .delete { dying.insert(operation.object) }
         }
         references = LocalReferences(access, table, newKeys)
-        // What refers to objects without a foreign key may reserve keys for others, and the app's triggers may write any row.
-        let isIndependent = !table.hasUncheckedReferences && access.intents == nil
+        // What refers to objects without a foreign key may reserve keys for others.
+        let isIndependent = !table.hasUncheckedReferences
         rows = try MergedRows(
             access, table, dying: dying, arriving: arriving, references, isIndependent: isIndependent)
         let isWorthwhile = parts.reduce(0) { $0 + $1.operations.count } >= access.newRowsAtOnce

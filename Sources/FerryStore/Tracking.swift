@@ -21,6 +21,7 @@ struct Tracking {
     func begin(
         _ identity: StoreIdentity, _ selection: TableSelection, rowsAreOld: Bool
     ) throws -> [LeftOutTable] {
+        try ReplayFlag(connection).makeRoom()
         try connection.executeScript(StoreTables.create)
         try connection.execute(
             "INSERT INTO ferry_device(number, id, name, sequence, time) VALUES (1, ?, ?, 0, 0)",
@@ -248,15 +249,21 @@ struct Tracking {
             """)
     }
 
-    /// Removes every trace of Ferry's: triggers and tables.
-    func end() throws {
+    /// Removes every trace of Ferry's: triggers and tables, but for the table that the app's own triggers or views ask.
+    /// - Returns: those triggers and views.
+    func end() throws -> [String] {
         try dropTriggers(prefix: "ferry_")
+        let askers = try ReplayFlag(connection).askers()
+        if !askers.isEmpty { try ReplayFlag(connection).rest() }
         let tables = try connection.rows(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'ferry\\_%' ESCAPE '\\'")
         for row in tables {
             guard case .text(let bytes) = row[0] else { continue }
-            try connection.executeScript("DROP TABLE \(quoted(String(decoding: bytes, as: UTF8.self)))")
+            let name = String(decoding: bytes, as: UTF8.self)
+            if name == ReplayFlag.table, !askers.isEmpty { continue }
+            try connection.executeScript("DROP TABLE \(quoted(name))")
         }
+        return askers
     }
 }
 

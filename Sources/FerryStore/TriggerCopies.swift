@@ -1,0 +1,210 @@
+import CFerrySQLite
+import FerryCore
+
+/// Temporary copies of the app's triggers, which run in their place while Ferry writes rows. Of the originals they lack
+///
+/// - the steps that write to tables that travel: what these do where the change was made comes by itself;
+/// - RAISE, where Ferry replays: the change was allowed where it was made;
+/// - whatever would end the transaction (ROLLBACK) or leave half of a statement (FAIL).
+///
+/// A copy that cannot be compiled is left out: it names a table that is gone, or a function that only the app's process has.
+/// What a step's own constraints refuse, or a function of it, is written without that trigger (`write`).
+///
+/// Temporary triggers run although `SQLITE_DBCONFIG_ENABLE_TRIGGER` is off, since SQLite 3.35:
+/// https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfigenabletrigger
+final class TriggerCopies {
+    /// Whether a copy, or a table that it writes to, says what becomes of rows that are in the way: a statement's own OR clause
+    /// would overrule that.
+    private(set) var resolvesConflicts = false
+    private let connection: SQLConnection
+    private var names: [String] = []
+    private var numbers: [Occasion: [Int]] = [:]
+
+    /// The temporary table that says which copies run, by their numbers.
+    private static let list = "ferry_copy"
+
+    private struct Occasion: Hashable {
+        /// In lower case.
+        var table: String
+        var event: RowEvent
+    }
+
+    init(_ access: StoreAccess, _ refusals: TriggerText.Refusals) throws {
+        connection = access.connection
+        let registry = access.registry
+        let ending = try tables(like: "%on%conflict%rollback%").union(tables(like: "%on%conflict%fail%"))
+        resolvesConflicts = try !tables(like: "%on%conflict%").isEmpty
+        try connection.executeScript(
+            "CREATE TEMP TABLE \(Self.list)(number INTEGER PRIMARY KEY, runs INTEGER NOT NULL)")
+        // What a view does instead must be there before what writes to the view is compiled.
+        for (table, text) in try originals().sorted(by: { $0.text.time > $1.text.time }) {
+            let number = names.count + 1
+            let name = "ferry_copy_\(number)"
+            let statement = text.copy(
+                named: name, on: table, guarding: "(SELECT runs FROM \(Self.list) WHERE number = \(number))", refusals,
+                omits: { registry.table(named: $0)?.isLocal ?? false }, aborting: { ending.contains(foldedName($0)) })
+            guard let statement, let probe = try probe(of: text, on: table) else { continue }
+            guard try compiles(statement, named: name, probe) else { continue }
+            names.append(name)
+            numbers[Occasion(table: foldedName(table), event: text.event), default: []].append(number)
+            if text.steps.contains(where: { $0.resolution != nil }) { resolvesConflicts = true }
+            try connection.execute("INSERT INTO temp.\(Self.list) VALUES (?, 1)", .integer(Int64(number)))
+        }
+    }
+
+    /// Removes them.
+    func drop() throws {
+        for name in names { try connection.executeScript("DROP TRIGGER temp.\(name)") }
+        try connection.executeScript("DROP TABLE temp.\(Self.list)")
+    }
+
+    /// Whether any runs on an occasion.
+    func concern(_ table: TrackedTable, _ event: RowEvent) -> Bool { !numbers(table, event).isEmpty }
+
+    private func numbers(_ table: TrackedTable, _ event: RowEvent) -> [Int] {
+        numbers[Occasion(table: foldedName(table.name), event: event)] ?? []
+    }
+
+    // MARK: Making them
+
+    private func tables(like pattern: String) throws -> Set<String> {
+        Set(
+            try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE ?", .text(pattern))
+                .compactMap { row in
+                    if case .text(let name) = row[0] { foldedName(String(decoding: name, as: UTF8.self)) } else { nil }
+                })
+    }
+
+    /// The app's triggers that can be read, with the names of the tables or views that they are on.
+    private func originals() throws -> [(table: String, text: TriggerText)] {
+        var found: [(String, TriggerText)] = []
+        try connection.forEachRow(
+            "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' AND sql IS NOT NULL ORDER BY rowid"
+        ) { row in
+            if isFerryName(row.string(0)) { return }
+            if let text = TriggerText(row.string(2)) { found.append((row.string(1), text)) }
+        }
+        return found
+    }
+
+    /// A statement that fires a trigger, to be compiled and not to be run; `nil` where nothing does, and "" where that need
+    /// not be tried.
+    private func probe(of trigger: TriggerText, on table: String) throws -> String? {
+        if trigger.time == "INSTEAD OF" { return "" }
+        switch trigger.event {
+        case .insert: return "INSERT INTO main.\(quoted(table)) DEFAULT VALUES"
+        case .delete: return "DELETE FROM main.\(quoted(table))"
+        case .update:
+            let columns = try connection.rows(
+                "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", .text(table)
+            ).compactMap { row in
+                if case .text(let name) = row[0] { String(decoding: name, as: UTF8.self) } else { nil }
+            }
+            let named = trigger.columns
+            guard
+                let column = columns.first(where: { name in named.isEmpty || named.contains { equalNames($0, name) } })
+            else { return nil }
+            return "UPDATE main.\(quoted(table)) SET \(quoted(column)) = NULL"
+        }
+    }
+
+    /// Creates a copy, unless a statement that fires it cannot be compiled then.
+    private func compiles(_ statement: String, named name: String, _ probe: String) throws -> Bool {
+        var isThere = false
+        do {
+            try connection.executeScript(statement)
+            isThere = true
+            if !probe.isEmpty { _ = try connection.makeStatement(probe) }
+            return true
+        } catch let error as FerryError where error.code == .database {
+            if isThere { try connection.executeScript("DROP TRIGGER temp.\(name)") }
+            return false
+        }
+    }
+
+    // MARK: Writing
+
+    /// Writes a row with all triggers on that occasion, but for those that would make it fail. Nothing is written where the
+    /// schema refuses the row itself.
+    /// - Parameter once: writes it.
+    func write(
+        _ table: TrackedTable, _ event: RowEvent, _ once: () throws -> RowWriter.Refusal?
+    ) throws -> RowWriter.Refusal? {
+        let all = numbers(table, event)
+        if all.isEmpty { return try once() }
+        if case .done = try attempt(once) { return nil }
+        if let refusal = try refusal(table, event, once) { return refusal }
+        var sound: [Int] = []
+        for number in all where all.count > 1 {
+            if case .done = try trial(sound + [number], of: all, once) { sound.append(number) }
+        }
+        try run(sound, of: all)
+        let refusal = try once()
+        try run(all, of: all)
+        return refusal
+    }
+
+    /// Why the schema refuses a row, whatever triggers do; `nil` where it does not. Nothing is written.
+    func refusal(
+        _ table: TrackedTable, _ event: RowEvent, _ once: () throws -> RowWriter.Refusal?
+    ) throws -> RowWriter.Refusal? {
+        switch try trial([], of: numbers(table, event), once) {
+        case .done: return nil
+        case .refused(let refusal): return refusal
+        case .failed(let error): throw error
+        }
+    }
+
+    /// Runs `body`.
+    /// - Returns: what it returns, and false where it fails for what may be a trigger's reason.
+    func isDone(_ body: () throws -> Bool) throws -> Bool {
+        do {
+            return try body()
+        } catch let error as FerryError where mayBeOfTrigger(error) {
+            return false
+        }
+    }
+
+    private enum Attempt {
+        case done
+        case refused(RowWriter.Refusal)
+        /// For another reason, which may be a trigger's: a function that fails, a full-text index that is damaged.
+        case failed(FerryError)
+    }
+
+    private func attempt(_ once: () throws -> RowWriter.Refusal?) throws -> Attempt {
+        do {
+            return try once().map { .refused($0) } ?? .done
+        } catch let error as FerryError where mayBeOfTrigger(error) {
+            return .failed(error)
+        }
+    }
+
+    private func mayBeOfTrigger(_ error: FerryError) -> Bool {
+        // What a module of virtual tables keeps may be damaged, and the database sound. A macro that Swift does not import:
+        // https://www.sqlite.org/rescode.html#corrupt_vtab
+        let isOfModule = sqlite3_extended_errcode(connection.handle) == SQLITE_CORRUPT | (1 << 8)
+        return connection.isInTransaction && (error.code == .database || isOfModule)
+    }
+
+    /// Writes it with some of the triggers, and takes that back.
+    private func trial(
+        _ running: [Int], of all: [Int], _ once: () throws -> RowWriter.Refusal?
+    ) throws -> Attempt {
+        try run(running, of: all)
+        try connection.execute("SAVEPOINT ferry_trial")
+        let outcome = try attempt(once)
+        try connection.executeScript("ROLLBACK TO ferry_trial; RELEASE ferry_trial")
+        try run(all, of: all)
+        return outcome
+    }
+
+    /// Lets some of the copies on an occasion run, and the others not.
+    private func run(_ running: [Int], of all: [Int]) throws {
+        for number in all {
+            try connection.execute(
+                "UPDATE temp.\(Self.list) SET runs = ? WHERE number = ?", .integer(running.contains(number) ? 1 : 0),
+                .integer(Int64(number)))
+        }
+    }
+}
