@@ -86,8 +86,12 @@ struct StatusPage {
         return lines
     }
 
+    /// Whether `ferry doctor` has more to say.
     private static func isDamage(_ code: String?) -> Bool {
-        code.map { [.damagedFile, .foreignFile].contains(FerryError.Code(rawValue: $0)) } ?? false
+        code.map {
+            [.damagedFile, .foreignFile, .incompatibleSchema, .unknownPolicy, .limitExceeded].contains(
+                FerryError.Code(rawValue: $0))
+        } ?? false
     }
 
     /// A device that holds nothing back any more is named, so that nobody is surprised when it returns.

@@ -133,6 +133,11 @@ public struct ByteReader: Sendable {
 
     @usableFromInline static var cutOff: FerryError { malformed("it ends too early") }
 
+    /// Whether an error says that there are too few bytes, so that more of them might do.
+    public static func isCutOff(_ error: FerryError) -> Bool {
+        error.code == .damagedFile && error.message == cutOff.message
+    }
+
     /// The error for content that breaks the format; the caller adds the path.
     public static func malformed(_ what: String) -> FerryError {
         FerryError(.damagedFile, "The file is damaged: \(what).")

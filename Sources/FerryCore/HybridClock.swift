@@ -20,6 +20,13 @@ public struct HybridClock: Equatable, Sendable {
         return now
     }
 
+    /// The milliseconds since the Unix epoch that a Julian day stands for, within what SQLite's dates can be.
+    public static func milliseconds(julianDay: Double) -> Int64 {
+        let milliseconds = (julianDay - 2_440_587.5) * 86_400_000
+        guard milliseconds.isFinite else { return 0 }
+        return Int64(min(max(milliseconds.rounded(), -0x1p52), 0x1p52))
+    }
+
     /// Assigns a time later than all before.
     public mutating func tick() -> HybridTime {
         now = now.next

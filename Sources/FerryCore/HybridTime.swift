@@ -22,7 +22,7 @@ public struct HybridTime: Hashable, Comparable, Sendable {
     @inlinable public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
     /// The next time; the counter overflows into the milliseconds.
-    @inlinable public var next: HybridTime { HybridTime(rawValue: rawValue + 1) }
+    @inlinable public var next: HybridTime { HybridTime(rawValue: rawValue == .max ? .max : rawValue + 1) }
 
     @inlinable
     public static func < (left: HybridTime, right: HybridTime) -> Bool { left.rawValue < right.rawValue }
@@ -34,6 +34,9 @@ public struct HybridTime: Hashable, Comparable, Sendable {
     public var isKnown: Bool { self > .unknown }
     /// Earlier than every time that a device assigns.
     public static let zero = HybridTime(rawValue: 0)
+    /// The last time that a device gives a change of its own, in the year 5000. A clock that says more is wrong: nothing is packed
+    /// before it is set right (`FerryError.Code.clockAhead`).
+    public static let latestOfClock = HybridTime(milliseconds: 95_617_584_000_000)
     /// The last time that is admitted from a peer, in the year 6425.
     public static let latest = HybridTime(rawValue: ((1 << 47) - (1 << 37)) << 16)
 }

@@ -34,10 +34,15 @@ extension Replica {
             // Of files that are not whole yet nothing is noted: they are looked at again.
             if log.read.isSubset(of: known) { continue }
             if log.isForked {
-                let sent = try store.takeInBranches(
-                    log.changesets, of: device, after: log.common, isForkCertain: log.fork != nil,
-                    seal: sealer(for: identity))
-                isNews = isNews || sent > 0
+                do {
+                    let sent = try store.takeInBranches(
+                        log.changesets, of: device, after: log.common, isForkCertain: log.fork != nil,
+                        seal: sealer(for: identity))
+                    isNews = isNews || sent > 0
+                } catch let error as FerryError where error.mayConcernOneLog(besides: identity.device) {
+                    // Nonsense is not sent once more, and stops nobody.
+                    continue
+                }
             }
             try store.noteBranchesTakenIn(log.read.union(known).sorted(), of: device)
         }

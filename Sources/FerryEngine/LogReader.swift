@@ -28,6 +28,8 @@ struct LogReader {
     var last: QuietLook?
     /// How many bytes the disk of the database has left; `nil` where that is not known, or does not matter.
     var room: () -> Int? = { nil }
+    /// Devices whose logs are not to be read further, because what is next in them is refused.
+    var setAside: Set<DeviceID> = []
     /// Whether the changesets' schemas are wanted alone: some come without their tables then.
     var schemasOnly = false
 
@@ -57,6 +59,8 @@ struct LogReader {
         var changesets: [Changeset] = []
         /// How many segments were read of each device.
         var segments: [DeviceID: Int] = [:]
+        /// The files read of each device, each with the last changeset in it.
+        var files: [DeviceID: [(last: UInt64, path: String?)]] = [:]
         /// The checksum of the last segment read of each device.
         var checksums: [DeviceID: Checksum] = [:]
         /// Devices whose logs cannot be read further, and why.
@@ -89,7 +93,9 @@ struct LogReader {
         batch.devices = try container.devices().filter { $0 != device }
         let question = QuietLook.Question(
             container: container.id, positions: positions, ended: ended, devices: batch.devices, isThorough: isThorough)
-        if let quiet, let known = last?.batch(question, in: container, quiet.milliseconds()) { return known }
+        if setAside.isEmpty, let quiet, let known = last?.batch(question, in: container, quiet.milliseconds()) {
+            return known
+        }
         var notes = QuietLook.Notes()
         var load = Load()
         for (index, peer) in batch.devices.enumerated() {
@@ -98,6 +104,10 @@ struct LogReader {
                 notes.note(Container.headPath(of: peer), version)
                 if let head { batch.heads[peer] = head }
                 let position = positions[peer].sequence
+                if setAside.contains(peer) {
+                    notes.noteUnknown()
+                    continue
+                }
                 var directory: (version: FileVersion, milliseconds: Int64)?
                 if let head, head.position.sequence <= position {
                     if !isThorough { continue }
@@ -198,7 +208,7 @@ struct LogReader {
         var hasVanished = false
         while !batch.isFull {
             if let head, head.position.sequence < next, !isThorough { return }
-            var found: (SegmentHeader, [Changeset])?
+            var found: (SegmentHeader, [Changeset], path: String?)?
             // The head of a device that published one segment since names it: no listing then.
             if files == nil, let named = head?.lastSegment, named.first <= next, next <= named.last {
                 found = try readFirst([SegmentFile(named)], peer, next, previous, load, &batch, &hasVanished)
@@ -219,7 +229,7 @@ struct LogReader {
                 }
             }
             if batch.isFull { return }
-            guard let (header, changesets) = found else {
+            guard let (header, changesets, path) = found else {
                 if batch.problems[peer]?.code == .damagedFile { batch.gaps[peer] = next + 1 }
                 return
             }
@@ -230,6 +240,7 @@ struct LogReader {
             }
             load.add(header)
             batch.segments[peer, default: 0] += 1
+            batch.files[peer, default: []].append((header.lastSequence, path))
             batch.checksums[peer] = header.chainEnd
             batch.isFull = load.isFull
             previous = header.chainEnd
@@ -242,7 +253,7 @@ struct LogReader {
     private func readFirst(
         _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ previous: Checksum?, _ load: Load,
         _ batch: inout Batch, _ hasVanished: inout Bool
-    ) throws -> (SegmentHeader, [Changeset])? {
+    ) throws -> (SegmentHeader, [Changeset], path: String?)? {
         var problem = Self.notThereYet(peer, next)
         hasVanished = false
         for candidate in candidates {
@@ -273,7 +284,7 @@ struct LogReader {
                     continue
                 }
                 try checkRoom(for: header)
-                return (header, changesets)
+                return (header, changesets, container.path(of: candidate, peer))
             } catch let error as FerryError where error.concernsOneFile {
                 // Cut off or garbled: perhaps still on its way, so it is looked at again. The others may be whole.
                 problem = error

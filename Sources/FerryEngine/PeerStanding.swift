@@ -27,6 +27,11 @@ struct PeerStanding: Equatable {
     /// Whether both have replayed the same changes, but for logs that were superseded, and hold different states.
     private(set) var isContradicted = false
 
+    /// More than that is said as that: a head may claim anything.
+    private static let most = 1 << 40
+
+    private static func sum(_ count: Int, _ further: UInt64) -> Int { min(count + Int(min(further, 1 << 40)), most) }
+
     /// - Parameters:
     ///   - vector: what this device has replayed, and its digests at that point.
     ///   - hasNotes: whether changes wait that are not packed yet; they will be a changeset.
@@ -42,7 +47,7 @@ struct PeerStanding: Equatable {
         for device in Set(vector.positions.keys).union(theirs.positions.keys) {
             let (here, there) = (vector[device].sequence, theirs[device].sequence)
             if here != there { differences.insert(device) }
-            if here < there { behind += Int(there - here) } else { ahead += Int(here - there) }
+            if here < there { behind = Self.sum(behind, there - here) } else { ahead = Self.sum(ahead, here - there) }
         }
         if hasNotes { ahead += 1 }
         let shared = digests.filter { head.digests[$0.key] != nil }

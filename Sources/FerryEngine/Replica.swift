@@ -74,12 +74,16 @@ public final class Replica: Sendable {
     /// - Parameter isThorough: look at every device's files even where its head announces nothing new.
     /// - Throws: `notTracked` where the database left its container since the replica was made; `containerMissing`,
     ///   `containerEmpty`, `containerMismatch` (local changes are packed all the same and
-    ///   wait); `replayHookFailed` (local changes are published all the same); `busy`; `inputOutput`.
+    ///   wait); `replayHookFailed` (local changes are published all the same); `busy`; `inputOutput`; `clockAhead` where this
+    ///   device's clock is beyond the year 5000 (nothing is packed before it is set right).
     public func sync(isThorough: Bool = true, progress: ProgressHandler? = nil) throws -> SyncReport {
         try lock.withLock {
             try refreshIdentity()
             if isThorough { try Self.refuseDatabase(at: store.path, inside: identity.containerPath) }
-            return try notingFailure { try syncLocked(isThorough: isThorough, progress) }
+            return try notingFailure {
+                try Store.checkClock(environment.clock)
+                return try syncLocked(isThorough: isThorough, progress)
+            }
         }
     }
 
@@ -87,7 +91,7 @@ public final class Replica: Sendable {
     private func notingFailure(_ body: () throws -> SyncReport) throws -> SyncReport {
         do {
             return try body()
-        } catch let error as FerryError where Self.isOfTheContainer(error.code) {
+        } catch let error as FerryError where Self.isOfTheContainer(error.code) || error.code == .clockAhead {
             try store.noteFailure(error)
             throw error
         }
@@ -117,12 +121,15 @@ public final class Replica: Sendable {
         var problems: [DeviceID: FerryError] = [:]
         var names: [DeviceID: String] = [:]
         var look = ContainerLook()
+        // Devices whose logs are refused by this sync: what is behind them in a full batch comes all the same.
+        var refused: [DeviceID: FerryError] = [:]
         let snapshots = SnapshotReading(replica: self, container: container, progress: progress)
         try snapshots.start(&report)
         repeat {
             var isDone = false
             while !isDone {
-                isDone = try !pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
+                isDone = try !pass(
+                    container, &report, &problems, &names, &look, &refused, isThorough: isThorough, progress)
                 if !isDone { FreedMemory.giveBack() }
             }
             // Where a log begins later, or is damaged, a snapshot is the way on.
@@ -143,7 +150,7 @@ public final class Replica: Sendable {
         }
         if try store.willCommitReplay != nil && store.needsPass() {
             // What the hook wrote goes out at once.
-            _ = try pass(container, &report, &problems, &names, &look, isThorough: isThorough, progress)
+            _ = try pass(container, &report, &problems, &names, &look, &refused, isThorough: isThorough, progress)
         }
         if isThorough, look.gaps.isEmpty { try noteContradiction(look) }
         let (activity, reading) = try noteActivity(look)
@@ -178,22 +185,22 @@ public final class Replica: Sendable {
     /// - Returns: whether there is more to read.
     private func pass(
         _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError],
-        _ names: inout [DeviceID: String], _ look: inout ContainerLook, isThorough: Bool,
-        _ progress: ProgressHandler?
+        _ names: inout [DeviceID: String], _ look: inout ContainerLook, _ refused: inout [DeviceID: FerryError],
+        isThorough: Bool, _ progress: ProgressHandler?
     ) throws -> Bool {
         let reading = try store.reading()
         var reader = reader(container, reading)
         (reader.quiet, reader.last) = (quiet, last)
+        reader.setAside = Set(refused.keys)
         let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
         problems = batch.problems
         look = ContainerLook(
             heads: batch.heads, devices: batch.devices, gaps: batch.gaps, abandoned: batch.abandoned)
         names = try noteNames(batch.heads, known: reading.names)
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
-        var refused: [DeviceID: FerryError] = [:]
         let outcomes: [PassOutcome]
         do {
-            outcomes = try replay(batch, &refused)
+            outcomes = try LogReplay(self).replay(batch, &refused)
         } catch let error as FerryError where error.code == .replayHookFailed {
             // Local changes are not the hook's business.
             if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
@@ -203,7 +210,6 @@ public final class Replica: Sendable {
         for outcome in outcomes {
             report.replayed.changes += outcome.replayed
             report.conflicts += outcome.conflicts
-            refused.merge(outcome.refused) { $1 }
         }
         problems.merge(refused) { $1 }
         // Of a log that is refused nothing is news, or those who wait for news would never come to rest.
@@ -211,7 +217,7 @@ public final class Replica: Sendable {
         progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
         let total = try progress == nil ? nil : store.status(counting: false).outboxChanges + report.published.changes
         try publisher(container).publish(&report, progress, total: total)
-        return batch.isFull && refused.isEmpty
+        return batch.isFull
     }
 
     /// The devices whose heads say for the first time that they count this one when they forget deletions: they acknowledge
@@ -258,29 +264,6 @@ public final class Replica: Sendable {
     func publisher(_ container: Container) -> Publisher {
         Publisher(
             container: container, store: store, identity: identity, clock: environment.clock, retention: retention)
-    }
-
-    /// Replays a batch in one transaction; where that fails because of one device's log, each device in its own.
-    private func replay(_ batch: LogReader.Batch, _ refused: inout [DeviceID: FerryError]) throws -> [PassOutcome] {
-        // Nothing is written where nothing happened, or those who watch the database would never come to rest.
-        if try batch.changesets.isEmpty && !store.needsPass() { return [] }
-        let seal = sealer(for: identity)
-        do {
-            return [try store.pass(replaying: batch.changesets, checksums: batch.checksums, seal: seal)]
-        } catch let error as FerryError where error.device != nil {
-            var outcomes: [PassOutcome] = []
-            for device in Set(batch.changesets.map(\.device)).sorted() {
-                let own = batch.changesets.filter { $0.device == device }
-                do {
-                    outcomes.append(
-                        try store.pass(
-                            replaying: own, checksums: batch.checksums.filter { $0.key == device }, seal: seal))
-                } catch let error as FerryError where error.device != nil {
-                    refused[device] = error
-                }
-            }
-            return outcomes
-        }
     }
 
     /// Keeps the names by which devices present themselves.

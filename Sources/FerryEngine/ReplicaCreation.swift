@@ -19,6 +19,7 @@ extension Replica {
         environment: Environment = .live, progress: ProgressHandler? = nil
     ) throws -> (replica: Replica, report: InitReport) {
         let start = environment.clock.milliseconds()
+        try Store.checkClock(environment.clock)
         let path = absolutePath(containerPath)
         try refuseIfTracked(store)
         try refuseDatabase(at: store.path, inside: path)
@@ -82,6 +83,7 @@ extension Replica {
     ) throws -> (replica: Replica?, report: JoinReport) {
         if isDryRun { return try (nil, dryRun(databasePath, containerPath, name, options, environment, progress)) }
         let start = environment.clock.milliseconds()
+        try Store.checkClock(environment.clock)
         let path = absolutePath(containerPath)
         let container = try Container.open(
             at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
@@ -106,6 +108,7 @@ extension Replica {
         environment: Environment = .live, progress: ProgressHandler? = nil
     ) throws -> (replica: Replica, report: JoinReport) {
         let start = environment.clock.milliseconds()
+        try Store.checkClock(environment.clock)
         let path = absolutePath(containerPath)
         let container = try Container.open(
             at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
@@ -182,6 +185,7 @@ extension Replica {
         _ environment: Environment, _ progress: ProgressHandler?
     ) throws -> JoinReport {
         let start = environment.clock.milliseconds()
+        try Store.checkClock(environment.clock)
         let path = absolutePath(containerPath)
         let container = try Container.open(
             at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
@@ -210,20 +214,22 @@ extension Replica {
         report.published.changes = packed.packed
         report.published.segments = packed.packed > 0 ? 1 : 0
         try SnapshotReading(replica: self, container: container, isPublishing: false).start(&report)
-        let reader = LogReader(container: container, device: identity.device, room: availableBytes)
+        var reader = LogReader(container: container, device: identity.device, room: availableBytes)
+        var refused: [DeviceID: FerryError] = [:]
         while true {
+            reader.setAside = Set(refused.keys)
             let batch = try reader.read(after: store.versionVector(), isThorough: true)
-            let outcome = try store.pass(
-                replaying: batch.changesets, checksums: batch.checksums, seal: sealer(for: identity))
-            report.replayed.changes += outcome.replayed
-            for (device, count) in batch.segments where outcome.refused[device] == nil {
-                report.replayed.segments += count
+            for outcome in try LogReplay(self).replay(batch, &refused) {
+                report.replayed.changes += outcome.replayed
+                report.conflicts += outcome.conflicts
             }
-            report.conflicts += outcome.conflicts
-            report.waiting = batch.problems.merging(outcome.refused) { $1 }.map {
-                .init(device: $0.key.description, reason: $0.value.message, code: $0.value.code.rawValue)
+            for (device, count) in batch.segments where refused[device] == nil { report.replayed.segments += count }
+            report.waiting = batch.problems.merging(refused) { $1 }.sorted { $0.key < $1.key }.map { device, problem in
+                .init(
+                    device: batch.heads[device]?.deviceName ?? device.description, reason: problem.message,
+                    code: problem.code.rawValue, file: problem.path)
             }
-            if !batch.isFull || !outcome.refused.isEmpty { return report }
+            if !batch.isFull { return report }
         }
     }
 

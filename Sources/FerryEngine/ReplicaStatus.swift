@@ -28,7 +28,7 @@ extension Replica {
                 after: reading.vector, known: reading.checksums, isThorough: true)
             problems.merge(batch.problems) { $1 }
             abandoned = batch.abandoned
-            problems.merge(try store.refusedByPolicies(batch.changesets)) { $1 }
+            problems.merge(try refusals(of: batch, reading)) { $1 }
         } catch let error as FerryError {
             problem = error.message
         }
@@ -70,7 +70,7 @@ extension Replica {
             let acknowledged = head?.acknowledgements[identity.device]?.sequence ?? 0
             return StatusReport.Peer(
                 id: device.description, name: head?.deviceName ?? known.0,
-                behind: announced > known.1 && !abandoned.contains(device) ? Int(announced - known.1) : 0,
+                behind: announced > known.1 && !abandoned.contains(device) ? Int(min(announced - known.1, 1 << 40)) : 0,
                 unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
                 lastSeenMilliseconds: head?.writtenMilliseconds,
                 activity: (counted[device]?.state ?? .active).rawValue,
@@ -104,6 +104,26 @@ extension Replica {
                 }, conflicts: status.conflicts,
             policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) },
             plainReferences: try store.plainReferences())
+    }
+
+    /// Why logs stop though their files are whole: what they say is refused, here and now or by the last sync. Each names its
+    /// file.
+    func refusals(of batch: LogReader.Batch, _ reading: StoreReading) throws -> [DeviceID: FerryError] {
+        var refusals = try store.refusals(of: batch.changesets)
+        for (device, reason) in reading.waiting where refusals[device] == nil && batch.problems[device] == nil {
+            // What is still to be replayed is what the last sync stopped at.
+            guard let next = batch.changesets.first(where: { $0.device == device })?.sequence else { continue }
+            let error = FerryError(
+                FerryError.Code(rawValue: reason.code), reason.message, device: device, sequence: next)
+            if Self.isRefusal(error) { refusals[device] = error }
+        }
+        return Dictionary(
+            uniqueKeysWithValues: refusals.map { ($0, LogReplay.located($1, $0, batch)) })
+    }
+
+    /// Whether an error speaks of a log that is there and cannot be replayed, rather than of one that is still to come.
+    private static func isRefusal(_ error: FerryError) -> Bool {
+        ![.fileNotThereYet, .logCollected, .olderState, .clockAhead, .deviceForked].contains(error.code)
     }
 
     /// Why a head says less than is known of its device: a syncer is still bringing the new one, or the folder went back.

@@ -37,7 +37,9 @@ struct SnapshotReading {
         guard vector.positions.keys.allSatisfy({ $0 == device }),
             try container.devices().contains(where: { $0 != device })
         else { return }
+        let claims = SnapshotClaims(container, own: device, vector[device])
         for entry in try SnapshotShelf(container).entries() where tellsNews(entry, vector) {
+            if try claims.objection(to: entry) != nil { continue }
             let problem = try load(entry, &report)
             if problem == nil || Self.concernsDatabase(problem) { return }
         }
@@ -64,8 +66,9 @@ struct SnapshotReading {
             let (a, b) = (bridged(left.element).count, bridged(right.element).count)
             return a != b ? a > b : left.offset < right.offset
         }
+        let claims = SnapshotClaims(container, own: device, vector[device])
         for (_, entry) in sorted {
-            guard let problem = try load(entry, &report) else { return true }
+            guard let problem = try claims.objection(to: entry) ?? load(entry, &report) else { return true }
             // What is wrong with a log itself is the better reason.
             for device in bridged(entry) where problems[device]?.code == .logCollected { problems[device] = problem }
         }
@@ -88,6 +91,12 @@ struct SnapshotReading {
         } catch let error as FerryError where error.concernsOneFile || error.code == .fileNotThereYet {
             if try store.snapshotUnderWay() != nil { try store.abandonSnapshot() }
             return error
+        } catch let error as FerryError where Self.isOfWhatItSays(error) {
+            if try store.snapshotUnderWay() != nil { try store.abandonSnapshot() }
+            return FerryError(
+                .damagedFile,
+                "The snapshot \(entry.name) of its cannot be read in: \(error.message) Other snapshots and the logs are the way "
+                    + "on.", device: entry.device, cause: error)
         } catch let error as FerryError where Self.concernsDatabase(error) {
             // What was merged so far is not merged again when this database is ready.
             return error
@@ -103,6 +112,11 @@ struct SnapshotReading {
 
     private static func concernsDatabase(_ error: FerryError?) -> Bool {
         error.map { [.incompatibleSchema, .unknownPolicy].contains($0.code) } ?? false
+    }
+
+    /// Whether an error comes of what a snapshot says: it claims more of this device than there is, or what no database can hold.
+    private static func isOfWhatItSays(_ error: FerryError) -> Bool {
+        [.deviceForked, .database, .internalInconsistency].contains(error.code)
     }
 
     private func tell(_ report: SyncReport) {

@@ -41,9 +41,16 @@ enum Compression {
         return result.isEmpty ? nil : result
     }
 
+    /// A body of more bytes is looked at while it is decompressed, each time that room for more is made.
+    static let unexaminedBytes = 16 << 20
+
     /// Decompresses to exactly `bodyLength` bytes, which the caller has held against the limits. Room is made as the
     /// bytes come, so that a false length costs nothing.
-    static func decompress(_ stored: ArraySlice<UInt8>, bodyLength: Int) throws(FerryError) -> [UInt8] {
+    /// - Parameter examine: reads the beginning of a body that is longer. Where it throws anything else than that the bytes end
+    ///   too early, no body begins so, and the rest is not decompressed.
+    static func decompress(
+        _ stored: ArraySlice<UInt8>, bodyLength: Int, examine: ((ArraySlice<UInt8>) throws(FerryError) -> Void)? = nil
+    ) throws(FerryError) -> [UInt8] {
         guard stored.count <= SegmentLimits.fileBytes, bodyLength <= SegmentLimits.bodyBytes else {
             throw ByteReader.malformed("its body is too large")
         }
@@ -52,7 +59,8 @@ enum Compression {
             throw outOfMemory
         }
         defer { inflateEnd(&stream) }
-        var body = [UInt8](repeating: 0, count: min(bodyLength, max(stored.count * 8, 4096)))
+        let first = max(min(stored.count * 8, unexaminedBytes), 4096)
+        var body = [UInt8](repeating: 0, count: min(bodyLength, first))
         var produced = 0
         var consumed = 0
         while true {
@@ -74,6 +82,7 @@ enum Compression {
             guard status == Z_OK || status == Z_BUF_ERROR, produced == body.count, body.count < bodyLength else {
                 throw ByteReader.malformed("its body cannot be decompressed")
             }
+            if let examine, produced >= unexaminedBytes { try check(body[..<produced], examine) }
             let larger = min(bodyLength, body.count * 4)
             body.append(contentsOf: repeatElement(0, count: larger - body.count))
         }
@@ -81,6 +90,19 @@ enum Compression {
             throw ByteReader.malformed("its body has a wrong length")
         }
         return body
+    }
+
+    /// Throws where what stands so far is not the beginning of more.
+    private static func check(
+        _ beginning: ArraySlice<UInt8>, _ examine: (ArraySlice<UInt8>) throws(FerryError) -> Void
+    ) throws(FerryError) {
+        do throws(FerryError) {
+            try examine(beginning)
+        } catch {
+            if ByteReader.isCutOff(error) { return }
+            throw error
+        }
+        throw ByteReader.malformed("its body goes on behind its end")
     }
 
     /// Decompresses no more than the beginning of a body; nothing of it is verified.

@@ -101,7 +101,12 @@ public enum SegmentDecoder {
     ) throws(FerryError) -> ArraySlice<UInt8> {
         switch header.codec {
         case .stored: bytes[header.bodyRange]
-        case .zlib: try Compression.decompress(bytes[header.bodyRange], bodyLength: header.bodyBytes)[...]
+        case .zlib:
+            try Compression.decompress(bytes[header.bodyRange], bodyLength: header.bodyBytes) {
+                (beginning) throws(FerryError) in
+                var ignored = header
+                _ = try BodyDecoder.decode(beginning, header: &ignored)
+            }[...]
         }
     }
 }

@@ -94,6 +94,13 @@ struct SnapshotFile {
         }
         let slice = file[headerBytes..<headerBytes + stored]
         if codec == .stored { return (slice, version, checksum) }
-        return (try Compression.decompress(slice, bodyLength: whole)[...], version, checksum)
+        let body = try Compression.decompress(slice, bodyLength: whole) { (beginning) throws(FerryError) in
+            switch kind {
+            case .manifest:
+                _ = try SnapshotManifestDecoder.decode(body: beginning, version: version, container: container)
+            case .chunk: _ = try SnapshotChunkDecoder.decode(body: beginning)
+            }
+        }
+        return (body[...], version, checksum)
     }
 }

@@ -101,7 +101,8 @@ extension TrackedTable {
 
     /// Derives the ID of an object with *declared* identity. `ordinal` tells apart rows with the same values.
     func declaredID(_ values: [FieldValue], ordinal: Int) -> ObjectID {
-        guard case .declared(let names) = identity else { preconditionFailure("the table's identity is not declared") }
+        // Of another identity nobody asks.
+        let names: [String] = if case .declared(let columns) = identity { columns } else { [] }
         var key = CanonicalKey(table: name, index: names)
         for (value, name) in zip(values, names) {
             key.append(value, collation: columnID(name).map { columns[$0].collation } ?? "BINARY")

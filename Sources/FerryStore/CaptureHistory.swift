@@ -162,8 +162,7 @@ struct CaptureHistory {
             if row.isNull(4) {
                 time = .unknown
             } else {
-                let captured = Int64(((row.double(4) - 2_440_587.5) * 86_400_000).rounded())
-                time = clock.advance(toMilliseconds: access.clock.milliseconds(captured: captured))
+                time = clock.advance(toMilliseconds: access.milliseconds(capturedOn: row.double(4)))
             }
             notes.append(
                 Note(

@@ -38,11 +38,12 @@ struct ChangeCapture {
     ///   - maximumBytes: the most bytes of values.
     ///   - clock: advanced past every time that is assigned.
     /// - Returns: `nil` where nothing is noted.
-    /// - Throws: `limitExceeded` with more bytes: try fewer notes.
+    /// - Throws: `limitExceeded` with more bytes: try fewer notes. `clockAhead` where the clock cannot be right.
     func takePendingChanges(
         upTo limit: Int = maximumNotes, maximumBytes: Int = .max, _ clock: inout HybridClock
     ) throws -> Result? {
         guard let (end, isLast) = try end(of: limit) else { return nil }
+        try Store.checkClock(access.clock)
         // Later than everything that was packed before, even within one millisecond.
         _ = clock.tick()
         var history = CaptureHistory(access)

@@ -73,7 +73,7 @@ extension Store {
             guard case .integer(let sequence)? = row?[0], case .integer(let time)? = row?[1] else {
                 throw FerryError(.internalInconsistency, "The store does not say which device it is.")
             }
-            if case .integer(let first)? = row?[3] { return (UInt64(first) - 1, nil, nil) }
+            if case .integer(let first)? = row?[3] { return (UInt64(clamping: max(first, 1) - 1), nil, nil) }
             let position = LogPosition(
                 sequence: UInt64(sequence), time: HybridTime(rawValue: UInt64(bitPattern: time)))
             if case .blob(let bytes)? = row?[2] { return (position.sequence, position, Checksum(bytes: bytes)) }

@@ -131,8 +131,7 @@ struct InsertionCapture {
         if note.isNull(2) {
             insertions.times.append(.unknown)
         } else {
-            let captured = Int64(((note.double(2) - 2_440_587.5) * 86_400_000).rounded())
-            insertions.times.append(clock.advance(toMilliseconds: access.clock.milliseconds(captured: captured)))
+            insertions.times.append(clock.advance(toMilliseconds: access.milliseconds(capturedOn: note.double(2))))
         }
         insertions.objects.append(try object(insertions, key: first))
     }

@@ -1,6 +1,6 @@
 import FerryCore
 
-/// Divides what is to be replayed by what the policies allow.
+/// Divides what is to be replayed by what it means at all, and by what the policies allow.
 ///
 /// A table with a policy that this process cannot apply is not replayed: the log of a device that changed it stops
 /// there until the policy is known, or taken off. And what follows a change of the policies is replayed under them.
@@ -8,6 +8,8 @@ struct PolicyGate {
     private(set) var rest: ArraySlice<Changeset>
     /// The devices whose logs have stopped, and why.
     private(set) var refused: [DeviceID: FerryError] = [:]
+    /// Those of them of which nothing more is in `rest` that may be replayed.
+    private var stopped: Set<DeviceID> = []
 
     init(_ changesets: [Changeset]) { rest = changesets[...] }
 
@@ -15,9 +17,10 @@ struct PolicyGate {
     mutating func next(_ registry: Registry, _ hooks: MergeHooks) -> [Changeset]? {
         var admitted: [Changeset] = []
         while let changeset = rest.popFirst() {
-            if refused[changeset.device] != nil { continue }
+            if stopped.contains(changeset.device) { continue }
             if let error = Self.objection(to: changeset, registry, hooks) {
                 refused[changeset.device] = error
+                stopped.insert(changeset.device)
                 continue
             }
             admitted.append(changeset)
@@ -40,6 +43,19 @@ struct PolicyGate {
             }
             isChanging = isChanging || changeset.tables.contains { $0.name == PolicyList.table }
             left.append(changeset)
+        }
+        rest = left[...]
+    }
+
+    /// Takes away what means nothing, whatever the policies are: each device's log stops there.
+    mutating func withdrawInadmissible(_ admission: ChangesetAdmission) {
+        var left: [Changeset] = []
+        for changeset in rest where refused[changeset.device] == nil {
+            if let objection = admission.objection(to: changeset) {
+                refused[changeset.device] = objection
+            } else {
+                left.append(changeset)
+            }
         }
         rest = left[...]
     }

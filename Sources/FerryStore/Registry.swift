@@ -19,10 +19,11 @@ struct Registry: Sendable {
 
     func table(named name: String) -> TrackedTable? { numbers[foldedName(name)].flatMap { tables[$0] } }
 
-    subscript(number: Int) -> TrackedTable {
-        guard let table = tables[number] else { preconditionFailure("table \(number) is not in the registry") }
-        return table
-    }
+    /// A table by its number.
+    ///
+    /// Numbers come from Ferry's tables, too, and those can be damaged. A number that no table has gives one that is not there:
+    /// to read or write its state is an error of SQLite's, and nothing traps.
+    subscript(number: Int) -> TrackedTable { tables[number] ?? .absent(number) }
 
     /// Tables in this database, parents before children as far as references have no cycles.
     var parentsFirst: [TrackedTable] {
@@ -245,7 +246,9 @@ struct Registry: Sendable {
     static func register(
         _ name: String, _ identity: TableIdentity, columns: [String], in connection: SQLConnection
     ) throws {
-        if try connection.firstValue("SELECT number FROM ferry_table WHERE name = ?", .text(name)) == nil {
+        // As SQLite compares names: a peer may spell them in other capitals.
+        let ofName = "SELECT number FROM ferry_table WHERE name = ? COLLATE NOCASE"
+        if try connection.firstValue(ofName, .text(name)) == nil {
             try connection.execute(
                 "INSERT INTO ferry_table(name, identity) VALUES (?, ?)", .text(name),
                 .text(IdentityText.format(identity)))
@@ -257,13 +260,13 @@ struct Registry: Sendable {
             _ = try StateDigests.enter(table, connection)
         }
         let number = FieldValue.integer(
-            Int64(try connection.count("SELECT number FROM ferry_table WHERE name = ?", .text(name))))
+            Int64(try connection.count(ofName, .text(name))))
         for column in columns {
             try connection.execute(
                 """
                 INSERT INTO ferry_column("table", number, name)
                 SELECT ?1, coalesce((SELECT max(number) + 1 FROM ferry_column WHERE "table" = ?1), 0), ?2
-                WHERE NOT EXISTS (SELECT 1 FROM ferry_column WHERE "table" = ?1 AND name = ?2)
+                WHERE NOT EXISTS (SELECT 1 FROM ferry_column WHERE "table" = ?1 AND name = ?2 COLLATE NOCASE)
                 """, number, .text(column))
         }
     }

@@ -33,7 +33,7 @@ struct ReplayedPositions {
     private func stored(_ device: DeviceID) throws -> Standing {
         let number = try access.devices.number(of: device)
         let time = try connection.count("SELECT time FROM ferry_device WHERE number = ?", .integer(Int64(number)))
-        return Standing(sequence: 0, time: HybridTime(rawValue: UInt64(time)))
+        return Standing(sequence: 0, time: HybridTime(rawValue: UInt64(clamping: time)))
     }
 
     func save() throws {

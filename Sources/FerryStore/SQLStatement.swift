@@ -17,6 +17,8 @@ final class SQLStatement {
     /// The IDs and the short texts and blobs that are bound, by parameter.
     private let places: UnsafeMutableRawBufferPointer
     private static let placeSize = 32
+    /// Why what is bound cannot be run. Told when it is run, so that nobody who binds has to ask.
+    @exclusivity(unchecked) private var fault: FerryError?
 
     init(_ sql: String, on connection: SQLConnection) throws {
         var statement: OpaquePointer?
@@ -38,6 +40,7 @@ final class SQLStatement {
     /// Starts again with no parameter bound.
     func reset() {
         rewind()
+        fault = nil
         sqlite3_clear_bindings(handle)
     }
 
@@ -58,7 +61,11 @@ final class SQLStatement {
         copy.withUTF8 { bindBytes(UnsafeRawBufferPointer($0), index, isText: true) }
     }
     func bind<Kind>(_ id: UniqueID<Kind>, _ index: Int32) {
-        guard let place = place(index) else { preconditionFailure("an ID is bound to a parameter of the statement") }
+        guard let place = place(index) else {
+            fault = FerryError(
+                .internalInconsistency, "An ID is bound to a parameter that the statement does not have.")
+            return
+        }
         place.storeBytes(of: id.high.bigEndian, as: UInt64.self)
         place.storeBytes(of: id.low.bigEndian, toByteOffset: 8, as: UInt64.self)
         sqlite3_bind_blob(handle, index, place.baseAddress, 16, nil)
@@ -76,7 +83,7 @@ final class SQLStatement {
     }
     func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
 
-    /// Binds a value; a reference must have been resolved to a local key before.
+    /// Binds a value; a reference must have been resolved to a local key before, or running the statement throws.
     func bind(_ value: FieldValue, _ index: Int32) {
         switch value {
         case .null: bindNull(index)
@@ -84,8 +91,16 @@ final class SQLStatement {
         case .real(let real): sqlite3_bind_double(handle, index, real)
         case .text(let bytes): bytes.withUnsafeBytes { bindBytes($0, index, isText: true) }
         case .blob(let bytes): bytes.withUnsafeBytes { bindBytes($0, index, isText: false) }
-        case .reference: preconditionFailure("a reference is resolved before it is bound")
+        case .reference:
+            fault = FerryError(
+                .internalInconsistency, "A reference to a row stands where only a value of its own can stand.")
         }
+    }
+
+    private func checkBindings() throws {
+        guard let fault else { return }
+        self.fault = nil
+        throw fault
     }
 
     /// Binds a value as `bind(_:_:)` does, without copying its bytes.
@@ -128,6 +143,7 @@ final class SQLStatement {
     /// Runs to the next row.
     /// - Returns: whether there is one.
     func step() throws -> Bool {
+        try checkBindings()
         hasRun = true
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
@@ -145,6 +161,7 @@ final class SQLStatement {
     /// Runs a statement that returns no rows.
     /// - Returns: `nil`, or the extended result code where a constraint refused it.
     func runUnlessRefused() throws -> Int32? {
+        try checkBindings()
         hasRun = true
         defer { rewind() }
         while true {

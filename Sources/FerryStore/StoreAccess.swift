@@ -146,6 +146,12 @@ final class StoreAccess {
         HybridClock(now: HybridTime(rawValue: UInt64(bitPattern: try meta.integer(.clock) ?? 0)))
     }
 
+    /// When a change was made that a trigger noted on a Julian day. What is noted as later than now was noted while the clock was
+    /// wrong, and was made by now at the latest.
+    func milliseconds(capturedOn julianDay: Double) -> Int64 {
+        min(clock.milliseconds(captured: HybridClock.milliseconds(julianDay: julianDay)), clock.milliseconds())
+    }
+
     func save(_ clock: HybridClock) throws {
         try meta.set(.clock, Int64(bitPattern: clock.now.rawValue))
     }
@@ -160,7 +166,7 @@ final class StoreAccess {
                 vector.advance(
                     id,
                     to: LogPosition(
-                        sequence: UInt64(row.integer(1)),
+                        sequence: UInt64(clamping: row.integer(1)),
                         time: HybridTime(rawValue: UInt64(bitPattern: row.integer(2)))))
             }
         }

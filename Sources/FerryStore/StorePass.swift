@@ -26,14 +26,15 @@ extension Store {
     /// Local changes are always packed first, so that they get times of their own and replay meets them as state.
     /// - Parameters:
     ///   - incoming: consecutive for each device, following what was replayed before; others are refused.
-    ///   - checksums: of the last segment of each device that `incoming` is from.
+    ///   - checksums: of the last segment of each device that `incoming` is from, where `incoming` ends with that segment.
     ///   - seal: makes segments of the changesets packed.
     /// - Throws: `replayHookFailed` where `willCommitReplay` fails; nothing is packed or replayed then.
     public func pass(
         replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], seal: SegmentSealer
     ) throws -> PassOutcome {
-        try enter(tablesOf: incoming)
         var gate = PolicyGate(incoming)
+        gate.withdrawInadmissible(ChangesetAdmission(clock))
+        try enter(tablesOf: Array(gate.rest))
         if !incoming.isEmpty {
             try readAccess { gate.withdraw($0.registry, hooks) }
             // A device that waits must not make every pass write.
@@ -48,9 +49,10 @@ extension Store {
                 try checkSequence(Array(gate.rest), work.access)
                 let replayed = try work.replaying { try replay(&gate, &$0) }
                 try ContextLog(work.access).prune()
-                for (device, checksum) in checksums where replayed.contains(device) {
+                for device in replayed {
                     // Of a log that stopped within a segment, the last checksum is not known.
-                    let value = gate.refused[device] == nil ? FieldValue.blob(checksum.bytes[...]) : .null
+                    let checksum = gate.refused[device] == nil ? checksums[device] : nil
+                    let value = checksum.map { FieldValue.blob($0.bytes[...]) } ?? .null
                     try work.access.connection.execute(
                         "UPDATE ferry_device SET checksum = ? WHERE id = ?", value, .blob(device.bytes[...]))
                 }
@@ -246,12 +248,7 @@ extension Store {
         }
         if news.isEmpty { return }
         try writeAsFerry { connection in
-            for (layout, changeset) in news {
-                if SchemaReader.isOwn(layout.name) || foldedName(layout.name).hasPrefix("sqlite_") {
-                    throw FerryError(
-                        .damagedFile, "A changeset names the table \(layout.name), which cannot travel.",
-                        device: changeset.device, sequence: changeset.sequence)
-                }
+            for layout in news.keys {
                 try Registry.register(layout.name, layout.identity, columns: layout.columns, in: connection)
             }
             return ((), [])
@@ -267,13 +264,13 @@ extension Store {
     private func isNews(_ layout: TableLayout, _ changeset: Changeset, _ connection: SQLConnection) throws -> Bool {
         guard
             case .integer(let number)? = try connection.firstValue(
-                "SELECT number FROM ferry_table WHERE name = ?", .text(layout.name))
+                "SELECT number FROM ferry_table WHERE name = ? COLLATE NOCASE", .text(layout.name))
         else { return true }
         try checkIdentity(layout, changeset, connection)
         return try layout.columns.contains { column in
             try connection.count(
-                "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ?", .integer(number), .text(column))
-                == 0
+                "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ? COLLATE NOCASE", .integer(number),
+                .text(column)) == 0
         }
     }
 
@@ -281,7 +278,7 @@ extension Store {
     private func checkIdentity(_ changes: TableLayout, _ changeset: Changeset, _ connection: SQLConnection) throws {
         guard
             case .text(let bytes)? = try connection.firstValue(
-                "SELECT identity FROM ferry_table WHERE name = ?", .text(changes.name))
+                "SELECT identity FROM ferry_table WHERE name = ? COLLATE NOCASE", .text(changes.name))
         else { return }
         let own = try IdentityText.parse(String(decoding: bytes, as: UTF8.self))
         if own.folded == changes.identity.folded { return }

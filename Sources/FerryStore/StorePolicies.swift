@@ -84,11 +84,12 @@ extension Store {
         try note { try StoreMeta(connection: $0).set(.declaredPolicies, json: declared) }
     }
 
-    /// The devices of which these changesets cannot be replayed, because they change a table under a policy that is not
-    /// known here.
-    public func refusedByPolicies(_ changesets: [Changeset]) throws -> [DeviceID: FerryError] {
+    /// The devices of which these changesets cannot be replayed, because they mean nothing, or change a table under a policy
+    /// that is not known here. What only replaying them would tell is not in it.
+    public func refusals(of changesets: [Changeset]) throws -> [DeviceID: FerryError] {
         try readAccess { access in
             var gate = PolicyGate(changesets)
+            gate.withdrawInadmissible(ChangesetAdmission(clock))
             gate.withdraw(access.registry, hooks)
             return gate.refused
         }

@@ -47,7 +47,7 @@ public struct StoreReading: Sendable {
         devices = try DeviceRecord.all(connection)
         formerDevices = try FormerDevice.all(meta)
         digests = try SnapshotProgress.read(meta) == nil ? StateDigests.published(connection) : [:]
-        logStart = UInt64(try meta.integer(.logStart) ?? 0)
+        logStart = UInt64(clamping: try meta.integer(.logStart) ?? 0)
         compactionNotes = try meta.string(.compaction)
         let exceptions = try ExceptionList.counts(connection)
         hidden = exceptions.reduce(0) { $0 + ($1.key.isHidden ? $1.value : 0) }

@@ -72,6 +72,11 @@ final class TrackedTable: @unchecked Sendable {
         oldRowsTable = "ferry_old_\(id)"
     }
 
+    /// What stands for a number that no table of the registry has: not in this database, without columns and without a state.
+    static func absent(_ number: Int) -> TrackedTable {
+        TrackedTable(id: number, name: "", identity: .surrogate, isLocal: false, columns: [], keyColumns: ["key"])
+    }
+
     struct IncomingKey: Sendable {
         var table: Int
         /// Index into that table's `foreignKeys`.

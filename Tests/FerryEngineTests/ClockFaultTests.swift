@@ -80,4 +80,67 @@ final class ClockFaultTests: XCTestCase {
         _ = try slow.sync()
         XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item"), "second\n")
     }
+
+    /// A clock that says what it is set to, and triggers that noted what another one said.
+    private struct MendedClock: WallClock {
+        var now = SystemClock().milliseconds()
+        var captured: Int64
+        func milliseconds() -> Int64 { now }
+        func milliseconds(captured: Int64) -> Int64 { self.captured }
+    }
+
+    private static let year9999: Int64 = 253_402_300_799_000
+
+    private func replica(_ fleet: Fleet, _ index: Int, _ clock: any WallClock) throws -> Replica {
+        try Replica(
+            path: fleet.databasePath(index),
+            environment: Environment(clock: clock, random: SystemRandom(), fileSystem: PosixFileSystem()))
+    }
+
+    func testWhatIsWrittenWhileTheClockSaysTheYear9999IsSentOnceItIsRight() throws {
+        let (fleet, _, _) = try household(ahead: 0)
+        let wrong = try replica(fleet, 0, MendedClock(now: Self.year9999, captured: Self.year9999))
+        // One row by itself, and then an update, which is packed in another way.
+        for (number, statement) in ["INSERT INTO item VALUES (2, 'two')", "UPDATE item SET name = 'uno' WHERE id = 1"]
+            .enumerated()
+        {
+            try fleet.shell(0, statement)
+            XCTAssertThrowsError(try wrong.sync()) {
+                XCTAssertEqual(($0 as? FerryError)?.code, .clockAhead)
+                XCTAssertTrue(($0 as? FerryError)?.message.contains("9999") ?? false)
+            }
+            XCTAssertTrue(try wrong.status().container.failure?.contains("9999") ?? false)
+            XCTAssertTrue(try wrong.examine().findings.contains { $0.subject == "clock" && $0.severity == .fault })
+            let right = try replica(fleet, 0, MendedClock(captured: Self.year9999))
+            XCTAssertEqual(try right.sync().published.changes, 1, "\(number)")
+            XCTAssertNil(try right.status().container.failure)
+            try fleet.settle()
+            try fleet.assertEqual("SELECT * FROM item ORDER BY id")
+        }
+        let now = SystemClock().milliseconds()
+        XCTAssertTrue(try fleet.replicas[1].log(limit: 9).allSatisfy { $0.timeMilliseconds ?? 0 < now + Self.day })
+        // What somebody writes later wins.
+        try fleet.shell(1, "UPDATE item SET name = 'later' WHERE id = 1")
+        try fleet.settle()
+        XCTAssertEqual(try fleet.shell(0, "SELECT name FROM item WHERE id = 1"), "later\n")
+    }
+
+    func testAClockThatSaysTheYear9999MakesNoContainerAndJoinsNone() throws {
+        let fleet = try Fleet()
+        try fleet.start("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)")
+        let environment = Environment(
+            clock: MendedClock(now: Self.year9999, captured: Self.year9999), random: SystemRandom(),
+            fileSystem: PosixFileSystem())
+        XCTAssertThrowsError(
+            try Replica.join(
+                databasePath: fleet.databasePath(1), containerPath: fleet.containerPath, environment: environment)
+        ) { XCTAssertEqual(($0 as? FerryError)?.code, .clockAhead) }
+        XCTAssertFalse(FileManager.default.fileExists(atPath: fleet.databasePath(1)))
+        try fleet.shell(2, "CREATE TABLE item(id INTEGER PRIMARY KEY)")
+        XCTAssertThrowsError(
+            try Replica.create(
+                Store(path: fleet.databasePath(2)), containerPath: fleet.containerPath + "2", environment: environment)
+        ) { XCTAssertEqual(($0 as? FerryError)?.code, .clockAhead) }
+        XCTAssertFalse(FileManager.default.fileExists(atPath: fleet.containerPath + "2"))
+    }
 }

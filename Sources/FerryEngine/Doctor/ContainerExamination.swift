@@ -49,7 +49,32 @@ struct ContainerExamination {
                 .warning, names[device] ?? device.description, problem.message,
                 advice: "Ferry's clock there follows once the date is right; what it wrote before keeps its time.")
         }
+        try noteRefusals(names, &report)
         try noteActivity(&report)
+    }
+
+    /// Logs whose files are whole and say what cannot be replayed.
+    private func noteRefusals(_ names: [DeviceID: String], _ report: inout DoctorReport) throws {
+        let batch = try replica.reader(container, known).read(
+            after: known.vector, known: known.checksums, isThorough: true)
+        for (device, problem) in try replica.refusals(of: batch, known).sorted(by: { $0.key < $1.key }) {
+            let name = names[device] ?? device.description
+            if report.findings.contains(where: { $0.subject == name && $0.file == problem.path }) { continue }
+            report.add(
+                .fault, name, problem.message,
+                advice: Self.advice(problem.code), file: problem.path,
+                since: known.waiting[device].flatMap { $0.isSame(as: problem) ? $0.sinceMilliseconds : nil })
+        }
+    }
+
+    private static func advice(_ code: FerryError.Code) -> String {
+        switch code {
+        case .incompatibleSchema: "Run the same version of the app on both devices. All others go on meanwhile."
+        case .unknownPolicy: "Sync from an app that knows the policy, or update Ferry here. All others go on meanwhile."
+        default:
+            "All others go on meanwhile. If the device is one of yours, update Ferry there, and let its database join anew. If "
+                + "nobody knows it, `ferry devices … retire` takes it off; then delete its directory."
+        }
     }
 
     /// Devices that nothing was heard of for long, and what is kept for one that may not come back.

@@ -30,6 +30,11 @@ extension Replica {
     private func findings() throws -> (report: DoctorReport, lost: UInt64) {
         var report = DoctorReport()
         var lost: UInt64 = 0
+        do {
+            try Store.checkClock(environment.clock)
+        } catch let error as FerryError {
+            report.add(.fault, "clock", error.message, advice: "Set the date of this computer, and run `ferry sync`.")
+        }
         try StoreExamination(replica: self).run(&report)
         do {
             var examination = try ContainerExamination(self, openContainer())

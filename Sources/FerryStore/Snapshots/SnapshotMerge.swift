@@ -76,6 +76,8 @@ extension Store {
     public func mergeSnapshot(
         _ chunks: [SnapshotChunk], of manifest: SnapshotManifest, seal: SegmentSealer
     ) throws -> PassOutcome {
+        let admission = ChangesetAdmission(clock)
+        for chunk in chunks { if let objection = admission.objection(to: chunk) { throw objection } }
         try enter(tablesOf: [Self.layouts(of: chunks)])
         return try passing(seal) { work in
             guard var progress = try SnapshotProgress.read(work.access.meta) else {

@@ -36,6 +36,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case state
     /// Statements of a schema, each ended by a zero byte.
     case schema
+    /// What a changeset says, by choices in the grammar of the format: it is replayed into a database.
+    case meaning
 
     /// Checks one input.
     /// - Returns: whether the bytes gave a value.
@@ -69,6 +71,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .array: try checkArray(input)
         case .state: try checkState(input)
         case .schema: try checkSchema(input)
+        case .meaning: try checkMeaning(input)
         }
     }
 }

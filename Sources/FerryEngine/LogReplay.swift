@@ -1,0 +1,85 @@
+import FerryCore
+import FerryStore
+
+/// Replays what was read of the others' logs, so that what is wrong with one log stops that log alone.
+///
+/// All of a batch is one transaction. Where that fails, local changes are packed first, since what fails there is no log's
+/// fault. Then each device's part is tried in a transaction of its own, and of a part that fails as much as can be replayed.
+struct LogReplay {
+    private let store: Store
+    private let device: DeviceID
+    private let seal: SegmentSealer
+
+    init(_ replica: Replica) {
+        store = replica.store
+        device = replica.identity.device
+        seal = replica.sealer(for: replica.identity)
+    }
+
+    /// - Parameter refused: told of each device whose log stops, why, and in which file.
+    /// - Throws: what concerns this device and its database, whatever the others wrote.
+    func replay(_ batch: LogReader.Batch, _ refused: inout [DeviceID: FerryError]) throws -> [PassOutcome] {
+        // Nothing is written where nothing happened, or those who watch the database would never come to rest.
+        if try batch.changesets.isEmpty && !store.needsPass() { return [] }
+        var outcomes: [PassOutcome] = []
+        var found: [DeviceID: FerryError] = [:]
+        do {
+            outcomes = [try store.pass(replaying: batch.changesets, checksums: batch.checksums, seal: seal)]
+        } catch let error as FerryError where error.mayConcernOneLog(besides: device) && !batch.changesets.isEmpty {
+            if try store.needsPass() { outcomes.append(try store.pass(replaying: [], seal: seal)) }
+            for device in Set(batch.changesets.map(\.device)).sorted() {
+                let own = batch.changesets.filter { $0.device == device }
+                found[device] = try replayApart(own[...], batch.checksums[device], &outcomes)
+            }
+        }
+        for outcome in outcomes { found.merge(outcome.refused) { $1 } }
+        for (device, error) in found { refused[device] = Self.located(error, device, batch) }
+        return outcomes
+    }
+
+    /// Replays as many of one device's changesets as can be.
+    /// - Parameter checksum: of the last segment, where the changesets end with it.
+    /// - Returns: why the others cannot be replayed; `nil` where all were.
+    private func replayApart(
+        _ changesets: ArraySlice<Changeset>, _ checksum: Checksum?, _ outcomes: inout [PassOutcome]
+    ) throws -> FerryError? {
+        guard let first = changesets.first else { return nil }
+        do {
+            let checksums = checksum.map { [first.device: $0] } ?? [:]
+            let outcome = try store.pass(replaying: Array(changesets), checksums: checksums, seal: seal)
+            outcomes.append(outcome)
+            return outcome.refused[first.device]
+        } catch let error as FerryError where error.mayConcernOneLog(besides: device) {
+            let objection = Self.objection(error, to: first)
+            // What stands before the one at fault is replayed.
+            let fault = changesets.firstIndex { $0.sequence == error.sequence } ?? changesets.startIndex
+            let middle = fault > changesets.startIndex ? fault : changesets.startIndex + changesets.count / 2
+            if changesets.count == 1 || error.sequence == first.sequence { return objection }
+            if let reason = try replayApart(changesets[..<middle], nil, &outcomes) { return reason }
+            return try replayApart(changesets[middle...], checksum, &outcomes)
+        }
+    }
+
+    /// An error as a reason for which a log stops.
+    private static func objection(_ error: FerryError, to changeset: Changeset) -> FerryError {
+        var objection = error
+        if objection.device == nil {
+            objection.code = .damagedFile
+            objection.message =
+                "Its changeset \(changeset.sequence) cannot be replayed: \(error.message) Other devices and tables go on. "
+                + "Look who writes to the folder; retire the device if it will not be mended."
+            objection.cause = error
+        }
+        objection.device = changeset.device
+        if objection.sequence == nil { objection.sequence = changeset.sequence }
+        return objection
+    }
+
+    /// Names the file that a reason is about.
+    static func located(_ error: FerryError, _ device: DeviceID, _ batch: LogReader.Batch) -> FerryError {
+        guard error.path == nil, let sequence = error.sequence else { return error }
+        var located = error
+        located.path = batch.files[device]?.first { sequence <= $0.last }?.path
+        return located
+    }
+}

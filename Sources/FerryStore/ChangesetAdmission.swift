@@ -1,0 +1,110 @@
+import FerryCore
+
+/// Whether what a changeset says can mean anything, on any device: asked of every changeset before it is replayed.
+///
+/// A checksum tells that a file came as it was written, not that its writer was honest, or a Ferry at all. What no Ferry writes
+/// stops the log of its author, and nothing else. What this database's schema does not have is no objection: an older or newer
+/// schema is as good as this one.
+struct ChangesetAdmission {
+    /// How far ahead of this device's clock a write may claim to be: four thousand years.
+    ///
+    /// A clock that is years ahead is believed, and named (`clockAhead`). Whoever writes to such a row later has to say a later
+    /// time still, so the last time that the format knows must stay out of reach.
+    static let maximumLeadMilliseconds: Int64 = 4000 * 366 * 24 * 3_600_000
+
+    /// The latest time that is believed.
+    private let latest: HybridTime
+
+    init(_ clock: any WallClock) {
+        let (sum, overflows) = clock.milliseconds().addingReportingOverflow(Self.maximumLeadMilliseconds)
+        latest = min(HybridTime(milliseconds: overflows ? .max : sum), .latest)
+    }
+
+    /// - Returns: what is wrong with a changeset; `nil` where nothing is.
+    func objection(to changeset: Changeset) -> FerryError? {
+        if changeset.time > latest { return Self.error(changeset, impossibleTime) }
+        for changes in changeset.tables {
+            if let reason = Self.objection(to: changes) ?? objection(toOperationsOf: changes) {
+                return Self.error(changeset, reason)
+            }
+        }
+        return nil
+    }
+
+    /// What is wrong with a part of a snapshot; `nil` where nothing is.
+    func objection(to chunk: SnapshotChunk) -> FerryError? {
+        let layout = TableChanges(
+            name: chunk.table, identity: chunk.identity, columns: chunk.columns.map(\.name))
+        let isLate = chunk.cells.contains { $0.stamp.time > latest } || chunk.objects.contains(where: isLate)
+        let reason =
+            Self.objection(to: layout) ?? (isLate ? impossibleTime : nil)
+            ?? chunk.objects.lazy.compactMap { Self.objection(toKey: $0.key, chunk.identity, chunk.table) }.first
+        return reason.map { FerryError(.damagedFile, "A snapshot cannot be right: \($0).") }
+    }
+
+    private func isLate(_ object: SnapshotChunk.Object) -> Bool {
+        ([object.inserted, object.deleted].compactMap { $0 } + object.earlierDeletions).contains { $0.time > latest }
+    }
+
+    private static func error(_ changeset: Changeset, _ reason: String) -> FerryError {
+        FerryError(
+            .damagedFile,
+            "Its changeset \(changeset.sequence) cannot be right: \(reason). Other devices and tables go on. Look who writes "
+                + "to the folder; retire the device if it will not be mended.",
+            device: changeset.device, sequence: changeset.sequence)
+    }
+
+    // MARK: Tables and columns
+
+    private static func objection(to changes: TableChanges) -> String? {
+        let name = changes.name
+        if name.isEmpty || name.contains("\0") { return "it names a table as no table can be named" }
+        let ownIdentity = ownIdentities[name]
+        if foldedName(name).hasPrefix("sqlite_") || SchemaReader.isOwn(name) {
+            return "it names the table \(name), which cannot travel"
+        }
+        if let ownIdentity, changes.identity.folded != ownIdentity {
+            return "it identifies rows of Ferry's table \(name) in another way than any Ferry does"
+        }
+        switch changes.identity {
+        case .surrogate: break
+        case .key(let columns), .declared(let columns):
+            if columns.isEmpty || columns.contains(where: { $0.contains("\0") })
+                || Set(columns.map(foldedName)).count < columns.count
+            {
+                return "it identifies rows of the table \(name) by columns that no table can have"
+            }
+        }
+        let hasNul = changes.columns.contains { $0.contains("\0") }
+        return hasNul ? "it names a column of the table \(name) as no column can be named" : nil
+    }
+
+    private static let ownIdentities: [String: TableIdentity] = [
+        PolicyList.table: .key(["target"]), "ferry_kv_value": .key(["key"]),
+        "ferry_kv_member": .key(["set", "member"]),
+        "ferry_kv_counter": .key(["counter", "device"]),
+    ]
+
+    // MARK: Operations
+
+    private func objection(toOperationsOf changes: TableChanges) -> String? {
+        for operation in changes.operations {
+            if operation.time > latest { return impossibleTime }
+            if let reason = Self.objection(toKey: operation.key, changes.identity, changes.name) { return reason }
+        }
+        return nil
+    }
+
+    private static func objection(toKey key: FieldValue?, _ identity: TableIdentity, _ table: String) -> String? {
+        switch (key, identity) {
+        case (nil, _): nil
+        case (.reference, _), (.null, _): "the key of a row in the table \(table) is none"
+        case (_, .key): "a row of the table \(table) has a key beside its columns"
+        default: nil
+        }
+    }
+
+    private var impossibleTime: String {
+        "it says that it was made thousands of years from now, so a clock is wrong there or the file was forged"
+    }
+}

@@ -1,0 +1,16 @@
+import FerryCore
+
+extension Store {
+    /// Refuses a clock that cannot be right. What is written meanwhile is noted, and packed once the clock is.
+    /// - Throws: `clockAhead` beyond the year 5000: set the date, and try again.
+    public static func checkClock(_ clock: any WallClock) throws {
+        let milliseconds = clock.milliseconds()
+        if milliseconds <= HybridTime.latestOfClock.milliseconds { return }
+        // Years of 365.2425 days, which is close enough to name one.
+        let year = 1970 + milliseconds / 31_556_952_000
+        throw FerryError(
+            .clockAhead,
+            "This device's clock says that it is the year \(year). Set the date, and run `ferry sync`. Nothing is lost: what is "
+                + "written here waits, and is sent with the time at which the clock is right again.")
+    }
+}

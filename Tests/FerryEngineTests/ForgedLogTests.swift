@@ -1,0 +1,117 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+import Foundation
+import XCTest
+
+@testable import FerryEngine
+
+/// Files with valid checksums and a wrong meaning: they stop the log of their author, and nothing else.
+final class ForgedLogTests: XCTestCase {
+    private static let schema = """
+        CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+        CREATE TABLE song(id INTEGER PRIMARY KEY, artist INTEGER REFERENCES artist(id), title TEXT);
+        CREATE TABLE "my tag"(song INTEGER REFERENCES song(id), "Word" TEXT, weight REAL, PRIMARY KEY (song, "Word")) WITHOUT ROWID;
+        CREATE TABLE setting(name TEXT PRIMARY KEY NOT NULL, value);
+        CREATE VIEW view_of_artist AS SELECT * FROM artist;
+        INSERT INTO artist VALUES (1, 'Ann'); INSERT INTO song VALUES (1, 1, 'Sea');
+        INSERT INTO "my tag" VALUES (1, 'blue', 0.5); INSERT INTO setting VALUES ('volume', 11);
+        """
+    private static let rows =
+        "SELECT * FROM artist ORDER BY 1; SELECT * FROM song ORDER BY 1; SELECT * FROM \"my tag\"; SELECT * FROM setting ORDER BY 1;"
+
+    private func household() throws -> (Fleet, ForgedDevice) {
+        let fleet = try Fleet()
+        try fleet.start(Self.schema)
+        try fleet.join()
+        try fleet.settle()
+        return (fleet, try ForgedDevice(fleet.containerPath))
+    }
+
+    /// Two honest devices go on in all their tables, and are told of the third one: which file, why, and what to do.
+    private func assertOnlyItsLogStops(
+        _ what: String, _ table: TableChanges, at time: HybridTime? = nil, file: StaticString = #filePath,
+        line: UInt = #line
+    ) throws {
+        let (fleet, evil) = try household()
+        try evil.publish([
+            ForgedDevice.row(
+                "setting", .key(["name"]), key: nil, object: try settingID(fleet), fields: [:], kind: .update)
+        ])
+        let name = try evil.publish([table], at: time)
+        try fleet.shell(0, "INSERT INTO song VALUES (10, 1, 'from a'); UPDATE setting SET value = 12")
+        try fleet.shell(1, "INSERT INTO artist VALUES (20, 'from b')")
+        for _ in 0..<2 {
+            for replica in fleet.replicas {
+                let report = try replica.sync()
+                XCTAssertEqual(report.waiting.map(\.device), ["evil"], what, file: file, line: line)
+                XCTAssertEqual(report.waiting.map(\.isDamage), [true], what, file: file, line: line)
+                XCTAssertEqual(
+                    report.waiting.first?.file.map { ($0 as NSString).lastPathComponent }, name.fileName, what,
+                    file: file, line: line)
+            }
+        }
+        try fleet.assertEqual(Self.rows, file: file, line: line)
+        let rows = try fleet.shell(1, Self.rows)
+        XCTAssertTrue(rows.contains("from a") && rows.contains("from b"), rows, file: file, line: line)
+        for replica in fleet.replicas {
+            let peer = try XCTUnwrap(try replica.status().devices.first { $0.name == "evil" }, file: file, line: line)
+            XCTAssertNotNil(peer.problem, what, file: file, line: line)
+            XCTAssertNotNil(peer.problemFile, what, file: file, line: line)
+            // What stands before the fault is replayed.
+            XCTAssertEqual(peer.behind, 1, what, file: file, line: line)
+            let findings = try replica.examine().findings.filter { $0.severity != .note }
+            XCTAssertEqual(findings.map(\.subject), ["evil"], what, file: file, line: line)
+            XCTAssertEqual(findings.first?.file, peer.problemFile, what, file: file, line: line)
+            XCTAssertEqual(try replica.verify(deep: true).differences.count, 0, what, file: file, line: line)
+        }
+        // A device that joins has what can be read.
+        let joined = try fleet.join()
+        XCTAssertEqual(joined.waiting.map(\.device), ["evil"], what, file: file, line: line)
+        try fleet.assertEqual(Self.rows, file: file, line: line)
+    }
+
+    private func settingID(_ fleet: Fleet) throws -> ObjectID {
+        let hex = try fleet.shell(
+            0, "SELECT hex(object) FROM ferry_object_\(try number(of: "setting", fleet)) LIMIT 1")
+        return try XCTUnwrap(ObjectID(hex.trimmingCharacters(in: .whitespacesAndNewlines).lowercased()))
+    }
+
+    private func number(of table: String, _ fleet: Fleet) throws -> String {
+        try fleet.shell(0, "SELECT number FROM ferry_table WHERE name = '\(table)'")
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    func testTablesThatCannotTravelStopTheirAuthorsLog() throws {
+        for name in ["sqlite_master", "SQLite_Sequence", "ferry_meta", "Ferry_Object_1", "ferry_no_such"] {
+            try assertOnlyItsLogStops(name, ForgedDevice.row(name, fields: ["name": .text([0x78])]))
+        }
+    }
+
+    func testFerrysOwnTablesIdentifiedInAnotherWayStopTheirAuthorsLog() throws {
+        for name in ["ferry_policy", "ferry_kv_value", "ferry_kv_counter"] {
+            try assertOnlyItsLogStops(name, ForgedDevice.row(name, fields: ["name": .text([0x78])]))
+        }
+    }
+
+    func testNamesThatNoTableHasStopTheirAuthorsLog() throws {
+        try assertOnlyItsLogStops("NUL", ForgedDevice.row("art\0ist", fields: ["name": .null]))
+        try assertOnlyItsLogStops("empty", ForgedDevice.row("", fields: ["name": .null]))
+        try assertOnlyItsLogStops("a column", ForgedDevice.row("artist", fields: ["na\0me": .null]))
+        try assertOnlyItsLogStops("no key", ForgedDevice.row("new one", .key([]), key: nil, fields: ["name": .null]))
+        try assertOnlyItsLogStops("twice", ForgedDevice.row("new", .key(["a", "A"]), key: nil, fields: ["a": .null]))
+    }
+
+    func testKeysThatAreNoneStopTheirAuthorsLog() throws {
+        let reference = FieldValue.reference(ObjectID(high: 7, low: 7))
+        try assertOnlyItsLogStops("a reference", ForgedDevice.row("artist", key: reference, fields: ["name": .null]))
+        try assertOnlyItsLogStops(
+            "beside columns",
+            ForgedDevice.row("setting", .key(["name"]), key: .integer(1), fields: ["name": .text([0x78])]))
+    }
+
+    func testTimesThatNoClockTellsStopTheirAuthorsLog() throws {
+        try assertOnlyItsLogStops("an operation", ForgedDevice.row("artist", fields: ["name": .null], time: .latest))
+        try assertOnlyItsLogStops("a changeset", ForgedDevice.row("artist", fields: ["name": .null]), at: .latest)
+    }
+}
