@@ -62,7 +62,8 @@ struct AppTriggers {
     private func replacesRows() throws -> Bool {
         try connection.count(
             "SELECT EXISTS(SELECT 1 FROM (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema) "
-                + "WHERE sql LIKE '%replace%' AND substr(name, 1, 6) <> 'ferry_')") != 0
+                + "WHERE sql LIKE '%replace%' AND (substr(name, 1, 6) <> 'ferry_' "
+                + "OR type = 'trigger' AND name NOT GLOB 'ferry_[0-9]*' AND name NOT GLOB 'ferry_*_[0-9]*'))") != 0
     }
 
     /// Makes the temporary table and triggers that keep a row as it was before it was first touched. `present` tells
