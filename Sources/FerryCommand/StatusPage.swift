@@ -193,6 +193,6 @@ struct StatusPage {
     private static let words = [
         "waiting": "hidden", "outranked": "hidden", "refused": "hidden", "missing": "hidden", "heldBack": "kept",
         "clearedReference": "shown as NULL", "joined": "joined",
-        "stranded": "kept",
+        "stranded": "kept", "left": "not here",
     ]
 }

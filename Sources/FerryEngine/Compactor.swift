@@ -193,8 +193,10 @@ struct Compactor {
                 // Nobody else can read it either. A snapshot has to stand for it.
                 notes.lost = max(notes.lost ?? 0, error.sequence ?? last)
                 return false
-            } catch let error as FerryError where [.formatTooNew, .limitExceeded].contains(error.code) {
-                // The log stays as it is.
+            } catch let error as FerryError
+                where [.formatTooNew, .limitExceeded, .invalidArgument].contains(error.code)
+            {
+                // The log stays as it is: also where its changesets cannot stand in one segment.
                 report.skipped.append(error.description)
                 notes.notBeforeMilliseconds = clock.milliseconds() + retention.retryMilliseconds
             }

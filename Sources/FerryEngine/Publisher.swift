@@ -62,8 +62,8 @@ struct Publisher {
             segment = try SegmentEncoder.encode(
                 changesets, container: container.id, previous: headers.first?.previous, tail: headers.last?.chainEnd)
         } catch {
-            guard error.code == .limitExceeded else { throw error }
-            // Each was within the limits; together they are not: in halves.
+            guard [.limitExceeded, .invalidArgument].contains(error.code) else { throw error }
+            // Each was within the limits, or in the order of times; together they are not: in halves.
             try join(Array(group.prefix(group.count / 2)))
             return try join(Array(group.dropFirst(group.count / 2)))
         }

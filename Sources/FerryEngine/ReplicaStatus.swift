@@ -101,6 +101,13 @@ extension Replica {
                         table: $0.table, kind: "stranded",
                         reason: "refers to a row of \($0.parent) that another device deleted, or that is hidden",
                         count: $0.rows)
+                }
+                + status.left.sorted { $0.key < $1.key }.map { table, count in
+                    .init(
+                        table: table, kind: "left",
+                        reason:
+                            "went when the table was dropped or emptied here without a deletion; the other devices may "
+                            + "have it, and a new file that joins gets it back", count: count)
                 }, conflicts: status.conflicts,
             policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) },
             plainReferences: try store.plainReferences())

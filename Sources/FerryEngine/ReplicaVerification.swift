@@ -27,4 +27,20 @@ extension Replica {
             return try store.verify(deep: true)
         }
     }
+
+    /// Takes rows that are not what the state says as changes of this device (`Store.takeUnseenWrites`); the next `sync`
+    /// publishes them. The container is not needed.
+    /// - Throws: `databaseCorrupt` where SQLite finds the file damaged: nothing that it holds is worth sending.
+    public func takeUnseenWrites() throws -> [UnseenChanges] {
+        try packing {
+            let damage = try store.verify().integrity
+            if let first = damage.first {
+                throw FerryError(
+                    .databaseCorrupt,
+                    "SQLite finds the file damaged, so its rows are not taken as changes: \(first). Move it aside, and run "
+                        + "`ferry join` with a new one.", path: store.path)
+            }
+            return try store.takeUnseenWrites(seal: sealer(for: identity))
+        }
+    }
 }

@@ -130,7 +130,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
     public struct Exceptional: Codable, Equatable, Sendable {
         public var table: String
         /// `waiting`, `outranked`, `refused` (all hidden), `heldBack` or `clearedReference` (shown), `joined` (shown by
-        /// the row of another), or `stranded` (shown, of a table that stays).
+        /// the row of another), `stranded` (shown, of a table that stays), or `left` (no row here: the table was dropped or
+        /// emptied without a deletion).
         public var kind: String
         public var reason: String
         public var count: Int

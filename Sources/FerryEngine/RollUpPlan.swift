@@ -44,14 +44,17 @@ struct RollUpPlan {
     /// The runs of more than one segment that are to become one each.
     /// - Parameter segments: those that are not replaced, by their numbers.
     func runs(_ segments: [OwnSegment]) -> [Run] {
-        // The newest stays. Where the list has a gap nothing is put together across it.
+        // The newest stays. Where the list has a gap nothing is put together across it, nor where an earlier Ferry gave a
+        // changeset a time before that of the one that it follows: a segment holds its changesets in the order of times.
         var parts: [[Run]] = []
+        var former: OwnSegment?
         for segment in segments.dropLast() {
-            if let last = parts.last?.last, last.last + 1 == segment.first {
+            if let former, former.last + 1 == segment.first, former.time <= segment.time {
                 parts[parts.count - 1].append(Run(segment))
             } else {
                 parts.append([Run(segment)])
             }
+            former = segment
         }
         return parts.flatMap { rolledUp($0) }.filter { $0.count > 1 }
     }

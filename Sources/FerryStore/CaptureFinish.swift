@@ -43,6 +43,8 @@ extension CaptureHistory {
                         cleared = cleared.overlaid(with: track.detached)
                         operations += self.operations(of: track, row: row)
                         present = row
+                    } else if operations.isEmpty, !track.isFresh, try isLeftBehind(track.object, table) {
+                        continue
                     } else {
                         // What refers to its key means it, though the store forgets that it had the key.
                         if table.isMapped { keys[table.id, default: [:]][track.key[0]] = (track.object, false) }
@@ -343,4 +345,7 @@ struct CapturedOperation {
     var values: FieldValues
     /// At a deletion: the values that the row had.
     var oldRow: FieldValues?
+    /// Whether nobody knows which of the values were written, and when (`UnseenWrites`): each gets the time after the one
+    /// that its column has, so that it overwrites nothing but what it took the place of.
+    var isReview = false
 }

@@ -23,6 +23,8 @@ struct CaptureHistory {
         /// The time of the change before the last one.
         @exclusivity(unchecked) var changedBefore = ColumnTimes()
         @exclusivity(unchecked) var references: [ReferenceNote] = []
+        /// Columns that may have been written while no trigger stood there, and when that was found.
+        @exclusivity(unchecked) var reviewed: (columns: Set<Int>, time: HybridTime) = ([], .zero)
         /// Columns whose row refers by a key that the object referred to has no more, and that object.
         @exclusivity(unchecked) var detached: FieldValues = [:]
         @exclusivity(unchecked) var isDeleted = false
@@ -148,7 +150,7 @@ struct CaptureHistory {
             switch event {
             case .delete, .examine: tablesWithOldRows.insert(number)
             case .rekey: hasRekeys = true
-            case .insert, .update, .reference: break
+            case .insert, .update, .reference, .review: break
             }
             // Of an update that changed nothing there is nothing to say.
             if event == .update, Int32(truncatingIfNeeded: row.integer(3)) == 0 { return }
@@ -206,6 +208,7 @@ struct CaptureHistory {
                 if !track.detached.isEmpty { track.detached[column] = nil }
                 if !table.clearableColumns.contains(column) { examined[table.id]?[object]?.isWritten = true }
             }
+        case .review: try review(note, &clock)
         case .delete:
             guard let object = try self.object(table, note.key) else { return }
             examined[table.id]?[object] = nil
@@ -308,7 +311,35 @@ struct CaptureHistory {
         track.insertedAt = nil
         track.changed = ColumnTimes()
         track.references = []
+        track.reviewed.columns = []
         track.isDeleted = true
+    }
+
+    /// A row that may have been written while no trigger stood there.
+    private mutating func review(_ note: Note, _ clock: inout HybridClock) throws {
+        let table = note.table
+        guard let object = try writtenObject(table, note.key), try hasRow(object, table) else {
+            // The object that had the key is gone: all of the row is news.
+            var insertion = note
+            insertion.event = .insert
+            return try take(insertion, &clock)
+        }
+        let track = try self.track(object, table, key: note.key, isFresh: false)
+        if !table.isMapped { track.key = note.key }
+        track.reviewed.columns.formUnion(CaptureTriggers.columns(of: note.mask))
+        track.reviewed.time = note.time
+    }
+
+    private func hasRow(_ object: ObjectID, _ table: TrackedTable) throws -> Bool {
+        if let track = tracks[table.id]?[object] { return !track.isDeleted }
+        return try access.objects(of: table.id).load(object).shown.hasRow
+    }
+
+    /// Whether a known object's row went with its table, so that nothing can be told of what was written to it before
+    /// (`UnseenWrites`).
+    func isLeftBehind(_ object: ObjectID, _ table: TrackedTable) throws -> Bool {
+        let state = try access.objects(of: table.id).load(object)
+        return state.isStored && state.registers.inserted == nil && state.registers.newest != nil
     }
 
     /// The operations that a track amounts to so far, with the values of `row`.
@@ -317,11 +348,18 @@ struct CaptureHistory {
             let time = max(inserted, track.changed.latest ?? inserted)
             return [CapturedOperation(kind: .insert, time: time, values: row, oldRow: nil)]
         }
-        return track.changed.byTime.map { time, columns in
+        var operations = track.changed.byTime.map { time, columns in
             var values: FieldValues = [:]
             for column in columns { if let value = row[column] { values[column] = value } }
             return CapturedOperation(kind: .update, time: time, values: values, oldRow: nil)
         }
+        let reviewed = row.filter { track.reviewed.columns.contains($0.key) && track.changed[$0.key] == nil }
+        if !reviewed.isEmpty {
+            operations.append(
+                CapturedOperation(
+                    kind: .update, time: track.reviewed.time, values: reviewed, oldRow: nil, isReview: true))
+        }
+        return operations
     }
 
     /// A row that was examined and is gone without a DELETE note was displaced by OR REPLACE.
@@ -333,6 +371,7 @@ struct CaptureHistory {
         let isThere = try access.reader(of: table.id).read(key) != nil
         let isItsOwn = try !table.isMapped || self.object(table, key) == object
         if isThere && isItsOwn { return }
+        if try isLeftBehind(object, table) { return }
         try displace(object, examination, table, key, &clock)
     }
 

@@ -16,6 +16,8 @@ enum PendingEvent: Int {
     case reference = 5
     /// A mapped key changed from `value`.
     case rekey = 6
+    /// No trigger: columns of a row may have been written while none stood there; `mask` says which (`UnseenWrites`).
+    case review = 7
 }
 
 /// The triggers that note changes: plain SQL that any process runs, with functions that every SQLite has.

@@ -117,11 +117,12 @@ struct CapturedWriter {
     private mutating func writeMembers(
         of representative: ObjectID, _ operations: [CapturedOperation], _ row: FieldValues, _ clock: inout HybridClock
     ) throws -> [TouchedObject] {
-        if operations.isEmpty { return [] }
+        if operations.allSatisfy(\.isReview) { return [] }
         let end = operations.firstIndex { $0.kind == .delete }.map { $0 + 1 } ?? operations.count
         // Each keeps its key, and what goes with it.
         let keyColumns = table.keyGroupColumns
-        let shared = operations[..<end].map { operation in
+        // What may not have been written at all concerns the row's own object.
+        let shared = operations[..<end].filter { !$0.isReview }.map { operation in
             // Its own insertion stays what it was.
             var shared = operation
             if operation.kind == .insert { shared.kind = .update }
@@ -207,10 +208,11 @@ struct CapturedWriter {
         var changed: [Int] = []
         if state.registers.fields.isEmpty { state.registers.fields.reserveCapacity(table.columns.count) }
         let unshownKey = unshownKey(of: state)
-        for operation in operations {
+        for operation in operations.flatMap({ timed($0, state) }) {
             var operation = operation
             if operation.kind == .insert { operation.values = operation.values.overlaid(with: unshownKey) }
-            let stamp = Stamp(time: laterTime(operation.time, than: state, &clock), device: access.device)
+            let time = operation.isReview ? operation.time : laterTime(operation.time, than: state, &clock)
+            let stamp = Stamp(time: time, device: access.device)
             let values = operation.values
             switch operation.kind {
             case .insert:
@@ -236,6 +238,28 @@ struct CapturedWriter {
             changes.append(state.object, operation.kind, stamp.time, key: key, values: values, parts: parts)
         }
         return changed
+    }
+
+    /// Divides what may have been written at any time by the times that its columns get.
+    private func timed(_ operation: CapturedOperation, _ state: ObjectState) -> [CapturedOperation] {
+        guard operation.isReview else { return [operation] }
+        var byTime: [HybridTime: FieldValues] = [:]
+        var rest: FieldValues = [:]
+        // A value that somebody else wrote and that waits for its column to be there is newer.
+        for (column, value) in operation.values where state.kept.fields[column] == nil {
+            if let known = state.registers.stamp(of: column), known.time < .latest {
+                byTime[known.time.next, default: [:]][column] = value
+            } else {
+                rest[column] = value
+            }
+        }
+        var result = byTime.sorted { $0.key < $1.key }.map { time, values in
+            CapturedOperation(kind: .update, time: time, values: values, oldRow: nil, isReview: true)
+        }
+        if !rest.isEmpty {
+            result.append(CapturedOperation(kind: .update, time: operation.time, values: rest, oldRow: nil))
+        }
+        return result
     }
 
     /// What an object's key says where its row shows another one: a row that replaces it there is the object's still, which

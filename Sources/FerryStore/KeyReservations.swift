@@ -81,7 +81,9 @@ struct KeyReservations {
         guard table.isMapped, let reserved = key.first,
             try access.objects(of: table.id).object(forKey: reserved) == state.object
         else { return [] }
-        return try state.registers.newest == nil || isInUse(reserved, of: table) ? key : []
+        // What went with its table comes back by the key that it had (`UnseenWrites`).
+        let isOnlyLeft = state.registers.inserted == nil && state.registers.deleted == nil
+        return try isOnlyLeft || isInUse(reserved, of: table) ? key : []
     }
 
     /// Makes the rows that refer to an object by a stand-in refer to its row's key.

@@ -227,7 +227,8 @@ struct RegionWriter {
         }
     }
 
-    private func rowValues(_ object: RegionObject) throws -> [(column: Int, value: FieldValue)] {
+    /// What an object's row is to show, as rows hold it.
+    func rowValues(_ object: RegionObject) throws -> [(column: Int, value: FieldValue)] {
         let row = region.displayedRow(of: object)
         var values: [(column: Int, value: FieldValue)] = []
         for column in object.table.localColumns {

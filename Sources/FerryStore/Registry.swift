@@ -6,10 +6,8 @@ struct Registry: Sendable {
     private(set) var tables: [Int: TrackedTable] = [:]
     private var numbers: [String: Int] = [:]
     var leftOut: [LeftOutTable] = []
-    /// Tables that this database has got columns of since the last access, or has got at all.
-    var adopted: [Int] = []
-    /// Tables of which columns are gone, or that were made again, since the last access.
-    var reshaped: [Int] = []
+    /// What changes of the schema leave to be done.
+    var news = SchemaNews()
     /// Whether the app has triggers of its own.
     var appHasTriggers = false
     /// Tables that stay on this device and refer to ones that travel, directly or through each other.
@@ -250,8 +248,8 @@ struct Registry: Sendable {
         let ofName = "SELECT number FROM ferry_table WHERE name = ? COLLATE NOCASE"
         if try connection.firstValue(ofName, .text(name)) == nil {
             try connection.execute(
-                "INSERT INTO ferry_table(name, identity) VALUES (?, ?)", .text(name),
-                .text(IdentityText.format(identity)))
+                "INSERT INTO ferry_table(number, name, identity) VALUES (?, ?, ?)",
+                .integer(Int64(OwnNames.freeNumber(connection))), .text(name), .text(IdentityText.format(identity)))
             let keyColumns: [String] = if case .key(let columns) = identity { columns } else { ["key"] }
             let table = TrackedTable(
                 id: Int(connection.lastInsertedKey), name: name, identity: identity, isLocal: false, columns: [],

@@ -23,8 +23,7 @@ final class RegistryCache: Sendable {
     /// Keeps what a writer made, without what it was to do once.
     func keep(_ registry: Registry, _ version: RegistryVersion) {
         var plain = registry
-        plain.adopted = []
-        plain.reshaped = []
+        plain.news = SchemaNews()
         tracked.withLock { $0 = (plain, version) }
     }
 

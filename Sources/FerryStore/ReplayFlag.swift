@@ -15,7 +15,7 @@ struct ReplayFlag {
         try connection.forEachRow(
             "SELECT name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view') AND sql LIKE '%ferry!_replay%' ESCAPE '!'"
         ) { row in
-            if !isFerryName(row.string(0)) { names.append(row.string(0)) }
+            if OwnNames.table(ofTrigger: row.string(0)) == nil { names.append(row.string(0)) }
         }
         return names.sorted()
     }
@@ -25,9 +25,14 @@ struct ReplayFlag {
 
     /// Removes the one that stayed when Ferry left the database, or that the app made because its triggers ask it.
     func makeRoom() throws {
+        if try isThere() { try connection.executeScript("DROP TABLE \(Self.table)") }
+    }
+
+    /// Whether the database has a table of this name and shape.
+    func isThere() throws -> Bool {
         let columns = try connection.rows("SELECT name FROM pragma_table_xinfo(?)", .text(Self.table))
         let isTable = try connection.count(
             "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE", .text(Self.table))
-        if isTable == 1, columns == [[.text("active")]] { try connection.executeScript("DROP TABLE \(Self.table)") }
+        return isTable == 1 && columns == [[.text("active")]]
     }
 }

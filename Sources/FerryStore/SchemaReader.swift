@@ -1,6 +1,6 @@
 import FerryCore
 
-/// Reads the app's schema by PRAGMAs. Ferry's own tables and SQLite's are left out.
+/// Reads the app's schema by PRAGMAs. Ferry's own tables and SQLite's are left out (`OwnNames`).
 struct SchemaReader {
     let connection: SQLConnection
 
@@ -18,12 +18,14 @@ struct SchemaReader {
         try connection.forEachRow("SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'") {
             kinds[$0.string(0)] = ($0.string(1), $0.int(2) != 0)
         }
+        let own = try OwnNames(connection)
         let entries = try connection.rows(
             "SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")
         for entry in entries {
             guard case .text(let nameBytes) = entry[0] else { continue }
             let name = String(decoding: nameBytes, as: UTF8.self)
-            if Self.isOwn(name) || name.hasPrefix("sqlite_") { continue }
+            let isOwn = own.contains(table: name) && !Self.trackedOwnTables.contains(name)
+            if isOwn || name.hasPrefix("sqlite_") { continue }
             guard let (kindName, withoutRowID) = kinds[name], let kind = SchemaTable.Kind(rawValue: kindName)
             else { continue }
             var sql = ""
@@ -33,12 +35,13 @@ struct SchemaReader {
         let triggers = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
         let hasTriggers = triggers.contains { row in
             guard case .text(let bytes) = row[0] else { return false }
-            return !isFerryName(String(decoding: bytes, as: UTF8.self))
+            return OwnNames.table(ofTrigger: String(decoding: bytes, as: UTF8.self)) == nil
         }
         return Schema(version: try version(), tables: tables, hasTriggers: hasTriggers)
     }
 
-    static func isOwn(_ name: String) -> Bool {
+    /// Whether no table by this name travels: the names that begin with `ferry_` are Ferry's.
+    static func isReserved(_ name: String) -> Bool {
         isFerryName(name) && !trackedOwnTables.contains(name)
     }
 

@@ -14,11 +14,16 @@ struct TableChecks {
     private let fields: [UInt64?]
 
     init(_ table: TrackedTable) {
+        self.init(table, covering: Set(table.isLocal ? table.localColumns.map(\.id) : []))
+    }
+
+    /// - Parameter covered: the numbers of the columns that count.
+    init(_ table: TrackedTable, covering covered: Set<Int>) {
         var hash = WordHash()
         hash.absorb(foldedName(table.name))
         insertion = hash.adding(1)
         fields = table.columns.map { column in
-            guard table.isLocal, column.isLocal else { return nil }
+            guard covered.contains(column.id) else { return nil }
             var field = hash
             field.absorb(3)
             field.absorb(foldedName(column.name))

@@ -323,9 +323,7 @@ public final class Store: Sendable {
     }
 
     static func identity(_ connection: SQLConnection) throws -> StoreIdentity? {
-        guard try connection.count("SELECT count(*) FROM sqlite_schema WHERE name = 'ferry_meta'") != 0 else {
-            return nil
-        }
+        guard try OwnNames.areMade(connection) else { return nil }
         let meta = StoreMeta(connection: connection)
         let version = try meta.integer(.version) ?? 0
         if version > StoreTables.version {

@@ -17,6 +17,7 @@ extension Store {
                     "The database belongs to the container at \(present.containerPath) already. "
                         + "Run `ferry leave` first if it is to belong to another.")
             }
+            try OwnNames.checkFree(connection)
             let tracking = Tracking(connection, clock: clock, random: random)
             return (try tracking.begin(identity, selection, rowsAreOld: rowsAreOld), [])
         }
@@ -27,6 +28,7 @@ extension Store {
         _ selection: TableSelection
     ) throws -> (tracked: [TrackedTableRecord], leftOut: [LeftOutTable]) {
         try read { connection in
+            if try Self.identity(connection) == nil { try OwnNames.checkFree(connection) }
             let plan = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
             return (plan.tracked, plan.leftOut)
         }

@@ -106,6 +106,10 @@ struct StoreMeta {
         case late
         /// The tables that stay on this device in which replays left rows that refer to nothing, as JSON (`StrandedRows`).
         case stranded
+        /// What changes of the schema leave to be done, as JSON (`SchemaNews`).
+        case schemaNews
+        /// How many triggers stood on each table when they were last made, as JSON: by the table's number.
+        case triggers
     }
 
     func remove(_ name: Name) throws {

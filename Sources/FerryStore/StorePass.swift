@@ -187,6 +187,8 @@ extension Store {
         var context = vector.positions
         context[access.device] = nil
         let sequence = own.sequence + 1
+        // The changesets of a log are in the order of their times, also where a clock has not begun, or was set back.
+        let time = max(time, own.time, .unknown)
         let sortedTables = tables.map { changes -> TableChanges in
             var sorted = changes
             func precedes(_ left: Operation, _ right: Operation) -> Bool {
@@ -323,7 +325,7 @@ extension Store {
         let meta = StoreMeta(connection: connection)
         try StoreTables.checkVersion(meta)
         if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return true }
-        if try meta.integer(.schemaUnsent) == 1 { return true }
+        if try meta.integer(.schemaUnsent) == 1 || meta.string(.schemaNews) != nil { return true }
         // A hook that has come.
         let policies = PolicyList(connection)
         if try policies.target(hooks) != policies.applied() { return true }

@@ -43,6 +43,8 @@ public struct StoreStatus: Sendable {
     public var hidden: Int
     public var exceptional: [Exceptional]
     public var stranded: [Stranded]
+    /// How many objects of a table have no row here because it was dropped or emptied without a deletion, by table.
+    public var left: [String: Int]
     /// Conflicts that nobody has resolved.
     public var conflicts: Int
     /// The checksum of the last segment packed.
@@ -69,6 +71,12 @@ extension Store {
                 tables.append(
                     .init(name: table.name, identity: table.identity, objects: objects, isLocal: table.isLocal))
             }
+            var left: [String: Int] = [:]
+            for table in access.registry.tables.values where counting && table.isLocal {
+                let count = try connection.count(
+                    "SELECT count(*) FROM \(table.objectTable) WHERE \(UnseenWrites.isLeft)")
+                if count > 0 { left[table.name] = count }
+            }
             var exceptional: [StoreStatus.Exceptional] = []
             try connection.forEachRow(
                 "SELECT \"table\", kind, reason, count(*) FROM ferry_exception GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
@@ -91,7 +99,8 @@ extension Store {
                 stranded: try StrandedRows(access).counts().map {
                     .init(table: $0.table, parent: $0.parent, rows: $0.rows)
                 },
-                conflicts: try ConflictLog(access).unresolvedCount(), lastChecksum: try Self.lastChecksum(access))
+                left: left, conflicts: try ConflictLog(access).unresolvedCount(),
+                lastChecksum: try Self.lastChecksum(access))
         }
     }
 

@@ -29,12 +29,25 @@ extension Store {
         let (registry, version) = try currentRegistry(connection)
         let access = try makeAccess(connection, registry, version)
         access.newRowsAtOnce = newRowsAtOnce.withLock { $0 }
-        for table in registry.reshaped { try CheckRenewal(access, access.registry[table]).renewAll() }
-        let adopted = try showKeptValues(access, registry.adopted)
+        try takeUp(registry.news, access)
         let outcome = try body(access)
         let following = try StayingRows(access).settle()
         try access.digests.save(connection)
-        return (outcome.result, outcome.changedTables + adopted + following)
+        return (outcome.result, outcome.changedTables + following)
+    }
+
+    /// Notes what was written where no triggers stood, and then renews the checks that told it.
+    private func takeUp(_ news: SchemaNews, _ access: StoreAccess) throws {
+        if news.unseen.isEmpty, news.reshaped.isEmpty { return }
+        for unseen in news.unseen {
+            guard let table = access.registry.tables[unseen.table], table.isLocal else { continue }
+            _ = try UnseenWrites(access, table, covered: unseen.covered, wasAbsent: unseen.wasAbsent).note()
+        }
+        for number in news.reshaped {
+            guard let table = access.registry.tables[number] else { continue }
+            try CheckRenewal(access, table).renewAll()
+        }
+        try SchemaNews(adopted: news.adopted).save(access.meta)
     }
 
     /// What works on the registry; the one of the last access where statements are kept and nothing has changed.
@@ -65,19 +78,22 @@ extension Store {
         return (registry, present)
     }
 
-    /// Shows what peers wrote to tables and columns that this database has only got now.
-    private func showKeptValues(_ access: StoreAccess, _ adopted: [Int]) throws -> [String] {
+    /// Shows what peers wrote to tables and columns that this database has only got now, once nothing is pending.
+    /// - Returns: the numbers of the tables whose rows may have changed.
+    func showKeptValues(_ access: StoreAccess) throws -> Set<Int> {
+        let adopted = try SchemaNews.load(access.meta).adopted
+        if adopted.isEmpty { return [] }
+        try SchemaNews().save(access.meta)
         var seeds: [RowToken] = []
         for table in adopted {
-            try access.connection.forEachRow(
-                "SELECT object FROM \(access.registry[table].objectTable) WHERE kept IS NOT NULL"
-            ) { row in
-                if let id: ObjectID = row.id(0) { seeds.append(RowToken(table: table, id: id)) }
+            guard let table = access.registry.tables[table], table.isLocal else { continue }
+            try access.connection.forEachRow("SELECT object FROM \(table.objectTable) WHERE kept IS NOT NULL") { row in
+                if let id: ObjectID = row.id(0) { seeds.append(RowToken(table: table.id, id: id)) }
             }
         }
         if seeds.isEmpty { return [] }
         try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
-        return adopted.map { access.registry[$0].name }
+        return Set(seeds.map(\.table))
     }
 
     /// A reading transaction on a tracked store, as its registry was last.

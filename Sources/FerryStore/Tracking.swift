@@ -47,8 +47,10 @@ struct Tracking {
         try StoreTables.checkVersion(meta)
         let reader = SchemaReader(connection: connection)
         if try reader.version() != meta.integer(.schemaVersion) { return try update(rowsAreOld: false) }
-        let registry = try Registry(connection, reader.read())
-        return try lacksTriggers(registry) ? update(rowsAreOld: false) : registry
+        var registry = try Registry(connection, reader.read())
+        if try lacksTriggers(registry) { return try update(rowsAreOld: false) }
+        registry.news = try SchemaNews.load(meta)
+        return registry
     }
 
     /// Whether triggers are missing that an earlier Ferry did not make.
@@ -87,7 +89,10 @@ struct Tracking {
             try connection.rows("SELECT name FROM ferry_table").compactMap { row -> String? in
                 if case .text(let bytes) = row[0] { foldedName(String(decoding: bytes, as: UTF8.self)) } else { nil }
             })
-        let triggered = try tablesWithTriggers().union(released)
+        let unseen = UnseenTables(connection)
+        let coverage = try unseen.coverage()
+        let triggered = try unseen.tablesWithTriggers().union(released)
+        var news = SchemaNews()
         for record in plan.tracked {
             guard let table = schema.table(record.name) else { continue }
             try Registry.register(
@@ -99,26 +104,35 @@ struct Tracking {
         let planned = Set(plan.tracked.map { foldedName($0.name) })
         for table in registry.parentsFirst where planned.contains(foldedName(table.name)) {
             let hasNews = try makeTriggers(table)
-            if hasNews || !triggered.contains(table.id) { registry.adopted.append(table.id) }
+            if hasNews || !triggered.contains(table.id) { news.adopted.append(table.id) }
             // A table that had triggers has noted its rows; one that is new, or was made anew, has not.
-            if !known.contains(foldedName(table.name)) || !triggered.contains(table.id) {
+            if !known.contains(foldedName(table.name)) {
                 try noteRows(table, areOld: rowsAreOld)
+            } else if !triggered.contains(table.id) {
+                let covered = coverage[table.id].flatMap { $0 }
+                news.unseen.append(UnseenTable(table: table.id, covered: covered ?? [], wasAbsent: covered == nil))
             }
         }
+        // Triggers that went along with a table when it was renamed note nothing any more.
+        try dropTriggers { registry.tables[$0].map { !planned.contains(foldedName($0.name)) } ?? true }
         for number in registry.tables.keys.sorted() {
             let table = registry[number]
             let hasLostColumns = try StateDigests.enter(table, connection)
             let isRemade = table.isLocal && known.contains(foldedName(table.name)) && !triggered.contains(number)
-            if hasLostColumns || isRemade { registry.reshaped.append(number) }
+            if hasLostColumns || isRemade { news.reshaped.append(number) }
         }
+        try unseen.noteTriggers()
+        registry.news = try SchemaNews.load(meta)
+        registry.news.add(news)
+        try registry.news.save(meta)
         try meta.set(.schemaUnsent, 1)
         try meta.set(.schemaVersion, reader.version())
         let plain = try newlyBroken(schema, registry)
         if !plain.isEmpty {
             try PlainReferenceList(connection).enter(plain)
-            let (adopted, reshaped) = (registry.adopted, registry.reshaped)
+            let left = registry.news
             registry = try Registry(connection, schema)
-            (registry.adopted, registry.reshaped) = (adopted, reshaped)
+            registry.news = left
         }
         registry.leftOut = plan.leftOut
         return registry
@@ -155,18 +169,6 @@ struct Tracking {
         }.map(\.name)
     }
 
-    private func tablesWithTriggers() throws -> Set<Int> {
-        var tables: Set<Int> = []
-        for row in try connection.rows(
-            "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'ferry\\_%\\_insert' ESCAPE '\\'")
-        {
-            guard case .text(let bytes) = row[0] else { continue }
-            let parts = String(decoding: bytes, as: UTF8.self).split(separator: "_")
-            if parts.count == 3, let number = Int(parts[1]) { tables.insert(number) }
-        }
-        return tables
-    }
-
     /// Gives the log of notes a place for each column of the widest key.
     private func widenPending(_ width: Int) throws {
         let present = try connection.count(
@@ -179,50 +181,32 @@ struct Tracking {
     /// Drops a table's triggers, where it has any, and makes those for its present columns.
     /// - Returns: whether the database has columns that it did not have before; values of peers may wait for them.
     private func makeTriggers(_ table: TrackedTable) throws -> Bool {
-        try dropTriggers(prefix: CaptureTriggers.prefix(of: table))
-        let present = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(table.oldRowsTable)).compactMap
-        { row in
-            if case .text(let bytes) = row[0] { String(decoding: bytes, as: UTF8.self) } else { nil }
-        }
-        let added = table.localColumns.filter { !present.contains("c\($0.id)") }
-        if present.isEmpty {
-            try connection.executeScript(StoreTables.createOldRowsTable(table))
-        } else {
-            // A column that comes back is one that the database did not have before.
-            for name in present where name != "sequence" && !table.localColumns.contains(where: { "c\($0.id)" == name })
-            {
-                try connection.executeScript("ALTER TABLE \(table.oldRowsTable) DROP COLUMN \(name)")
-            }
-            // Rows that are noted lack what is new; they are noted again.
-            try connection.execute(
-                "DELETE FROM \(table.oldRowsTable) WHERE sequence = \(UnforeseenDefaults.mark)")
-            for column in added {
-                try connection.executeScript("ALTER TABLE \(table.oldRowsTable) ADD COLUMN c\(column.id)")
-                try noteValues(of: column, table)
-            }
-        }
+        try dropTriggers { $0 == table.id }
+        let added = try OldRowsTable(table, connection).make()
+        for column in added ?? [] { try noteValues(of: column, table) }
         for statement in CaptureTriggers(table: table).statements { try connection.executeScript(statement) }
-        return present.isEmpty || !added.isEmpty
+        return added.map { !$0.isEmpty } ?? true
     }
 
     /// Drops the triggers that note changes.
     /// - Returns: the tables that had some.
     func dropCaptureTriggers() throws -> Set<Int> {
-        let tables = try tablesWithTriggers()
-        try dropTriggers(prefix: "ferry_")
+        let tables = try UnseenTables(connection).tablesWithTriggers()
+        try dropTriggers { _ in true }
         return tables
     }
 
-    private func dropTriggers(prefix: String) throws {
+    /// Drops triggers of Ferry's.
+    /// - Parameter isMeant: is asked with the number of the table whose changes a trigger notes.
+    private func dropTriggers(_ isMeant: (Int) -> Bool) throws {
         for row in try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'") {
-            guard case .text(let bytes) = row[0] else { continue }
-            let name = String(decoding: bytes, as: UTF8.self)
-            if name.hasPrefix(prefix) { try connection.executeScript("DROP TRIGGER \(quoted(name))") }
+            let name = row[0].text
+            guard let number = OwnNames.table(ofTrigger: name), isMeant(number) else { continue }
+            try connection.executeScript("DROP TRIGGER \(quoted(name))")
         }
     }
 
-    /// Notes the rows of a table that the state does not know as inserted. Rows of a table that was made anew under
-    /// their old keys are what they were.
+    /// Notes the rows of a table that nothing was known of as inserted.
     private func noteRows(_ table: TrackedTable, areOld: Bool) throws {
         let slots = table.keyColumns.indices.map { "k\($0)" }
         // A 16-byte key is stored as the object ID only.
@@ -237,13 +221,14 @@ struct Tracking {
             """)
     }
 
-    /// Notes what was written to a new column before there were triggers for it: whatever is not its default.
+    /// Notes what was written to a new column before there were triggers for it: whatever is not its default, where nobody
+    /// else's value waits for the column.
     private func noteValues(of column: TrackedColumn, _ table: TrackedTable) throws {
         let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
         try connection.executeScript(
             """
             INSERT INTO ferry_pending("table", event, mask, at, \(slots))
-            SELECT \(table.id), \(PendingEvent.update.rawValue), \(CaptureTriggers.mask(of: column.id)), julianday('now'),
+            SELECT \(table.id), \(PendingEvent.review.rawValue), \(CaptureTriggers.mask(of: column.id)), julianday('now'),
                 \(table.keyList)
             FROM \(quoted(table.name)) WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))
             """)
@@ -252,15 +237,14 @@ struct Tracking {
     /// Removes every trace of Ferry's: triggers and tables, but for the table that the app's own triggers or views ask.
     /// - Returns: those triggers and views.
     func end() throws -> [String] {
-        try dropTriggers(prefix: "ferry_")
+        try dropTriggers { _ in true }
         let askers = try ReplayFlag(connection).askers()
         if !askers.isEmpty { try ReplayFlag(connection).rest() }
-        let tables = try connection.rows(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'ferry\\_%' ESCAPE '\\'")
-        for row in tables {
-            guard case .text(let bytes) = row[0] else { continue }
-            let name = String(decoding: bytes, as: UTF8.self)
+        let own = try OwnNames(connection)
+        for row in try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'") {
+            let name = row[0].text
             if name == ReplayFlag.table, !askers.isEmpty { continue }
+            guard own.contains(table: name), try own.hasShape(table: name, connection) else { continue }
             try connection.executeScript("DROP TABLE \(quoted(name))")
         }
         return askers

@@ -102,6 +102,9 @@ struct TrackingPlan: Equatable {
         }
         if bookkeepingTables.contains(foldedName(table.name)) { return "notes this database's own migrations" }
         if SchemaReader.trackedOwnTables.contains(table.name) { return nil }
+        if SchemaReader.isReserved(table.name) {
+            return "its name begins with ferry_, as only Ferry's own may that travel"
+        }
         if let only = selection.only, !only.contains(where: { equalNames($0, table.name) }) { return "not selected" }
         if selection.except.contains(where: { equalNames($0, table.name) }) { return "excepted" }
         if table.primaryKey.isEmpty { return "has no primary key, so its rows cannot be told apart" }

@@ -81,7 +81,7 @@ final class TriggerCopies {
         try connection.forEachRow(
             "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' AND sql IS NOT NULL ORDER BY rowid"
         ) { row in
-            if isFerryName(row.string(0)) { return }
+            if OwnNames.table(ofTrigger: row.string(0)) != nil { return }
             if let text = TriggerText(row.string(2)) { found.append((row.string(1), text)) }
         }
         return found

@@ -77,7 +77,8 @@ struct RowComparison {
         // With its row its values are lost too, so that nothing else can be said.
         if object.shown.hasRow, object.row == nil { return note(.missingRow, nil, "has lost its row") }
         // A column that was dropped took its values along.
-        for column in table.localColumns {
+        // Of what was never inserted here, or went with its table, nobody needs more than the stamps.
+        for column in table.localColumns where object.plain.inserted != nil {
             guard let field = object.plain.fields[foldedName(column.name)], field.value == nil else { continue }
             note(.lostValue, column.name, "has lost the value of \(column.name)")
         }

@@ -73,6 +73,8 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     public var differences: [Difference] = []
     /// All of them.
     public var differenceCount = 0
+    /// What was taken as changes before; absent where nobody asked for that.
+    public var taken: [UnseenChanges]?
     /// How long it took.
     public var seconds: Double = 0
 
@@ -80,6 +82,12 @@ public struct VerificationReport: Codable, Equatable, Sendable {
 
     /// Whether nothing is wrong.
     public var isSound: Bool { integrity.isEmpty && foreignKeys.isEmpty && differenceCount == 0 }
+
+    /// Whether some of it may be what somebody wrote without a trigger, which `Store.takeUnseenWrites` takes as changes.
+    public var mayBeTaken: Bool {
+        integrity.isEmpty
+            && differences.contains { [.missingRow, .unknownRow, .value, .check].contains($0.kind) }
+    }
 
     mutating func add(_ difference: Difference) {
         differenceCount += 1

@@ -27,6 +27,11 @@ struct RandomHistory {
     private let deletionWins: Set<String>
     /// Decides what concerns that, so that other histories are what they were.
     private var collectChance: Chance
+    /// Whether devices make tables anew now and then, and write to them before Ferry looks.
+    private let rebuilds: Bool
+    var rebuildChance: Chance
+    /// Devices on which tables were made anew since their last pass.
+    private var unseenDevices: Set<UInt64> = []
     private(set) var devices: [TestDevice] = []
     /// The kinds of exceptions and conflicts that were met, and how often.
     private(set) var met: [String: Int] = [:]
@@ -37,15 +42,23 @@ struct RandomHistory {
         var description: String
     }
 
+    /// The names of the tables.
+    var tables: [String] { oracle.schema.tables.map(\.name) }
+
+    /// Takes down what was done.
+    mutating func note(_ text: String) { story.append(text) }
+
     /// - Parameters:
     ///   - oracles: one of them is chosen; empty: the schema is made of the seed too.
     ///   - restores: whether conflicts are restored now and then, and hooks write in replays.
     ///   - staying: whether devices have tables that stay, whose rows refer to ones that travel.
     init(
         seed: UInt64, oracles: [Oracle], checkInterval: Int = 4, restores: Bool = false, snapshots: Bool = false,
-        staying: Bool = false
+        staying: Bool = false, rebuilds: Bool = false
     ) throws {
         self.seed = seed
+        self.rebuilds = rebuilds
+        rebuildChance = Chance(seed: seed &+ 0x9000)
         self.snapshots = snapshots
         self.checkInterval = checkInterval
         self.restores = restores
@@ -214,8 +227,23 @@ struct RandomHistory {
     }
 
     private mutating func write(on device: TestDevice) throws {
+        // What no trigger sees: neither deletions nor changes of keys, which the rules may have to undo with values that
+        // nobody has on this device any more.
+        let level = statements.level
+        defer { statements.level = level }
+        var isUnseen = unseenDevices.contains(device.id.low)
+        if isUnseen { statements.level = 0 }
         for _ in 0...chance.below(3) {
-            let transaction = try statements.transaction(for: device)
+            if rebuilds, try rebuild(on: device) {
+                met["rebuilds", default: 0] += 1
+                isUnseen = true
+                statements.level = 0
+            }
+            var transaction = try statements.transaction(for: device)
+            if isUnseen {
+                unseenDevices.insert(device.id.low)
+                transaction.removeAll { $0.hasPrefix("DELETE") }
+            }
             // A row that refers to nothing may hold back what another device has not forgotten yet.
             let foreignKeys = statements.level < 2 || !chance.oneIn(12) || collects || staying != nil
             story.append(
@@ -301,6 +329,7 @@ struct RandomHistory {
             let written = isChecked && incoming.isEmpty ? try WrittenRow.all(on: device, oracle.schema) : []
             // With nothing to pack, keys mean what the state says they mean.
             if staying != nil, !incoming.isEmpty { try device.flush() }
+            unseenDevices.remove(device.id.low)
             let stayed = incoming.isEmpty ? nil : try staying?.meanings(on: device)
             do {
                 try device.pass(incoming)

@@ -1,0 +1,280 @@
+import FerryCore
+import FerryMerge
+
+/// Finds what was written to a table while no trigger saw it, by comparing every row with the state, and notes that for the
+/// next flush (Docs/Architecture.md, "Writes that no trigger saw").
+///
+/// The state has no values, but a check for each object: a hash of its fields with their stamps. Where it is what the row's
+/// values make, nothing was written. Where it is not, something was, and nobody knows which column, unless the check tells:
+/// then the columns are noted as perhaps written (`PendingEvent.review`).
+struct UnseenWrites {
+    private let access: StoreAccess
+    private let table: TrackedTable
+    private let objects: ObjectTable
+    private let travelling: Travelling
+    private let checks: FormerChecks
+    private let wasAbsent: Bool
+    /// The columns that were there before and are there now, but for those of the key.
+    private let columns: [TrackedColumn]
+    private let keySlots: String
+
+    /// What was found.
+    struct Findings {
+        /// Rows that may have been written, that are new, and that are gone.
+        var changed = 0
+        var inserted = 0
+        var deleted = 0
+        /// Rows that went with their table: no deletions.
+        var left = 0
+    }
+
+    init(_ access: StoreAccess, _ table: TrackedTable, covered: [Int], wasAbsent: Bool = false) {
+        self.access = access
+        self.table = table
+        self.wasAbsent = wasAbsent
+        objects = access.objects(of: table.id)
+        travelling = Travelling(access)
+        checks = FormerChecks(table, covered: covered)
+        let known = Set(covered)
+        let key = Set(table.keyColumnIDs)
+        columns = table.localColumns.filter { (known.contains($0.id) || wasAbsent) && !key.contains($0.id) }
+        keySlots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
+    }
+
+    /// Compares all rows.
+    func note() throws -> Findings {
+        var findings = Findings()
+        guard table.isLocal else { return findings }
+        let pending = try PendingKeys(table, access.connection)
+        let hasRows = try access.connection.count("SELECT EXISTS(SELECT 1 FROM \(quoted(table.name)))") != 0
+        let isGone = !hasRows || wasAbsent
+        let reader = access.reader(of: table.id)
+        let exceptional = try solvedExceptions()
+        for id in try shownObjects() {
+            let state = try objects.load(id)
+            guard let key = pending.presentKey(of: state.key) else { continue }
+            guard let row = try reader.read(key) else {
+                if isGone {
+                    try leave(state)
+                    findings.left += 1
+                } else {
+                    try forgetInsertion(of: state)
+                    try append(.delete, key)
+                    findings.deleted += 1
+                }
+                continue
+            }
+            if pending.mention(key) || pending.mention(state.key) {
+                if try append(review: columns.map(\.id), key) { findings.changed += 1 }
+            } else if try compare(state, row, exceptional) {
+                findings.changed += 1
+            }
+        }
+        findings.inserted = try noteNewRows(pending)
+        return findings
+    }
+
+    private func shownObjects() throws -> [ObjectID] {
+        var ids: [ObjectID] = []
+        try access.connection.forEachRow(
+            "SELECT object FROM \(table.objectTable) WHERE \(Shown.way) IN (\(Shown.row.rawValue), "
+                + "\(Shown.exceptionalRow.rawValue)) ORDER BY object"
+        ) { if let id: ObjectID = $0.id(0) { ids.append(id) } }
+        return ids
+    }
+
+    // MARK: Rows that are gone
+
+    /// A row went with its table: no deletion. This device has its values no more, so that it is as if nobody had told of
+    /// its insertion: it comes back with whoever inserts it again, and not piece by piece.
+    private func leave(_ state: ObjectState) throws {
+        for member in try access.joined.members(of: state.object, table.id) {
+            try forget(objects.load(member), key: [])
+        }
+        try forget(state, key: table.isMapped ? state.key : [])
+    }
+
+    /// Whether an object has no row because that went with its table, in SQL: changes are known, and no insertion or deletion.
+    static let isLeft =
+        "\(Shown.way) = \(Shown.none.rawValue) AND NOT (shown & \(Shown.deletion)) AND state IS NOT NULL "
+        + "AND instr('13579BDF', substr(hex(substr(state, 1, 1)), 2, 1)) = 0"
+
+    private func forget(_ former: ObjectState, key: [FieldValue]) throws {
+        var state = former
+        // A row that is inserted again by its key is the same thing.
+        state.key = key
+        state.shown = .none
+        state.registers.inserted = nil
+        state.check = 0
+        try objects.save(state)
+        let (number, id) = (FieldValue.integer(Int64(table.id)), FieldValue.blob(state.object.bytes[...]))
+        for list in ["ferry_exception", "ferry_exception_token"] {
+            try access.connection.execute("DELETE FROM \(list) WHERE \"table\" = ? AND object = ?", number, id)
+        }
+        try access.joined.forget(RowToken(table: table.id, id: state.object))
+    }
+
+    /// The values of a deleted row are gone with it. Where the deletion loses, who has them says them again
+    /// (`MissingObjects`).
+    private func forgetInsertion(of former: ObjectState) throws {
+        var state = former
+        state.registers.inserted = nil
+        try objects.save(state)
+    }
+
+    // MARK: Rows that are there
+
+    /// Compares a row with its object.
+    /// - Returns: whether something is noted.
+    private func compare(
+        _ state: ObjectState, _ row: FieldValues, _ exceptional: [ObjectID: ExpectedRow]
+    ) throws -> Bool {
+        // Of a row whose deletion is held back nothing tells what it was.
+        guard state.registers.isAlive else { return false }
+        if wasAbsent { return try append(review: columns.map(\.id), state.key) }
+        let expected = exceptional[state.object]
+        if state.shown == .exceptionalRow, expected == nil { return false }
+        let own = try travelling.values(row, table)
+        var written: Set<Int> = []
+        var open: [TrackedColumn] = []
+        var difference = state.check &- checks.known(state, own)
+        for column in columns {
+            guard let value = own[column.id], let local = row[column.id] else { continue }
+            if let expected {
+                if let shown = expected.values[column.id], shown != local {
+                    written.insert(column.id)
+                    if state.kept.fields[column.id] == nil, let known = expected.own[column.id] {
+                        difference &-= checks.change(state, column.id, from: known, to: value)
+                    }
+                    continue
+                }
+                if expected.isOfAnother(column.id) { continue }
+            } else if let kept = state.kept.fields[column.id] {
+                // A plain value that would be taken for a reference.
+                if kept != local { written.insert(column.id) }
+                continue
+            }
+            if let register = state.policies[column.id],
+                let shown = register.shown(under: column.policy, access.hooks.function(for: column.policy))
+            {
+                if shown != value { written.insert(column.id) }
+            } else if state.registers.stamp(of: column.id) != nil {
+                open.append(column)
+            } else if try access.defaultValue(of: column) ?? .null != local {
+                written.insert(column.id)
+            }
+        }
+        try noteKey(state, row, &written)
+        // What is known to be written is no part of the question any more.
+        for column in written where expected == nil && state.kept.fields[column] == nil {
+            guard let register = state.policies[column], let value = own[column],
+                let shown = register.shown(
+                    under: table.columns[column].policy, access.hooks.function(for: table.columns[column].policy))
+            else { continue }
+            difference &-= checks.change(state, column, from: shown, to: value)
+        }
+        let isSettled = checks.isSettled(difference, state, own)
+        if !isSettled, let single = checks.onlyChange(difference, state, own, open) {
+            written.insert(single)
+        } else if !isSettled {
+            _ = try append(review: open.map(\.id), state.key)
+        }
+        if !written.isEmpty { try append(.update, columns: written.sorted(), state.key) }
+        return !isSettled && !open.isEmpty || !written.isEmpty
+    }
+
+    /// A key may be written in another way and be the same to SQLite.
+    private func noteKey(_ state: ObjectState, _ row: FieldValues, _ written: inout Set<Int>) throws {
+        guard state.shown == .row else { return }
+        for (place, column) in table.keyColumnIDs.enumerated() where place < state.key.count {
+            if let value = row[column], value != state.key[place] { written.insert(column) }
+        }
+    }
+
+    /// What rows that are not simply their object's should show.
+    struct ExpectedRow {
+        /// As rows hold it.
+        var values: FieldValues
+        /// The object's own values.
+        var own: FieldValues
+        /// Columns that show another object's value, or none.
+        var others: Set<Int>
+
+        func isOfAnother(_ column: Int) -> Bool { others.contains(column) }
+    }
+
+    private func solvedExceptions() throws -> [ObjectID: ExpectedRow] {
+        var found: [ObjectID] = []
+        try access.connection.forEachRow(
+            "SELECT object FROM \(table.objectTable) WHERE \(Shown.way) = \(Shown.exceptionalRow.rawValue)"
+        ) { if let id: ObjectID = $0.id(0) { found.append(id) } }
+        if found.isEmpty { return [:] }
+        let region = RuleRegion(access)
+        for id in found { try region.add(RowToken(table: table.id, id: id)) }
+        try region.solve()
+        let writer = RegionWriter(access, region)
+        var rows: [ObjectID: ExpectedRow] = [:]
+        for id in found {
+            guard let object = region[RowToken(table: table.id, id: id)], object.isShown else { continue }
+            var values: FieldValues = [:]
+            for (column, value) in try writer.rowValues(object) { values[column] = value }
+            let displayed = region.displayedRow(of: object)
+            let others = table.localColumns.map(\.id).filter {
+                displayed.source($0) !== object || object.clearedColumns[$0] != nil
+                    || object.state.kept.fields[$0] != nil
+            }
+            rows[id] = ExpectedRow(values: values, own: object.values, others: Set(others))
+        }
+        return rows
+    }
+
+    // MARK: Rows that are new
+
+    private func noteNewRows(_ pending: PendingKeys) throws -> Int {
+        // A 16-byte key is stored as the object ID only.
+        let known = table.keyColumns.count == 1 ? "coalesce(k0, object)" : keySlots
+        var keys: [[FieldValue]] = []
+        try access.connection.forEachRow(
+            """
+            SELECT \(table.keyList) FROM \(quoted(table.name))
+            EXCEPT SELECT \(known) FROM \(table.objectTable)
+            WHERE \(Shown.way) IN (\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue))
+            """
+        ) { row in
+            let key = table.keyColumns.indices.map { row.value(Int32($0)) }
+            if !pending.isNoted(key) { keys.append(key) }
+        }
+        // Rows by the keys of ones whose deletion is noted, which the state has still.
+        let listed = Set(keys)
+        let reader = access.reader(of: table.id)
+        for key in pending.vacantKeys where !listed.contains(key) {
+            if try reader.read(key) != nil { keys.append(key) }
+        }
+        for key in keys { try append(.insert, key) }
+        return keys.count
+    }
+
+    // MARK: Notes
+
+    private func append(_ event: PendingEvent, _ key: [FieldValue], mask: Int64? = nil) throws {
+        let places = key.map { _ in "?" }.joined(separator: ", ")
+        try access.connection.execute(
+            "INSERT INTO ferry_pending(\"table\", event, mask, at, \(keySlots)) "
+                + "VALUES (\(table.id), \(event.rawValue), ?, julianday('now'), \(places))",
+            [mask.map { .integer($0) } ?? .null] + key)
+    }
+
+    private func append(_ event: PendingEvent, columns: [Int], _ key: [FieldValue]) throws {
+        var masks: [Int64: Int64] = [:]
+        for column in columns {
+            masks[Int64(column / CaptureTriggers.groupSize), default: 0] |= CaptureTriggers.mask(of: column)
+        }
+        for mask in masks.sorted(by: { $0.key < $1.key }) { try append(event, key, mask: mask.value) }
+    }
+
+    private func append(review columns: [Int], _ key: [FieldValue]) throws -> Bool {
+        if columns.isEmpty { return false }
+        try append(.review, columns: columns, key)
+        return true
+    }
+}
