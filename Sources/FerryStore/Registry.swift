@@ -255,7 +255,7 @@ struct Registry: Sendable {
                 id: Int(connection.lastInsertedKey), name: name, identity: identity, isLocal: false, columns: [],
                 keyColumns: keyColumns)
             for statement in StoreTables.createObjectTable(table) { try connection.executeScript(statement) }
-            _ = try StateDigests.enter(table, connection)
+            _ = try StateDigests.enter(table, nil, connection)
         }
         let number = FieldValue.integer(
             Int64(try connection.count(ofName, .text(name))))

@@ -47,7 +47,7 @@ extension Store {
             guard let table = access.registry.tables[number] else { continue }
             try CheckRenewal(access, table).renewAll()
         }
-        try SchemaNews(adopted: news.adopted).save(access.meta)
+        try SchemaNews(adopted: news.adopted, unproven: news.unproven).save(access.meta)
     }
 
     /// What works on the registry; the one of the last access where statements are kept and nothing has changed.
@@ -78,13 +78,23 @@ extension Store {
         return (registry, present)
     }
 
-    /// Shows what peers wrote to tables and columns that this database has only got now, once nothing is pending.
+    /// Shows what peers wrote to tables and columns that this database has only got now, and computes how objects are shown
+    /// that are not shown as written, once nothing is pending.
     /// - Returns: the numbers of the tables whose rows may have changed.
     func showKeptValues(_ access: StoreAccess) throws -> Set<Int> {
-        let adopted = try SchemaNews.load(access.meta).adopted
-        if adopted.isEmpty { return [] }
+        let news = try SchemaNews.load(access.meta)
+        let adopted = news.adopted
+        let unproven = Set(news.unproven).union(adopted)
+        if unproven.isEmpty { return [] }
         try SchemaNews().save(access.meta)
         var seeds: [RowToken] = []
+        for table in unproven.sorted() {
+            try access.connection.forEachRow(
+                "SELECT object FROM ferry_exception WHERE \"table\" = ?", [.integer(Int64(table))]
+            ) { row in
+                if let id: ObjectID = row.id(0) { seeds.append(RowToken(table: table, id: id)) }
+            }
+        }
         for table in adopted {
             guard let table = access.registry.tables[table], table.isLocal else { continue }
             try access.connection.forEachRow("SELECT object FROM \(table.objectTable) WHERE kept IS NOT NULL") { row in

@@ -46,6 +46,12 @@ struct Tracking {
     func currentRegistry() throws -> Registry {
         try StoreTables.checkVersion(meta)
         let reader = SchemaReader(connection: connection)
+        if try StoreTables.upgrade(meta) {
+            var registry = try update(rowsAreOld: false)
+            registry.news.unproven = registry.tables.keys.sorted()
+            try registry.news.save(meta)
+            return registry
+        }
         if try reader.version() != meta.integer(.schemaVersion) { return try update(rowsAreOld: false) }
         var registry = try Registry(connection, reader.read())
         if try lacksTriggers(registry) { return try update(rowsAreOld: false) }
@@ -117,9 +123,14 @@ struct Tracking {
         try dropTriggers { registry.tables[$0].map { !planned.contains(foldedName($0.name)) } ?? true }
         for number in registry.tables.keys.sorted() {
             let table = registry[number]
-            let hasLostColumns = try StateDigests.enter(table, connection)
+            let local = table.isLocal ? schema.table(table.name) : nil
+            let hasLostColumns = try StateDigests.enter(
+                table, local.map { TableShape(table, $0, registry) }, connection)
             let isRemade = table.isLocal && known.contains(foldedName(table.name)) && !triggered.contains(number)
-            if hasLostColumns || isRemade { news.reshaped.append(number) }
+            if hasLostColumns || isRemade {
+                news.reshaped.append(number)
+                news.unproven.append(number)
+            }
         }
         try unseen.noteTriggers()
         registry.news = try SchemaNews.load(meta)

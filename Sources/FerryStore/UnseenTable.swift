@@ -20,14 +20,18 @@ struct SchemaNews: Codable, Sendable {
     /// Tables that this database has got columns of, or has got at all: values of peers may wait for them. They are shown
     /// once what is pending is packed, because the rules would overwrite what no flush has read.
     var adopted: [Int] = []
+    /// Tables of which it has to be computed how objects are shown that are not shown as written: other columns count for
+    /// that, or an earlier Ferry did not compute it. It is done with those that are adopted.
+    var unproven: [Int] = []
 
-    var isEmpty: Bool { unseen.isEmpty && reshaped.isEmpty && adopted.isEmpty }
+    var isEmpty: Bool { unseen.isEmpty && reshaped.isEmpty && adopted.isEmpty && unproven.isEmpty }
 
     /// Adds what came later. Of a table that waits to be compared already the first note tells what its checks cover.
     mutating func add(_ later: SchemaNews) {
         unseen += later.unseen.filter { table in !unseen.contains { $0.table == table.table } }
         reshaped = Set(reshaped).union(later.reshaped).sorted()
         adopted = Set(adopted).union(later.adopted).sorted()
+        unproven = Set(unproven).union(later.unproven).sorted()
     }
 
     static func load(_ meta: StoreMeta) throws -> SchemaNews { try meta.json(.schemaNews) ?? SchemaNews() }
