@@ -8,19 +8,21 @@ struct StatusCommand: DatabaseCommand {
         abstract: "Show devices, tables, and what is still to come or go.",
         discussion: """
             Changes nothing, and needs no lock. "In step" is proven: both devices have replayed the same changes, and the \
-            digests of their states agree. "standing" is inStep, behind, ahead, apart (both), unproven (the other one \
-            tells no digests) or differs, which must never be.
+            digests of their states and rows agree. "standing" is inStep, behind, ahead, apart (both), unproven (the other \
+            one tells no digests of its rows, or has "differingSchemas") or differs: "differing" names the tables, \
+            "differingRows" those in which only the rows differ, "differingByKeys" those with an index on integer keys.
 
             JSON: {"device": {"id", "name"}, "container": {"id", "name", "path", "reachable", "problem", \
             "failure", "failingSinceMilliseconds"}, \
             "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name", \
             "behind", "unacknowledged", "lastSeenMilliseconds", "activity", "isLeftBehind", "problem", "problemCode", \
             "problemSinceMilliseconds", "problemFile", "standing", "changesetsBehind", \
-            "changesetsAhead", "differing", "successors"}], "unpublished", "hidden", \
+            "changesetsAhead", "differing", "differingRows", "differingSchemas", "differingByKeys", "successors"}], \
+            "unpublished", "hidden", \
             "exceptions": [{"table", "kind", "reason", "count"}], "conflicts", \
             "policies": [{"target", "policy", "applied"}], \
             "plainReferences": [{"table", "columns", "parent", "reason"}]}. Problems, failures, "lastSeenMilliseconds" and \
-            "differing" are left out where there is nothing to say.
+            what begins with "differing" are left out where there is nothing to say.
 
             Examples:
               ferry status music.sqlite

@@ -40,7 +40,7 @@ struct StatusPage {
                 news.append(style.yellow("\(labels[device.id]): ") + problem + age)
             }
             if device.activity == "silent" { news.append(silence(device, style)) }
-            if let tables = device.differing { news += difference(device.name, tables, style) }
+            news += difference(device, style)
         }
         if news.isEmpty {
             news.append(style.green(rest))
@@ -66,7 +66,10 @@ struct StatusPage {
         let late = report.devices.filter {
             ($0.unacknowledged > 0 || $0.changesetsAhead ?? 0 > 0) && $0.activity == "active" && $0.successors == nil
         }
-        if late.isEmpty { return "Everything is in step." }
+        if late.isEmpty {
+            let isProven = !report.devices.contains { $0.standing == "unproven" }
+            return isProven ? "Everything is in step." : "Everything is sent and received here."
+        }
         let names = Wording.list(late.map { labels[$0.id] })
         return
             "Everything is sent and received here; \(names) \(late.count == 1 ? "has" : "have") not read all of it yet."
@@ -109,13 +112,37 @@ struct StatusPage {
         return place.failure.map { [style.yellow("The last sync failed. ") + $0 + age] } ?? []
     }
 
-    /// What must never be said.
-    private func difference(_ name: String, _ tables: [String], _ style: Style) -> [String] {
-        [
-            style.red("\(name) has replayed the same changes and holds something else in \(Wording.list(tables))."),
-            "One of the two databases is damaged: run "
-                + style.bold("ferry verify --deep \(Wording.shellWord(database))") + " here, and the same there.",
-        ]
+    /// Where a device knows the same and does not prove that it is the same: what differs, why, and what to do.
+    private func difference(_ device: StatusReport.Peer, _ style: Style) -> [String] {
+        let name = device.name
+        var lines: [String] = []
+        let rows = device.differingRows ?? []
+        let states = (device.differing ?? []).filter { !rows.contains($0) }
+        if !states.isEmpty {
+            lines.append(
+                style.red("\(name) has replayed the same changes and holds something else in \(Wording.list(states))."))
+        }
+        if !rows.isEmpty {
+            lines.append(
+                style.red("\(name) has replayed the same changes and shows other rows of \(Wording.list(rows))."))
+        }
+        if let schemas = device.differingSchemas {
+            let which = "\(Wording.list(schemas)) by another schema"
+            lines.append(
+                lines.isEmpty
+                    ? style.yellow("\(name) has replayed the same changes, and has \(which).")
+                        + " Rows are not compared there until both schemas are in line."
+                    : "It has \(which): bring both in line, and sync.")
+        } else if let keys = device.differingByKeys {
+            lines.append(
+                "An index of \(Wording.list(keys)) counts with integer keys, which differ from device to device: tell rows "
+                    + "apart by a column of their own.")
+        } else if !lines.isEmpty {
+            lines.append(
+                (states.isEmpty ? "" : "One of the two databases is damaged: ") + "run "
+                    + style.bold("ferry verify --deep \(Wording.shellWord(database))") + " here, and the same there.")
+        }
+        return lines
     }
 
     private func place(_ console: Console) -> [String] {
@@ -165,7 +192,7 @@ struct StatusPage {
         case "ahead": "ahead by \(ahead)"
         case "apart": "behind by \(behind), ahead by \(ahead)"
         case "differs": "differs"
-        case "unproven": "has the same changes"
+        case "unproven": "has the same changes, not compared"
         default: ""
         }
     }

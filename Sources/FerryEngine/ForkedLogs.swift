@@ -59,7 +59,7 @@ extension Replica {
         let successors = Successors(look.heads, self: identity.device, reading.formerDevices)
         let superseded = endedDevices(reading).union(successors.all.keys)
         let isContradicted = look.heads.values.contains {
-            PeerStanding(reading.vector, reading.digests, hasNotes: false, superseded: superseded, $0).isContradicted
+            PeerStanding(reading.vector, reading.tables, hasNotes: false, superseded: superseded, $0).isContradicted
         }
         if !isContradicted { return false }
         let news = try reading.forkedLogs.sorted().filter { try readSnapshots(of: $0, container, &report) }

@@ -1,10 +1,11 @@
 import FerryContainer
 import FerryCore
+import FerryStore
 
-/// How this device's state compares with another one's, as its head tells: a pure function of both.
+/// How this device's state and rows compare with another one's, as its head tells: a pure function of both.
 struct PeerStanding: Equatable {
     enum Kind: String {
-        /// Both have replayed the same changes, and the digests of their states agree.
+        /// Both have replayed the same changes, and the digests of their states and rows agree.
         case inStep
         /// The other device has replayed changes that this one has not.
         case behind
@@ -12,9 +13,10 @@ struct PeerStanding: Equatable {
         case ahead
         /// Both of that.
         case apart
-        /// Both have replayed the same changes and hold different states: a defect of Ferry's, or damage.
+        /// Both have replayed the same changes and hold different states, or show different rows.
         case differs
-        /// Both have replayed the same changes; the other one does not tell digests.
+        /// Both have replayed the same changes; the other one does not tell all digests, or has a table by another schema, so that
+        /// they prove nothing.
         case unproven
     }
 
@@ -22,18 +24,18 @@ struct PeerStanding: Equatable {
     /// Changesets of any device that the other one has replayed and this one has not, and the reverse.
     var behind = 0
     var ahead = 0
-    /// What the digests that differ cover.
-    var differing: [UInt32] = []
+    /// What both prove of their tables; compared where both have replayed the same.
+    var tables = TableComparison()
     /// Whether both have replayed the same changes, but for logs that were superseded, and hold different states.
     private(set) var isContradicted = false
 
     /// - Parameters:
-    ///   - vector: what this device has replayed, and its digests at that point.
+    ///   - vector: what this device has replayed, and what it proves of its tables at that point.
     ///   - hasNotes: whether changes wait that are not packed yet; they will be a changeset.
     ///   - superseded: devices that go on under other IDs. Where two copies published under one ID, their logs are read
     ///     to different ends; what they said came once more from their successors, so equal digests decide.
     init(
-        _ vector: VersionVector, _ digests: [UInt32: UInt64], hasNotes: Bool, superseded: Set<DeviceID> = [],
+        _ vector: VersionVector, _ tables: [TableDigests], hasNotes: Bool, superseded: Set<DeviceID> = [],
         _ head: Head
     ) {
         var theirs = VersionVector(head.acknowledgements)
@@ -45,19 +47,60 @@ struct PeerStanding: Equatable {
             if here < there { behind += Int(there - here) } else { ahead += Int(here - there) }
         }
         if hasNotes { ahead += 1 }
-        let shared = digests.filter { head.digests[$0.key] != nil }
-        let isSettled = !hasNotes && !shared.isEmpty && shared.allSatisfy { head.digests[$0.key] == $0.value }
-        isContradicted =
-            !hasNotes && differences.isSubset(of: superseded) && shared.contains { head.digests[$0.key] != $0.value }
-        if isSettled, differences.isSubset(of: superseded) { (behind, ahead) = (0, 0) }
+        let comparison = TableComparison(tables, head.digests)
+        let isSameLog = !hasNotes && differences.isSubset(of: superseded)
+        isContradicted = isSameLog && !comparison.states.isEmpty
+        if isSameLog, comparison.isTold, comparison.differing.isEmpty { (behind, ahead) = (0, 0) }
         switch (behind > 0, ahead > 0) {
         case (true, true): kind = .apart
         case (true, false): kind = .behind
         case (false, true): kind = .ahead
         case (false, false):
-            let common = digests.filter { head.digests[$0.key] != nil }
-            differing = common.filter { head.digests[$0.key] != $0.value }.keys.sorted()
-            kind = common.isEmpty ? .unproven : differing.isEmpty ? .inStep : .differs
+            self.tables = comparison
+            kind = comparison.isProven ? .inStep : comparison.differing.isEmpty ? .unproven : .differs
         }
     }
+}
+
+/// What two devices that have replayed the same prove of their tables, held against each other.
+struct TableComparison: Equatable {
+    /// The tables in which the states differ.
+    private(set) var states: Set<String> = []
+    /// The tables in which the rows differ.
+    private(set) var rows: Set<String> = []
+    /// The tables whose schemas differ.
+    private(set) var schemas: Set<String> = []
+    /// Those of them whose rows mean something else by each schema: columns, defaults or references differ.
+    private(set) var meanings: Set<String> = []
+    /// Whether any table is compared, and its rows with it.
+    private(set) var isTold = false
+
+    /// Compares nothing.
+    init() {}
+
+    /// - Parameters:
+    ///   - tables: of this device.
+    ///   - theirs: what the other one's head tells.
+    init(_ tables: [TableDigests], _ theirs: [UInt32: UInt64]) {
+        let own = TableDigests.published(tables)
+        let tellsRows =
+            own[TableDigests.mark] == TableDigests.version && theirs[TableDigests.mark] == TableDigests.version
+        for table in tables {
+            if let state = theirs[table.stateToken] {
+                isTold = isTold || tellsRows
+                if state != table.state { states.insert(table.name) }
+            }
+            // A table that only one of them has is not compared.
+            guard tellsRows, let shape = table.shape, let theirShape = theirs[table.shapeToken] else { continue }
+            if theirs[table.rowsToken] != table.rows { rows.insert(table.name) }
+            if shape != theirShape { schemas.insert(table.name) }
+            if !TableDigests.mean(shape, theirShape) { meanings.insert(table.name) }
+        }
+    }
+
+    /// The tables that are not the same on both devices.
+    var differing: Set<String> { states.union(rows) }
+
+    /// Whether digests prove that all is the same.
+    var isProven: Bool { isTold && differing.isEmpty && meanings.isEmpty }
 }

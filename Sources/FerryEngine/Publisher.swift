@@ -95,10 +95,14 @@ struct Publisher {
         let age = clock.milliseconds() - head.writtenMilliseconds
         return try head.acknowledgements == acknowledgements(vector) && head.deviceName == identity.deviceName
             && head.position.sequence >= own.sequence
-            && (head.position.sequence > own.sequence || head.digests == reading.digests)
+            && (head.position.sequence > own.sequence || head.digests == digests(reading))
             && abs(age) < retention.heartbeatMilliseconds
             && head.logStart == reading.logStart && head.retired == retired(reading)
             && head.missing == missing(reading)
+    }
+
+    private func digests(_ reading: StoreReading) -> [UInt32: UInt64] {
+        TableDigests.published(reading.tables, atMost: Head.maximumDigests)
     }
 
     private func missing(_ reading: StoreReading) throws -> [ObjectID] {
@@ -132,7 +136,7 @@ struct Publisher {
             acknowledgements: acknowledgements(vector), writtenMilliseconds: clock.milliseconds(),
             softwareVersion: FerryVersion.current,
             // They tell of all that is packed: while segments still wait, nobody could compare them.
-            digests: position.sequence == own.sequence ? reading.digests : [:])
+            digests: position.sequence == own.sequence ? digests(reading) : [:])
         head.logStart = reading.logStart
         head.retired = retired(reading)
         head.predecessor = reading.formerDevices.first.map { Head.Predecessor($0) }

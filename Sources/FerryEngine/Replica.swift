@@ -169,8 +169,8 @@ public final class Replica: Sendable {
         let reading = try store.reading()
         let isContradicted = look.heads.values.contains { head in
             // Mostly they are the same, and then nothing need be compared.
-            reading.digests.contains { covered, digest in head.digests[covered].map { $0 != digest } ?? false }
-                && PeerStanding(reading.vector, reading.digests, hasNotes: false, head).kind == .differs
+            reading.tables.contains { table in head.digests[table.stateToken].map { $0 != table.state } ?? false }
+                && !PeerStanding(reading.vector, reading.tables, hasNotes: false, head).tables.states.isEmpty
         }
         try store.noteUpdatedObjects(isContradicted: isContradicted, atMost: Head.maximumMissing)
     }

@@ -40,7 +40,6 @@ extension Replica {
             seen[device] = (head.deviceName, 0)
         }
         let vector = reading.vector
-        let covered = try store.digestNames()
         problems.merge(clocksAhead(vector)) { reason, _ in reason }
         let successors = Successors(heads, self: identity.device, former).all
         let superseded = endedDevices(reading).union(successors.keys)
@@ -61,11 +60,12 @@ extension Replica {
         let look = ContainerLook(heads: others, devices: Array(others.keys))
         let activity = presentActivity(look, reading).activity
         let counted = Dictionary(activity.peers.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let indexedByKeys = try store.tablesWithIndexesOnKeys()
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0
             let standing = head.map {
-                PeerStanding(vector, reading.digests, hasNotes: status.pendingNotes > 0, superseded: superseded, $0)
+                PeerStanding(vector, reading.tables, hasNotes: status.pendingNotes > 0, superseded: superseded, $0)
             }
             let acknowledged = head?.acknowledgements[identity.device]?.sequence ?? 0
             return StatusReport.Peer(
@@ -79,9 +79,12 @@ extension Replica {
                 problemCode: problems[device]?.code.rawValue, problemSinceMilliseconds: since(device),
                 problemFile: problems[device]?.path,
                 standing: standing?.kind.rawValue, changesetsBehind: standing?.behind, changesetsAhead: standing?.ahead,
-                differing: standing.flatMap { standing in
-                    standing.differing.isEmpty ? nil : standing.differing.compactMap { covered[$0] }.sorted()
-                }, successors: successors[device]?.keys.sorted().map(\.description))
+                differing: Self.names(standing?.tables.differing),
+                differingRows: Self.names(standing.map { $0.tables.rows.subtracting($0.tables.states) }),
+                differingSchemas: Self.names(
+                    standing.map { $0.kind == .differs ? $0.tables.schemas : $0.tables.meanings }),
+                differingByKeys: Self.names(standing.map { $0.tables.rows.isEmpty ? [] : indexedByKeys }),
+                successors: successors[device]?.keys.sorted().map(\.description))
         }
         let failure = reading.failure
         return StatusReport(
@@ -104,6 +107,10 @@ extension Replica {
                 }, conflicts: status.conflicts,
             policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) },
             plainReferences: try store.plainReferences())
+    }
+
+    private static func names(_ tables: Set<String>?) -> [String]? {
+        tables.flatMap { $0.isEmpty ? nil : $0.sorted() }
     }
 
     /// Why a head says less than is known of its device: a syncer is still bringing the new one, or the folder went back.

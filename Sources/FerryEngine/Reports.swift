@@ -111,9 +111,9 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var problemCode: String?
         public var problemSinceMilliseconds: Int64?
         public var problemFile: String?
-        /// How this device's state compares with that one's, as its head tells: `inStep` (proven by digests), `behind`,
-        /// `ahead`, `apart` (both), `unproven` (the same changes, and it tells no digests), `differs` (the same changes and
-        /// another state, which must not be: `Replica.verify` tells where). `nil` where it has no head.
+        /// How this device's state and rows compare with that one's, as its head tells: `inStep` (proven by digests), `behind`,
+        /// `ahead`, `apart` (both), `unproven` (the same changes, and it tells no digests of its rows, or `differingSchemas`),
+        /// `differs` (the same changes and another state, or other rows: `Replica.verify` tells where). `nil` where it has no head.
         public var standing: String?
         /// Changesets of any device that it has replayed and this one has not.
         public var changesetsBehind: Int?
@@ -121,6 +121,13 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var changesetsAhead: Int?
         /// Tables in which the two differ; `nil` unless `differs`.
         public var differing: [String]?
+        /// Those of them in which the states are the same and the rows differ; `nil` where there are none.
+        public var differingRows: [String]?
+        /// Tables that the two have by other schemas, as far as that may be the reason; `nil` where there are none.
+        public var differingSchemas: [String]?
+        /// Where rows differ: the tables with a UNIQUE index that is computed of integer keys, so that devices may show other rows
+        /// of them; `nil` where there are none.
+        public var differingByKeys: [String]?
         /// The IDs under which databases go on that had this one before they were restored or copied; `nil` where there
         /// are none. It is in use itself only where it was copied.
         public var successors: [String]?

@@ -17,18 +17,41 @@ struct ExceptionList {
         return counts
     }
 
-    func record(_ object: RegionObject, isExceptional: Bool, tokens: Set<RowToken>) throws {
-        let table = FieldValue.integer(Int64(object.token.table))
-        let id = FieldValue.blob(object.token.id.bytes[...])
-        try connection.execute("DELETE FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
-        try connection.execute("DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", table, id)
+    /// - Parameters:
+    ///   - isExceptional: whether the object is listed.
+    ///   - check: of how it is shown (`ShownChecks`).
+    func record(_ object: RegionObject, isExceptional: Bool, tokens: Set<RowToken>, check: UInt64) throws {
+        let former = try forget(object.token)
+        access.digests.noteShown(object.token.table, from: former, to: check)
         if !isExceptional { return }
         let (kind, reason) = try describe(object)
         try connection.execute(
-            "INSERT INTO ferry_exception VALUES (?, ?, ?, ?)", table, id, .integer(Int64(kind.rawValue)), .text(reason))
+            "INSERT INTO ferry_exception VALUES (?, ?, ?, ?, ?)", .integer(Int64(object.token.table)),
+            .blob(object.token.id.bytes[...]), .integer(Int64(kind.rawValue)), .text(reason),
+            .integer(Int64(bitPattern: check)))
         for token in tokens {
             try access.exceptionTokens.note(token, concerns: object.token)
         }
+    }
+
+    /// Takes an object off the list, of which nothing is known any more.
+    func remove(_ object: RowToken) throws {
+        access.digests.noteShown(object.table, from: try forget(object), to: 0)
+    }
+
+    /// Takes an object off the list.
+    /// - Returns: the check of how it was shown.
+    private func forget(_ object: RowToken) throws -> UInt64 {
+        let (table, id) = (FieldValue.integer(Int64(object.table)), FieldValue.blob(object.id.bytes[...]))
+        let former = try connection.firstValue(
+            "SELECT \"check\" FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
+        if former != nil {
+            try connection.execute("DELETE FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
+        }
+        // What a deleted object offers leaves tokens, too.
+        try connection.execute("DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", table, id)
+        if case .integer(let check)? = former { return UInt64(bitPattern: check) }
+        return 0
     }
 
     private func describe(_ object: RegionObject) throws -> (ExceptionKind, String) {

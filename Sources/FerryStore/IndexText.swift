@@ -86,6 +86,32 @@ struct IndexText {
         return found
     }
 
+    /// The texts between the brackets of a table's CHECK constraints, from its `CREATE TABLE` text.
+    static func checks(_ sql: String) -> [String] {
+        let bytes = Array(sql.utf8)
+        let ranges = tokens(bytes)
+        let tokens = ranges.map { String(decoding: bytes[$0], as: UTF8.self) }
+        return tokens.indices.dropLast().compactMap { place in
+            guard foldedName(tokens[place]) == "check", tokens[place + 1] == "(" else { return nil }
+            var depth = 0
+            let end = tokens[(place + 1)...].firstIndex { token in
+                if token == "(" { depth += 1 }
+                if token == ")" { depth -= 1 }
+                return depth == 0
+            }
+            guard let end, end > place + 2 else { return nil }
+            return String(decoding: bytes[ranges[place + 2].lowerBound..<ranges[end - 1].upperBound], as: UTF8.self)
+        }
+    }
+
+    /// Whether a `CREATE TABLE` text ends with the option STRICT.
+    static func isStrict(_ sql: String) -> Bool {
+        let bytes = Array(sql.utf8)
+        let words = tokens(bytes).map { foldedName(String(decoding: bytes[$0], as: UTF8.self)) }
+        guard let close = words.lastIndex(of: ")") else { return false }
+        return words[close...].contains("strict")
+    }
+
     /// Whether a text of the schema speaks of a column by its name. Some other word may be meant.
     static func mentions(_ text: String, _ name: String) -> Bool {
         let bytes = Array(text.utf8)

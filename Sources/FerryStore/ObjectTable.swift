@@ -71,6 +71,8 @@ final class ObjectTable {
     let table: TrackedTable
     /// Makes the checks of the table's objects.
     let checks: TableChecks
+    /// Makes the checks of how they are shown.
+    let shownChecks: ShownChecks
     private let connection: SQLConnection
     let devices: DeviceNumbers
     private let digests: StateDigests
@@ -92,6 +94,7 @@ final class ObjectTable {
         self.devices = devices
         self.digests = digests
         checks = TableChecks(table)
+        shownChecks = ShownChecks(table)
         keyWidth = table.keyColumns.count
         let keys = (0..<keyWidth).map { "k\($0)" }
         keySlots = keys

@@ -272,8 +272,41 @@ struct RegionWriter {
         objects.renewCheck(of: &state, row: object.values)
         try objects.save(state)
         try ExceptionList(access).record(
-            object, isExceptional: state.shown.isExceptional, tokens: exceptionTokens(object))
+            object, isExceptional: state.shown.isExceptional, tokens: exceptionTokens(object),
+            check: shownCheck(object, state))
         if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }
+    }
+
+    /// The check of how an object is shown.
+    private func shownCheck(_ object: RegionObject, _ state: ObjectState) throws -> UInt64 {
+        let checks = access.objects(of: object.table.id).shownChecks
+        switch state.shown {
+        case .none, .row: return 0
+        case .hidden: return checks.ofHidden(object.token.id)
+        case .joined: return checks.ofJoined(object.token.id, to: (object.representative ?? object).token.id)
+        case .exceptionalRow: break
+        }
+        let isDeleted = !state.registers.isAlive
+        let row = region.displayedRow(of: object)
+        var shown: [(column: Int, value: FieldValue)] = []
+        for column in object.table.localColumns {
+            let source = row.source(column.id)
+            let action = source.clearedColumns[column.id]
+            guard isDeleted || action != nil || source !== object,
+                source.state.registers.stamp(of: column.id) != nil, let value = row.values[column.id]
+            else { continue }
+            shown.append((column.id, try action.map { try travellingDefault($0, column, source.table) } ?? value))
+        }
+        return checks.ofRow(object.token.id, isDeleted: isDeleted, shown: shown)
+    }
+
+    /// What SET NULL or SET DEFAULT shows, as it travels.
+    private func travellingDefault(
+        _ action: ForeignKeyAction, _ column: TrackedColumn, _ table: TrackedTable
+    ) throws -> FieldValue {
+        let value = try cleared(action, column.id, table)
+        guard value != .null, let parent = column.reference else { return value }
+        return try access.objects(of: parent).object(forKey: value).map { .reference($0) } ?? value
     }
 
     /// The values that the row does not show: of columns that it does not have, cleared references, and where it shows

@@ -10,6 +10,8 @@ struct Registry: Sendable {
     var adopted: [Int] = []
     /// Tables of which columns are gone, or that were made again, since the last access.
     var reshaped: [Int] = []
+    /// Tables of which it has to be computed how objects are shown that are not shown as written.
+    var unproven: [Int] = []
     /// Whether the app has triggers of its own.
     var appHasTriggers = false
     /// Tables that stay on this device and refer to ones that travel, directly or through each other.
@@ -254,7 +256,7 @@ struct Registry: Sendable {
                 id: Int(connection.lastInsertedKey), name: name, identity: identity, isLocal: false, columns: [],
                 keyColumns: keyColumns)
             for statement in StoreTables.createObjectTable(table) { try connection.executeScript(statement) }
-            _ = try StateDigests.enter(table, connection)
+            _ = try StateDigests.enter(table, nil, connection)
         }
         let number = FieldValue.integer(
             Int64(try connection.count("SELECT number FROM ferry_table WHERE name = ?", .text(name))))

@@ -25,6 +25,7 @@ final class RegistryCache: Sendable {
         var plain = registry
         plain.adopted = []
         plain.reshaped = []
+        plain.unproven = []
         tracked.withLock { $0 = (plain, version) }
     }
 

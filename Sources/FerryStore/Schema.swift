@@ -41,6 +41,9 @@ struct SchemaTable: Sendable {
     /// UNIQUE indexes and constraints, other than the primary key.
     var uniqueIndexes: [SchemaUniqueIndex]
     var isAutoincrement: Bool
+    var isStrict = false
+    /// The texts of CHECK constraints.
+    var checks: [String] = []
 
     func column(_ name: String) -> SchemaColumn? {
         columns.first { equalNames($0.name, name) }

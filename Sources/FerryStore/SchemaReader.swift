@@ -50,6 +50,7 @@ struct SchemaReader {
             foreignKeys: [], uniqueIndexes: [], isAutoincrement: false)
         guard kind == .table else { return table }
         let generated = IndexText.generatedColumns(sql)
+        (table.checks, table.isStrict) = (IndexText.checks(sql), IndexText.isStrict(sql))
         var key: [(position: Int, name: String, type: String)] = []
         try connection.forEachRow(
             "SELECT name, type, dflt_value, pk, hidden, \"notnull\" FROM pragma_table_xinfo(?)", [.text(name)]

@@ -1,7 +1,7 @@
 import FerryCore
 
-/// The digests of a store's tables: the sum of their living objects' checks and their number, kept in `ferry_digest` as
-/// states are saved. An object that is not alive has the check 0 and counts for nothing, so that it does not matter who
+/// The digests of a store's tables, kept in `ferry_digest` as states are saved: the sum of their living objects' checks and
+/// their number; and the same of how objects are shown that are not shown as written. An object that is not alive has the check 0 and counts for nothing, so that it does not matter who
 /// still remembers it.
 ///
 /// What is saved in a transaction is gathered here and written at its end. Where a savepoint is rolled back, so must
@@ -10,6 +10,9 @@ final class StateDigests {
     struct Change {
         var sum: UInt64 = 0
         var count = 0
+        /// The sum of the checks of how objects are shown, and the number of those that are not shown as written.
+        var shown: UInt64 = 0
+        var exceptions = 0
 
         init() {}
 
@@ -22,6 +25,8 @@ final class StateDigests {
         mutating func add(_ other: Change) {
             sum &+= other.sum
             count += other.count
+            shown &+= other.shown
+            exceptions += other.exceptions
         }
     }
 
@@ -39,26 +44,38 @@ final class StateDigests {
         changes[table, default: Change()].add(added)
     }
 
+    /// Notes that an object is shown in another way than before, by the checks of `ShownChecks`.
+    func noteShown(_ table: Int, from former: UInt64, to check: UInt64) {
+        if former == check { return }
+        let change = Change(from: former, to: check)
+        changes[table, default: Change()].shown &+= change.sum
+        changes[table, default: Change()].exceptions += change.count
+    }
+
     func save(_ connection: SQLConnection) throws {
         for (table, change) in changes {
             let number = FieldValue.integer(Int64(table))
-            let present = try connection.rows("SELECT sum, count FROM ferry_digest WHERE \"table\" = ?", number).first
-            guard case .integer(let sum)? = present?[0], case .integer(let count)? = present?[1] else {
-                throw FerryError(.internalInconsistency, "A table has no digest.")
-            }
+            let present = try connection.rows(
+                "SELECT sum, count, shown, exceptions FROM ferry_digest WHERE \"table\" = ?", number
+            ).first
+            guard case .integer(let sum)? = present?[0], case .integer(let count)? = present?[1],
+                case .integer(let shown)? = present?[2], case .integer(let exceptions)? = present?[3]
+            else { throw FerryError(.internalInconsistency, "A table has no digest.") }
             try connection.execute(
-                "UPDATE ferry_digest SET sum = ?, count = ? WHERE \"table\" = ?",
+                "UPDATE ferry_digest SET sum = ?, count = ?, shown = ?, exceptions = ? WHERE \"table\" = ?",
                 .integer(Int64(bitPattern: UInt64(bitPattern: sum) &+ change.sum)),
-                .integer(count + Int64(change.count)), number)
+                .integer(count + Int64(change.count)),
+                .integer(Int64(bitPattern: UInt64(bitPattern: shown) &+ change.shown)),
+                .integer(exceptions + Int64(change.exceptions)), number)
         }
         changes = [:]
     }
 
     // MARK: What the digests cover
 
-    /// Enters what a table's digest covers.
+    /// Enters what a table's digest covers, and the schema by which its rows are shown.
     /// - Returns: whether the checks of its objects have to be computed anew, because columns are gone.
-    static func enter(_ table: TrackedTable, _ connection: SQLConnection) throws -> Bool {
+    static func enter(_ table: TrackedTable, _ shape: TableShape?, _ connection: SQLConnection) throws -> Bool {
         let number = FieldValue.integer(Int64(table.id))
         let columns = table.isLocal ? table.localColumns : []
         let list = columns.map { "\($0.id)" }.joined(separator: ",")
@@ -70,9 +87,11 @@ final class StateDigests {
         }
         try connection.execute(
             """
-            INSERT INTO ferry_digest("table", token, columns, sum, count) VALUES (?1, ?2, ?3, 0, 0)
-            ON CONFLICT("table") DO UPDATE SET token = excluded.token, columns = excluded.columns
-            """, number, table.isLocal ? .integer(Int64(token(table))) : .null, .text(list))
+            INSERT INTO ferry_digest("table", token, columns, sum, count, shape) VALUES (?1, ?2, ?3, 0, 0, ?4)
+            ON CONFLICT("table") DO UPDATE
+            SET token = excluded.token, columns = excluded.columns, shape = excluded.shape
+            """, number, table.isLocal ? .integer(Int64(token(table))) : .null, .text(list),
+            shape.map { .integer(Int64(bitPattern: $0.value)) } ?? .null)
         return !former.isSubset(of: list.split(separator: ","))
     }
 
@@ -85,17 +104,6 @@ final class StateDigests {
             hash.absorb("\(column.affinity)")
         }
         return UInt32(truncatingIfNeeded: hash.value)
-    }
-
-    /// The digests as they travel: by the token of what they cover.
-    static func published(_ connection: SQLConnection) throws -> [UInt32: UInt64] {
-        var digests: [UInt32: UInt64] = [:]
-        try connection.forEachRow("SELECT token, sum, count FROM ferry_digest WHERE token IS NOT NULL") { row in
-            var hash = WordHash()
-            hash.absorb(UInt64(bitPattern: row.integer(1)))
-            digests[UInt32(truncatingIfNeeded: row.integer(0))] = hash.adding(UInt64(bitPattern: row.integer(2)))
-        }
-        return digests
     }
 }
 
@@ -137,22 +145,17 @@ struct CheckRenewal {
 }
 
 extension Store {
-    /// What is replayed of every device's log, and the digests of the state that it makes, by what they cover; none
-    /// while a snapshot is read in.
+    /// What is replayed of every device's log, and the digests of the state that it makes and of its rows, by what they cover;
+    /// none while a snapshot is read in.
     public func statePosition() throws -> (vector: VersionVector, digests: [UInt32: UInt64]) {
         let reading = try reading()
         return (reading.vector, reading.digests)
     }
 
-    /// The names of the tables that digests cover.
-    public func digestNames() throws -> [UInt32: String] {
-        try read { connection in
-            var names: [UInt32: String] = [:]
-            try connection.forEachRow(
-                "SELECT token, name FROM ferry_digest JOIN ferry_table ON number = \"table\" WHERE token IS NOT NULL"
-            ) { names[UInt32(truncatingIfNeeded: $0.integer(0))] = $0.string(1) }
-            return names
-        }
+    /// The tables with a UNIQUE index that is computed of integer keys, which differ from device to device: devices may show
+    /// other rows of one state there (Docs/Merge.md, "Indexes on integer keys").
+    public func tablesWithIndexesOnKeys() throws -> Set<String> {
+        try readAccess { access in Set(access.registry.tables.values.filter(\.hasIndexOnKey).map(\.name)) }
     }
 
     /// How many objects are alive, in all tables.

@@ -325,6 +325,7 @@ extension Store {
     func needsPass(_ connection: SQLConnection) throws -> Bool {
         let meta = StoreMeta(connection: connection)
         try StoreTables.checkVersion(meta)
+        if try !StoreTables.tellsRows(meta) { return true }
         if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return true }
         if try meta.integer(.schemaUnsent) == 1 { return true }
         // A hook that has come.

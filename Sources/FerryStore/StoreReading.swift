@@ -9,9 +9,9 @@ public struct StoreReading: Sendable {
     public let devices: [DeviceRecord]
     /// The IDs that the database had before, the last one first.
     public let formerDevices: [FormerDevice]
-    /// Digests of the state, by what they cover; none while a snapshot is read in, because the state is that of no position
-    /// then.
-    public let digests: [UInt32: UInt64]
+    /// What can be proven of each table of this database; nothing while a snapshot is read in, because the state is that of no
+    /// position then.
+    public let tables: [TableDigests]
     /// The number of the first changeset that this device's log in the container still has, what is before being in
     /// snapshots; 0 where all of it is there.
     public let logStart: UInt64
@@ -31,6 +31,9 @@ public struct StoreReading: Sendable {
     /// Why the last sync failed, and since when syncs fail for that reason; `nil` where it did not.
     public let failure: WaitingReason?
 
+    /// The digests of state and rows as heads tell them, by what they cover.
+    public var digests: [UInt32: UInt64] { TableDigests.published(tables) }
+
     /// What is replayed of every device's log, this device's own included.
     public let vector: VersionVector
     /// Devices that were retired and have not come back.
@@ -46,7 +49,7 @@ public struct StoreReading: Sendable {
         let meta = StoreMeta(connection: connection)
         devices = try DeviceRecord.all(connection)
         formerDevices = try FormerDevice.all(meta)
-        digests = try SnapshotProgress.read(meta) == nil ? StateDigests.published(connection) : [:]
+        tables = try SnapshotProgress.read(meta) == nil ? TableDigests.all(connection) : []
         logStart = UInt64(try meta.integer(.logStart) ?? 0)
         compactionNotes = try meta.string(.compaction)
         let exceptions = try ExceptionList.counts(connection)

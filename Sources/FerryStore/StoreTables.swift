@@ -3,16 +3,36 @@ import FerryCore
 /// Ferry's tables in the app's database (Docs/Architecture.md, "What Ferry keeps in the database").
 enum StoreTables {
     /// The version of these tables; a store of another version is refused.
-    static let version: Int64 = 6
+    static let version: Int64 = 7
+    /// The earliest version that is made over in place: what it lacks is computed (`upgrade`).
+    static let earliestVersion: Int64 = 6
 
-    /// - Throws: `storeTooOld` where an earlier Ferry made the tables. (`Store.identity` refuses those of a newer one.)
+    /// - Throws: `storeTooOld` where a Ferry of long ago made the tables. (`Store.identity` refuses those of a newer one.)
     static func checkVersion(_ meta: StoreMeta) throws {
         let present = try meta.integer(.version) ?? 0
-        if present >= version { return }
+        if present >= earliestVersion { return }
         throw FerryError(
             .storeTooOld,
             "An earlier Ferry keeps this database in another way (its tables have version \(present)). Run "
                 + "`ferry leave`, then `ferry join` with `--match keys`.")
+    }
+
+    /// Whether the store keeps digests of rows. One of version 6 does not, until something is written to it.
+    static func tellsRows(_ meta: StoreMeta) throws -> Bool { try (meta.integer(.version) ?? 0) >= 7 }
+
+    /// Makes the tables of an earlier version over. What they are to hold beside is computed by whoever calls it.
+    /// - Returns: whether they were of an earlier version.
+    static func upgrade(_ meta: StoreMeta) throws -> Bool {
+        if try (meta.integer(.version) ?? 0) >= version { return false }
+        try meta.connection.executeScript(
+            """
+            ALTER TABLE ferry_digest ADD COLUMN shown INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE ferry_digest ADD COLUMN exceptions INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE ferry_digest ADD COLUMN shape INTEGER;
+            ALTER TABLE ferry_exception ADD COLUMN "check" INTEGER NOT NULL DEFAULT 0;
+            """)
+        try meta.set(.version, version)
+        return true
     }
 
     static let create = """
@@ -32,10 +52,12 @@ enum StoreTables {
         CREATE TABLE ferry_column(
             "table" INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL COLLATE NOCASE,
             PRIMARY KEY("table", number), UNIQUE("table", name)) WITHOUT ROWID;
-        -- For each table the sum of its objects' checks, and what it covers: what other devices' states are compared by.
+        -- For each table the sum of its objects' checks, and what it covers, the same of how they are shown, and the schema by
+        -- which they are: what other devices' states and rows are compared by.
         CREATE TABLE ferry_digest(
             "table" INTEGER PRIMARY KEY, token INTEGER, columns TEXT NOT NULL, sum INTEGER NOT NULL,
-            count INTEGER NOT NULL);
+            count INTEGER NOT NULL, shown INTEGER NOT NULL DEFAULT 0, exceptions INTEGER NOT NULL DEFAULT 0,
+            shape INTEGER);
         -- What the triggers noted and no flush has packed yet.
         CREATE TABLE ferry_pending(
             sequence INTEGER PRIMARY KEY, "table" INTEGER NOT NULL, event INTEGER NOT NULL, mask INTEGER, at REAL,
@@ -52,7 +74,7 @@ enum StoreTables {
         -- Objects whose rows are not simply what their state says: hidden, held back, or shown with cleared references.
         CREATE TABLE ferry_exception(
             "table" INTEGER NOT NULL, object BLOB NOT NULL, kind INTEGER NOT NULL, reason TEXT NOT NULL,
-            PRIMARY KEY("table", object)) WITHOUT ROWID;
+            "check" INTEGER NOT NULL DEFAULT 0, PRIMARY KEY("table", object)) WITHOUT ROWID;
         -- The tokens that exceptional objects refer to or claim, so that they are found when a token's owner changes.
         CREATE TABLE ferry_exception_token(
             token_table INTEGER NOT NULL, token BLOB NOT NULL, "table" INTEGER NOT NULL, object BLOB NOT NULL,

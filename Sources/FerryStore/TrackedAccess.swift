@@ -30,7 +30,8 @@ extension Store {
         let access = try makeAccess(connection, registry, version)
         access.newRowsAtOnce = newRowsAtOnce.withLock { $0 }
         for table in registry.reshaped { try CheckRenewal(access, access.registry[table]).renewAll() }
-        let adopted = try showKeptValues(access, registry.adopted)
+        let adopted = try showKeptValues(
+            access, registry.adopted, exceptionsOf: Set(registry.reshaped + registry.adopted + registry.unproven))
         let outcome = try body(access)
         let following = try StayingRows(access).settle()
         try access.digests.save(connection)
@@ -66,8 +67,18 @@ extension Store {
     }
 
     /// Shows what peers wrote to tables and columns that this database has only got now.
-    private func showKeptValues(_ access: StoreAccess, _ adopted: [Int]) throws -> [String] {
+    /// - Parameter reshaped: the tables of which other columns count for what is not shown as written.
+    private func showKeptValues(
+        _ access: StoreAccess, _ adopted: [Int], exceptionsOf reshaped: Set<Int>
+    ) throws -> [String] {
         var seeds: [RowToken] = []
+        for table in reshaped.sorted() {
+            try access.connection.forEachRow(
+                "SELECT object FROM ferry_exception WHERE \"table\" = ?", [.integer(Int64(table))]
+            ) { row in
+                if let id: ObjectID = row.id(0) { seeds.append(RowToken(table: table, id: id)) }
+            }
+        }
         for table in adopted {
             try access.connection.forEachRow(
                 "SELECT object FROM \(access.registry[table].objectTable) WHERE kept IS NOT NULL"

@@ -46,6 +46,11 @@ struct Tracking {
     func currentRegistry() throws -> Registry {
         try StoreTables.checkVersion(meta)
         let reader = SchemaReader(connection: connection)
+        if try StoreTables.upgrade(meta) {
+            var registry = try update(rowsAreOld: false)
+            registry.unproven = registry.tables.keys.sorted()
+            return registry
+        }
         if try reader.version() != meta.integer(.schemaVersion) { return try update(rowsAreOld: false) }
         let registry = try Registry(connection, reader.read())
         return try lacksTriggers(registry) ? update(rowsAreOld: false) : registry
@@ -107,7 +112,9 @@ struct Tracking {
         }
         for number in registry.tables.keys.sorted() {
             let table = registry[number]
-            let hasLostColumns = try StateDigests.enter(table, connection)
+            let local = table.isLocal ? schema.table(table.name) : nil
+            let hasLostColumns = try StateDigests.enter(
+                table, local.map { TableShape(table, $0, registry) }, connection)
             let isRemade = table.isLocal && known.contains(foldedName(table.name)) && !triggered.contains(number)
             if hasLostColumns || isRemade { registry.reshaped.append(number) }
         }

@@ -35,6 +35,13 @@ final class GoldenStoreTests: XCTestCase {
         try workshop.succeed("join", "c.sqlite", "shared", "--name", "new")
         XCTAssertEqual(try shared(workshop, "c.sqlite"), try shared(workshop, "a.sqlite"))
         try workshop.succeed("verify", "c.sqlite", "--deep")
+        // What the earlier Ferry did not keep of the rows is that of a new database.
+        try workshop.succeed("sync", "a.sqlite")
+        let status = try workshop.succeed("status", "c.sqlite", "--json").json()
+        let devices = try XCTUnwrap(status["devices"] as? [[String: Any]])
+        let own = try workshop.succeed("status", "a.sqlite", "--json").json()["device"] as? [String: Any]
+        let id = try XCTUnwrap(own?["id"] as? String)
+        XCTAssertEqual(devices.first { $0["id"] as? String == id }?["standing"] as? String, "inStep", "\(devices)")
     }
 
     func testADatabaseOfAnEarlierFerryIsToLeaveAndJoinAgain() throws {

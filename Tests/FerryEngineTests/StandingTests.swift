@@ -1,5 +1,6 @@
 import FerryContainer
 import FerryCore
+import FerryStore
 import XCTest
 
 @testable import FerryEngine
@@ -147,8 +148,11 @@ final class StandingTests: XCTestCase {
         let fleet = try fleet()
         try fleet.shell(0, "ALTER TABLE artist ADD COLUMN born INTEGER; UPDATE artist SET born = 1")
         try fleet.settle()
-        XCTAssertEqual(try peer(fleet, 0).standing, "inStep")
-        XCTAssertEqual(try peer(fleet, 1).standing, "inStep")
+        for index in 0...1 {
+            XCTAssertEqual(try peer(fleet, index).standing, "unproven")
+            XCTAssertEqual(try peer(fleet, index).differingSchemas, ["artist"])
+            XCTAssertNil(try peer(fleet, index).differing)
+        }
         try fleet.shell(1, "ALTER TABLE artist ADD COLUMN born INTEGER")
         try fleet.settle()
         XCTAssertEqual(try digests(fleet, 0), try digests(fleet, 1))
@@ -176,11 +180,17 @@ final class StandingTests: XCTestCase {
         var head = Head(
             container: ContainerID(high: 1, low: 1), device: device, deviceName: "",
             position: LogPosition(sequence: 3, time: .zero), writtenMilliseconds: 0, softwareVersion: "")
-        XCTAssertEqual(PeerStanding(vector, [1: 2], hasNotes: false, head).kind, .unproven)
+        let song = TableDigests(name: "song", state: (1, 2), shape: 7)
+        let label = TableDigests(name: "label", state: (5, 6), shape: 8)
+        XCTAssertEqual(PeerStanding(vector, [song], hasNotes: false, head).kind, .unproven)
         head.digests = [1: 2]
-        XCTAssertEqual(PeerStanding(vector, [1: 2, 5: 6], hasNotes: false, head).kind, .inStep)
+        XCTAssertEqual(
+            PeerStanding(vector, [song], hasNotes: false, head).kind, .unproven, "an earlier Ferry tells no rows")
+        head.digests = TableDigests.published([song])
+        XCTAssertEqual(PeerStanding(vector, [song, label], hasNotes: false, head).kind, .inStep)
         head.digests = [1: 3, 5: 6]
-        XCTAssertEqual(PeerStanding(vector, [1: 2, 5: 6], hasNotes: false, head).differing, [1])
-        XCTAssertEqual(PeerStanding(vector, [1: 2], hasNotes: true, head).kind, .ahead)
+        XCTAssertEqual(PeerStanding(vector, [song, label], hasNotes: false, head).tables.differing, ["song"])
+        XCTAssertEqual(PeerStanding(vector, [song, label], hasNotes: false, head).kind, .differs)
+        XCTAssertEqual(PeerStanding(vector, [song], hasNotes: true, head).kind, .ahead)
     }
 }

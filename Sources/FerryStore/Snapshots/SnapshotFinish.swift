@@ -190,9 +190,7 @@ private struct AbsentSettlement {
         let state = try objects.load(object)
         if state.shown != .none { return false }
         try objects.forget(state)
-        let (number, id) = (FieldValue.integer(Int64(table.id)), FieldValue.blob(object.bytes[...]))
-        try connection.execute("DELETE FROM ferry_exception WHERE \"table\" = ? AND object = ?", number, id)
-        try connection.execute("DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", number, id)
+        try ExceptionList(access).remove(RowToken(table: table.id, id: object))
         try access.joined.forget(RowToken(table: table.id, id: object))
         return true
     }

@@ -93,6 +93,7 @@ final class PlainRows {
                 continue
             }
             guard let source = join.source(row, place), var value = join.displayed(row, place) else { continue }
+            if source != row { made.borrowed.insert(column.name) }
             if let key = join.clearing(source, place) {
                 made.cleared.insert(column.name)
                 if key.action == .setDefault, key.columns.count == 1, let sql = column.defaultSQL {

@@ -165,6 +165,8 @@ struct PlainRow: Equatable {
     var values: [String: FieldValue] = [:]
     /// Columns of references that are shown as NULL or as the default.
     var cleared: Set<String> = []
+    /// Columns whose values come from objects that are one with this one.
+    var borrowed: Set<String> = []
     /// Deleted, and held back by rows that refer to it.
     var isRevived = false
 }

@@ -4,15 +4,20 @@ import FerryMerge
 /// Holds the rows and marks of a store against what `PlainRows` makes of its state.
 struct RowComparison {
     private let stored: StoredState
+    /// Whether the store keeps checks of how objects are shown.
+    private let tellsRows: Bool
     private let outcomes: [PlainOutcome]
     /// Representatives whose rows show further objects.
     private var joining: Set<RowToken> = []
     /// What the store lists about objects that are not simply shown: by table, the object and the kind.
     private let listed: [Int: [ObjectID: ExceptionKind]]
+    /// The checks that it keeps of how these are shown.
+    private let shownChecks: [Int: [ObjectID: UInt64]]
     /// Whom the store lists as shown by another object's row, by table.
     private let listedJoined: [Int: [ObjectID: ObjectID]]
-    /// The sum of checks and the number of living objects that the store keeps for each table.
-    private let digests: [Int: (sum: UInt64, count: Int)]
+    /// What the store keeps for each table: the sum of checks and the number of living objects, and the same of how objects are
+    /// shown.
+    private let digests: [Int: StateDigests.Change]
 
     /// - Parameter outcomes: of all objects in the order of the stored tables.
     init(_ access: StoreAccess, _ stored: StoredState, _ outcomes: [PlainOutcome]) throws {
@@ -26,22 +31,32 @@ struct RowComparison {
             }
             place += table.objects.count
         }
+        tellsRows = try StoreTables.tellsRows(access.meta)
         var listed: [Int: [ObjectID: ExceptionKind]] = [:]
-        try access.connection.forEachRow("SELECT \"table\", object, kind FROM ferry_exception") { row in
+        var checks: [Int: [ObjectID: UInt64]] = [:]
+        try access.connection.forEachRow(
+            "SELECT \"table\", object, kind, \(tellsRows ? "\"check\"" : "0") FROM ferry_exception"
+        ) { row in
             if let id: ObjectID = row.id(1) {
                 listed[row.int(0), default: [:]][id] = ExceptionKind(rawValue: row.int(2))
+                checks[row.int(0), default: [:]][id] = UInt64(bitPattern: row.integer(3))
             }
         }
         self.listed = listed
+        shownChecks = checks
         var joined: [Int: [ObjectID: ObjectID]] = [:]
         try access.connection.forEachRow("SELECT \"table\", object, representative FROM ferry_joined WHERE NOT alias") {
             row in
             if let id: ObjectID = row.id(1) { joined[row.int(0), default: [:]][id] = row.id(2) }
         }
         listedJoined = joined
-        var digests: [Int: (sum: UInt64, count: Int)] = [:]
-        try access.connection.forEachRow("SELECT \"table\", sum, count FROM ferry_digest") { row in
-            digests[row.int(0)] = (UInt64(bitPattern: row.integer(1)), row.int(2))
+        var digests: [Int: StateDigests.Change] = [:]
+        let rest = tellsRows ? "shown, exceptions" : "0, 0"
+        try access.connection.forEachRow("SELECT \"table\", sum, count, \(rest) FROM ferry_digest") { row in
+            var digest = StateDigests.Change()
+            (digest.sum, digest.count) = (UInt64(bitPattern: row.integer(1)), row.int(2))
+            (digest.shown, digest.exceptions) = (UInt64(bitPattern: row.integer(3)), row.int(4))
+            digests[row.int(0)] = digest
         }
         self.digests = digests
     }
@@ -52,11 +67,17 @@ struct RowComparison {
             report.tables.append(
                 .init(name: table.table.name, objects: table.objects.count, rows: table.rowCount))
             let checks = TableChecks(table.table)
+            let shownChecks = ShownChecks(table.table)
+            var digest = StateDigests.Change()
             for object in table.objects {
                 compare(object, outcomes[place], table.table, checks, &report)
+                digest.add(StateDigests.Change(from: 0, to: object.check))
+                compare(object, outcomes[place], table.table, shownChecks, &report)
+                let shown = StateDigests.Change(from: 0, to: shownCheck(of: object, table.table))
+                (digest.shown, digest.exceptions) = (digest.shown &+ shown.sum, digest.exceptions + shown.count)
                 place += 1
             }
-            compareDigest(table, &report)
+            compare(digest, table.table, &report)
             for key in table.unknownRows {
                 report.add(
                     .init(
@@ -101,14 +122,53 @@ struct RowComparison {
         compareMarks(object, outcome, table, note)
     }
 
-    private func compareDigest(_ table: StoredState.Table, _ report: inout VerificationReport) {
-        let sum = table.objects.reduce(UInt64(0)) { $0 &+ $1.check }
-        let living = table.objects.count { $0.check != 0 }
-        if let digest = digests[table.table.id], digest == (sum, living) { return }
+    private func compare(
+        _ digest: StateDigests.Change, _ table: TrackedTable, _ report: inout VerificationReport
+    ) {
+        func note(_ problem: String) {
+            report.add(.init(table: table.name, key: "", kind: .digest, problem: problem))
+        }
+        guard let kept = digests[table.id] else { return note("has no digest") }
+        if kept.sum != digest.sum || kept.count != digest.count { note("has a digest that is not that of its objects") }
+        if tellsRows, kept.shown != digest.shown || kept.exceptions != digest.exceptions {
+            note("has a digest of rows that is not that of its rows")
+        }
+    }
+
+    /// The check that the store keeps of how an object is shown.
+    private func shownCheck(of object: StoredState.Object, _ table: TrackedTable) -> UInt64 {
+        shownChecks[table.id]?[object.plain.id] ?? 0
+    }
+
+    /// Holds that check against how the object is to be shown. Where it is marked as something else, or lost its row, that is said.
+    private func compare(
+        _ object: StoredState.Object, _ outcome: PlainOutcome, _ table: TrackedTable, _ checks: ShownChecks,
+        _ report: inout VerificationReport
+    ) {
+        let isLost = object.shown.hasRow && object.row == nil
+        if !tellsRows || isLost || object.shown != mark(object, outcome, table) { return }
+        let expected =
+            switch outcome {
+            case .gone: UInt64(0)
+            case .waits, .outranked, .refused: checks.ofHidden(object.plain.id)
+            case .joined(let representative): checks.ofJoined(object.plain.id, to: representative)
+            case .shown(let row):
+                checks.ofRow(
+                    object.plain.id, isDeleted: row.isRevived,
+                    shown: table.localColumns.compactMap { column in
+                        let name = foldedName(column.name)
+                        guard row.isRevived || row.borrowed.contains(name) || row.cleared.contains(name) else {
+                            return nil
+                        }
+                        return row.values[name].map { (column.id, $0) }
+                    })
+            }
+        if expected == shownCheck(of: object, table) { return }
+        let key = object.key.isEmpty ? object.plain.id.description : Self.text(object.key)
         report.add(
             .init(
-                table: table.table.name, key: "", kind: .digest,
-                problem: "has a digest that is not that of its objects"))
+                table: table.name, key: key, kind: .mark,
+                problem: "shows something else than Ferry keeps of its row: another device may be told what is not so"))
     }
 
     private func compareMarks(
