@@ -14,7 +14,7 @@ struct TableShape: Equatable {
     ///   - local: the table as the schema has it.
     ///   - registry: the tables that it may refer to.
     init(_ table: TrackedTable, _ local: SchemaTable, _ registry: Registry) {
-        meaning = Self.hash(Self.meanings(table, registry))
+        meaning = Self.hash(Self.meanings(table, local, registry))
         constraints = Self.hash(Self.constraints(table, local))
     }
 
@@ -36,27 +36,23 @@ struct TableShape: Equatable {
 
     // MARK: What rows mean
 
-    private static func meanings(_ table: TrackedTable, _ registry: Registry) -> [[String]] {
+    private static func meanings(
+        _ table: TrackedTable, _ local: SchemaTable, _ registry: Registry
+    ) -> [[String]] {
         let names = table.columns.map { foldedName($0.name) }
         var parts = table.localColumns.map { column in
-            [
-                "column", names[column.id], "\(column.affinity)", column.defaultSQL.map(plain) ?? "",
-                column.reference.map { foldedName(registry[$0].name) } ?? "",
-            ]
+            ["column", names[column.id], "\(column.affinity)", column.defaultSQL.map(plain) ?? ""]
         }
         parts += table.generatedColumns.map { column in
             ["generated", foldedName(column.name), "\(column.affinity)", plain(column.expression)]
         }
-        // A reference that the schema does not declare leads where a foreign key would.
-        for key in table.foreignKeys {
-            let parent = registry[key.parent]
-            var target: [String] = []
-            switch key.target {
-            case .mapped: target = ["key"]
-            case .key(let order): target = ["key"] + order.map { "\($0)" }
-            case .unique(let columns): target = columns.map { foldedName(parent.columns[$0].name) }
-            }
-            parts.append(["reference", foldedName(parent.name)] + key.columns.map { names[$0] } + ["to"] + target)
+        // As the schema says it: which of them count as plain references is the container's, and may be told later.
+        for key in local.foreignKeys {
+            guard let parent = registry.table(named: key.parentTable), parent.isLocal else { continue }
+            let target = key.parentColumns.isEmpty ? parent.keyColumns : key.parentColumns
+            let pairs = zip(key.columns, target).map { [foldedName($0), foldedName($1)] }
+            parts.append(
+                ["reference", foldedName(parent.name)] + pairs.sorted { $0.lexicographicallyPrecedes($1) }.joined())
         }
         return parts
     }
