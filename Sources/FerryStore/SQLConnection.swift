@@ -172,6 +172,11 @@ public final class SQLConnection {
         return Self.error(code, message: message, while: sql)
     }
 
+    /// Whether SQLite lacks something of the app's own. https://www.sqlite.org/appfunc.html
+    private static func isMissingPart(_ message: String) -> Bool {
+        ["no such collation sequence", "no such function", "unknown function"].contains { message.hasPrefix($0) }
+    }
+
     static func error(_ code: Int32, message: String, while sql: String) -> FerryError {
         switch code & 0xff {
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
@@ -193,6 +198,11 @@ public final class SQLConnection {
                 .inputOutput,
                 "The database cannot be read or written: \(message). Check its disk and the permissions of its folder, "
                     + "and try again.")
+        case SQLITE_ERROR where isMissingPart(message):
+            FerryError(
+                .database,
+                "The database's schema uses a collation or a function that this process does not have (\(message)). Sync "
+                    + "from the app that has it. Statement: \(sql.prefix(300))")
         default:
             FerryError(.database, "SQLite refused a statement: \(message). Statement: \(sql.prefix(300))")
         }

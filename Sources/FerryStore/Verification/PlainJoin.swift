@@ -76,6 +76,20 @@ struct PlainJoin {
         return result
     }
 
+    /// Whether a column surely holds a value as its author had it. Else SQLite says what the column's type makes of it.
+    private func isSettled(
+        _ term: PlainSchema.Unique.Term, _ value: (Int) -> FieldValue?, _ table: PlainSchema.Table
+    ) -> Bool {
+        guard let column = term.column, let value = value(column) else { return true }
+        let type = table.columns[column].type.uppercased()
+        switch value {
+        case .null, .blob, .reference: return true
+        case .integer: return type.isEmpty || type.contains("INT")
+        case .text: return type.isEmpty || type.contains("TEXT") && !type.contains("INT")
+        case .real: return type.isEmpty
+        }
+    }
+
     /// A mapped key that SQLite cannot choose another one for: it is the author's everywhere. `nil` for an integer.
     private func textKey(_ object: Int, _ table: PlainSchema.Table) -> FieldValue? {
         switch world.subjects[object].key ?? world.subjects[object].wantedKey {
@@ -90,7 +104,7 @@ struct PlainJoin {
     ) throws -> Claim? {
         let unique = table.uniques[place]
         var terms = unique.terms.map { term in term.column.flatMap(value) ?? .null }
-        if unique.isComputed {
+        if unique.isComputed || unique.terms.contains(where: { !isSettled($0, value, table) }) {
             let row = table.columns.indices.compactMap { column -> (Int, FieldValue)? in
                 if column == table.mappedKey {
                     return (column, world.keyHere(object, table.columns[column]))
@@ -99,7 +113,8 @@ struct PlainJoin {
             }
             guard let computed = try scratch.terms(of: unique, row, in: table) else { return nil }
             // Columns keep their values: a reference is more than the number that stands for it.
-            for (position, term) in unique.terms.enumerated() where term.column == nil {
+            for position in terms.indices {
+                if case .reference = terms[position] { continue }
                 terms[position] = computed[position]
             }
         }
