@@ -102,7 +102,7 @@ struct SnapshotReading {
     }
 
     private static func concernsDatabase(_ error: FerryError?) -> Bool {
-        error.map { [.incompatibleSchema, .unknownPolicy].contains($0.code) } ?? false
+        error.map { [.incompatibleSchema, .unknownPolicy, .missingFunction].contains($0.code) } ?? false
     }
 
     private func tell(_ report: SyncReport) {

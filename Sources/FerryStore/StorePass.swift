@@ -35,7 +35,10 @@ extension Store {
         try enter(tablesOf: incoming)
         var gate = PolicyGate(incoming)
         if !incoming.isEmpty {
-            try readAccess { gate.withdraw($0.registry, hooks) }
+            try readAccess {
+                try gate.noteObstacles($0)
+                gate.withdraw($0.registry, hooks)
+            }
             // A device that waits must not make every pass write.
             if try gate.rest.isEmpty && !needsPass() {
                 var outcome = PassOutcome()

@@ -89,6 +89,7 @@ extension Store {
     public func refusedByPolicies(_ changesets: [Changeset]) throws -> [DeviceID: FerryError] {
         try readAccess { access in
             var gate = PolicyGate(changesets)
+            try gate.noteObstacles(access)
             gate.withdraw(access.registry, hooks)
             return gate.refused
         }
