@@ -8,6 +8,8 @@ struct PolicyGate {
     private(set) var rest: ArraySlice<Changeset>
     /// The devices whose logs have stopped, and why.
     private(set) var refused: [DeviceID: FerryError] = [:]
+    /// Those of them of which nothing more is in `rest` that may be replayed.
+    private var stopped: Set<DeviceID> = []
     /// Tables, by name in lower case, that this process cannot write to, and why: their schema uses a collation or a function of
     /// the app's own. The log of a device that changed one stops there until the app syncs.
     private var obstacles: [String: FerryError] = [:]
@@ -33,9 +35,10 @@ struct PolicyGate {
     mutating func next(_ registry: Registry, _ hooks: MergeHooks) -> [Changeset]? {
         var admitted: [Changeset] = []
         while let changeset = rest.popFirst() {
-            if refused[changeset.device] != nil { continue }
+            if stopped.contains(changeset.device) { continue }
             if let error = objection(to: changeset, registry, hooks) {
                 refused[changeset.device] = error
+                stopped.insert(changeset.device)
                 continue
             }
             admitted.append(changeset)
