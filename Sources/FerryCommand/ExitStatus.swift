@@ -26,6 +26,7 @@ enum ExitStatus: Int32 {
         .unsupportedTable: .badData,
         .incompatibleSchema: .badData,
         .unknownPolicy: .badData,
+        .missingFunction: .badData,
         .storeTooNew: .badData,
         .storeTooOld: .badData,
         .containerTooNew: .badData,

@@ -71,6 +71,8 @@ public struct FerryError: Error, Sendable {
         public static let incompatibleSchema = Code(rawValue: "incompatibleSchema")
         /// A peer changed a table under a policy that is not known here, or whose hook is not registered.
         public static let unknownPolicy = Code(rawValue: "unknownPolicy")
+        /// The schema uses a collation or a function of the app's own that this process does not have. Sync from the app.
+        public static let missingFunction = Code(rawValue: "missingFunction")
         /// A database is not as its state says: `verify` lists what differs.
         public static let verificationFailed = Code(rawValue: "verificationFailed")
         /// A bug in Ferry: an invariant does not hold.

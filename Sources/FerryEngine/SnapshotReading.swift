@@ -111,7 +111,7 @@ struct SnapshotReading {
     }
 
     private static func concernsDatabase(_ error: FerryError?) -> Bool {
-        error.map { [.incompatibleSchema, .unknownPolicy].contains($0.code) } ?? false
+        error.map { [.incompatibleSchema, .unknownPolicy, .missingFunction].contains($0.code) } ?? false
     }
 
     /// Whether an error comes of what a snapshot says: it claims more of this device than there is, or what no database can hold.

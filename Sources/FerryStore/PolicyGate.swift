@@ -1,6 +1,6 @@
 import FerryCore
 
-/// Divides what is to be replayed by what it means at all, and by what the policies allow.
+/// Divides what is to be replayed by what it means at all, by what the policies allow, and by what this process can write.
 ///
 /// A table with a policy that this process cannot apply is not replayed: the log of a device that changed it stops
 /// there until the policy is known, or taken off. And what follows a change of the policies is replayed under them.
@@ -10,15 +10,33 @@ struct PolicyGate {
     private(set) var refused: [DeviceID: FerryError] = [:]
     /// Those of them of which nothing more is in `rest` that may be replayed.
     private var stopped: Set<DeviceID> = []
+    /// Tables, by name in lower case, that this process cannot write to, and why: their schema uses a collation or a function of
+    /// the app's own. The log of a device that changed one stops there until the app syncs.
+    private var obstacles: [String: FerryError] = [:]
 
     init(_ changesets: [Changeset]) { rest = changesets[...] }
+
+    /// Finds out which of the tables that are changed this process cannot write to.
+    mutating func noteObstacles(_ access: StoreAccess) throws {
+        for name in Set(rest.flatMap { $0.tables.map(\.name) }) {
+            guard let table = access.registry.table(named: name), table.isLocal else { continue }
+            do {
+                _ = try access.connection.makeStatement("INSERT INTO \(quoted(table.name)) DEFAULT VALUES")
+            } catch let error as FerryError where error.code == .missingFunction {
+                obstacles[foldedName(name)] = error
+            } catch let error as FerryError where error.code == .database {
+                // Whatever else the app's triggers lack is told when they run.
+                continue
+            }
+        }
+    }
 
     /// The next changesets to be replayed at once, the last of which may change the policies; `nil` at the end.
     mutating func next(_ registry: Registry, _ hooks: MergeHooks) -> [Changeset]? {
         var admitted: [Changeset] = []
         while let changeset = rest.popFirst() {
             if stopped.contains(changeset.device) { continue }
-            if let error = Self.objection(to: changeset, registry, hooks) {
+            if let error = objection(to: changeset, registry, hooks) {
                 refused[changeset.device] = error
                 stopped.insert(changeset.device)
                 continue
@@ -36,7 +54,7 @@ struct PolicyGate {
         var left: [Changeset] = []
         for changeset in rest where !held.contains(changeset.device) {
             // What follows may be allowed by then.
-            if !isChanging, let error = Self.objection(to: changeset, registry, hooks) {
+            if !isChanging, let error = objection(to: changeset, registry, hooks) {
                 held.insert(changeset.device)
                 refused[changeset.device] = error
                 continue
@@ -60,10 +78,16 @@ struct PolicyGate {
         rest = left[...]
     }
 
-    static func objection(
+    func objection(
         to changeset: Changeset, _ registry: Registry, _ hooks: MergeHooks
     ) -> FerryError? {
         for changes in changeset.tables {
+            if let obstacle = obstacles[foldedName(changes.name)] {
+                return FerryError(
+                    .missingFunction, "It changes the table \(changes.name). \(obstacle.message)",
+                    device: changeset.device,
+                    sequence: changeset.sequence)
+            }
             guard let setting = registry.table(named: changes.name)?.unknownPolicy(hooks) else { continue }
             return FerryError(
                 .unknownPolicy,

@@ -200,7 +200,7 @@ public final class SQLConnection {
                     + "and try again.")
         case SQLITE_ERROR where isMissingPart(message):
             FerryError(
-                .database,
+                .missingFunction,
                 "The database's schema uses a collation or a function that this process does not have (\(message)). Sync "
                     + "from the app that has it. Statement: \(sql.prefix(300))")
         default:

@@ -36,7 +36,10 @@ extension Store {
         gate.withdrawInadmissible(ChangesetAdmission(clock))
         try enter(tablesOf: Array(gate.rest))
         if !incoming.isEmpty {
-            try readAccess { gate.withdraw($0.registry, hooks) }
+            try readAccess {
+                try gate.noteObstacles($0)
+                gate.withdraw($0.registry, hooks)
+            }
             // A device that waits must not make every pass write.
             if try gate.rest.isEmpty && !needsPass() {
                 var outcome = PassOutcome()

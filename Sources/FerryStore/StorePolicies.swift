@@ -90,6 +90,7 @@ extension Store {
         try readAccess { access in
             var gate = PolicyGate(changesets)
             gate.withdrawInadmissible(ChangesetAdmission(clock))
+            try gate.noteObstacles(access)
             gate.withdraw(access.registry, hooks)
             return gate.refused
         }

@@ -51,11 +51,11 @@ final class EqualityStoryTests: XCTestCase {
     func testNoCaseComparesNothingBehindANul() throws {
         try assertOne(
             "CREATE TABLE u(k TEXT PRIMARY KEY, v TEXT COLLATE NOCASE UNIQUE)", "'1', 'a' || char(0) || 'b'",
-            "'2', 'A' || char(0) || 'c'", shows: ["1|410063"], query: "SELECT k, hex(v) FROM u")
+            "'2', 'A' || char(0) || 'c'", shows: ["1|A\u{0}c"], query: "SELECT k, v FROM u")
         // Of another length it is another value.
         try assertOne(
             "CREATE TABLE u(k TEXT PRIMARY KEY, v TEXT COLLATE NOCASE UNIQUE)", "'1', 'a' || char(0) || 'b'",
-            "'2', 'a' || char(0)", shows: ["1|610062", "2|6100"], query: "SELECT k, hex(v) FROM u ORDER BY k")
+            "'2', 'a' || char(0)", shows: ["1|a\u{0}b", "2|a\u{0}"], query: "SELECT k, v FROM u ORDER BY k")
         try assertOne(
             "CREATE TABLE u(k TEXT COLLATE NOCASE PRIMARY KEY, v)", "'a' || char(0) || 'b', 1",
             "'a' || char(0) || 'c', 2",

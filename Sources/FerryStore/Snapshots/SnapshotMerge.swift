@@ -90,9 +90,10 @@ extension Store {
                 for group in [
                     chunks.filter { $0.table == PolicyList.table }, chunks.filter { $0.table != PolicyList.table },
                 ] where !group.isEmpty {
-                    if let objection = PolicyGate.objection(to: Self.layouts(of: group), work.access.registry, hooks) {
-                        throw objection
-                    }
+                    let layouts = Self.layouts(of: group)
+                    var gate = PolicyGate([layouts])
+                    try gate.noteObstacles(work.access)
+                    if let objection = gate.objection(to: layouts, work.access.registry, hooks) { throw objection }
                     let merged = try AppTriggers(work.access).run {
                         if progress.isFresh { return try SnapshotLoad(work.access).load(group) }
                         let changesets = try SnapshotOperations(manifest.vector).changesets(of: group)
