@@ -37,7 +37,8 @@ struct SchemaRecorder {
     /// Creates what a record holds and the database lacks.
     ///
     /// The record comes from the container, so SQLite's authorizer lets each statement do nothing but create.
-    /// A virtual table that cannot be made here is left out, and so are the triggers that write to it.
+    /// A virtual table that cannot be made here is left out, and so are the triggers and views that name it: an app could
+    /// not write to its tables beside such a trigger.
     func create(_ record: SchemaRecord) throws -> CreatedSchema {
         var present: Set<String> = []
         try connection.forEachRow("SELECT type || ' ' || name FROM sqlite_schema") {
@@ -51,11 +52,11 @@ struct SchemaRecorder {
                     created.leftOut.append(LeftOutTable(name: statement.name, reason: reason))
                     continue
                 }
-            } else if statement.type == "trigger",
-                let missing = created.leftOut.first(where: { writes(statement, to: $0.name) })
+            } else if ["trigger", "view"].contains(statement.type),
+                let missing = created.leftOut.first(where: { IndexText.mentions(statement.sql, $0.name) })
             {
                 created.leftOut.append(
-                    LeftOutTable(name: statement.name, reason: "a trigger that writes to \(missing.name)"))
+                    LeftOutTable(name: statement.name, reason: "a \(statement.type) that names \(missing.name)"))
                 continue
             } else {
                 try connection.executeCreating(statement.sql)
@@ -84,17 +85,13 @@ struct SchemaRecorder {
             return "a virtual table of the module \(virtual.module), which cannot be made here; let the app make it"
         }
     }
-
-    private func writes(_ statement: SchemaRecord.Statement, to table: String) -> Bool {
-        TriggerText(statement.sql)?.steps.contains { $0.target.map { equalNames($0, table) } ?? false } ?? false
-    }
 }
 
 /// What was made of a container's schema.
 public struct CreatedSchema: Equatable, Sendable {
     /// The names of the tables created.
     public var tables: [String] = []
-    /// Virtual tables that could not be made, and the triggers that write to them.
+    /// Virtual tables that could not be made, and the triggers and views that name them.
     public var leftOut: [LeftOutTable] = []
 
     public init() {}
