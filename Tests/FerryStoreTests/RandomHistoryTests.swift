@@ -70,6 +70,11 @@ final class RandomHistoryTests: XCTestCase {
         try play({ [] }, defaultCount: 50, snapshots: true)
     }
 
+    /// With devices whose apps do not enforce foreign keys: packing leaves their rows alone, whatever they refer to.
+    func testRandomHistoriesWithForeignKeysOffShowWhatTheOracleSays() throws {
+        try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 24, loose: true)
+    }
+
     /// Rows that stay on each device go, are cleared and follow with the rows that they refer to.
     func testRandomHistoriesWithTablesThatStayKeepThemInLine() throws {
         try play({ try TestSchema.all.map { try Oracle($0) } }, defaultCount: 16, staying: true)
@@ -99,13 +104,13 @@ final class RandomHistoryTests: XCTestCase {
     /// - Parameter makeOracles: for each thread its own; none: each history makes its schema.
     private func play(
         _ makeOracles: @escaping @Sendable () throws -> [Oracle], defaultCount: UInt64, restores: Bool = false,
-        snapshots: Bool = false, staying: Bool = false
+        snapshots: Bool = false, staying: Bool = false, loose: Bool = false
     ) throws {
         let seeds = Seeds(defaultCount: defaultCount)
         if let one = seeds.single {
             var history = try RandomHistory(
                 seed: one, oracles: makeOracles(), checkInterval: 1, restores: restores, snapshots: snapshots,
-                staying: staying)
+                staying: staying, loose: loose)
             return try history.play()
         }
         let failures = Failures()
@@ -115,7 +120,7 @@ final class RandomHistoryTests: XCTestCase {
                 let oracles = try makeOracles()
                 for seed in seeds.all where seed % UInt64(Self.workers) == UInt64(worker) {
                     if failures.all.count >= Self.maximumFailures { return }
-                    if let failure = Self.failure(of: seed, oracles, restores, snapshots, staying, met) {
+                    if let failure = Self.failure(of: seed, oracles, restores, snapshots, staying, loose, met) {
                         failures.add(failure)
                     }
                 }
@@ -130,7 +135,7 @@ final class RandomHistoryTests: XCTestCase {
         let isGenerated = try makeOracles().isEmpty
         let kinds = ["kind 1", "kind 4", "kind 5", "kind 6", "field", "deleted", "revived", "joined"]
         for kind in kinds + (isGenerated ? ["kind 3"] : [])
-        where seeds.count >= 200 && !restores && !snapshots && !staying {
+        where seeds.count >= 200 && !restores && !snapshots && !staying && !loose {
             XCTAssertGreaterThan(met.all[kind] ?? 0, 0, "no history met \(kind)")
         }
         for kind in ["stayed", "went", "cleared"] where staying && seeds.count >= 12 {
@@ -147,11 +152,13 @@ final class RandomHistoryTests: XCTestCase {
     }
 
     private static func failure(
-        of seed: UInt64, _ oracles: [Oracle], _ restores: Bool, _ snapshots: Bool, _ staying: Bool, _ met: Met
+        of seed: UInt64, _ oracles: [Oracle], _ restores: Bool, _ snapshots: Bool, _ staying: Bool, _ loose: Bool,
+        _ met: Met
     ) -> String? {
         do {
             var history = try RandomHistory(
-                seed: seed, oracles: oracles, restores: restores, snapshots: snapshots, staying: staying)
+                seed: seed, oracles: oracles, restores: restores, snapshots: snapshots, staying: staying,
+                loose: loose)
             try history.play()
             met.add(history.met)
             return nil
@@ -160,7 +167,7 @@ final class RandomHistoryTests: XCTestCase {
             do {
                 var history = try RandomHistory(
                     seed: seed, oracles: oracles, checkInterval: 1, restores: restores, snapshots: snapshots,
-                    staying: staying)
+                    staying: staying, loose: loose)
                 try history.play()
             } catch let earlier {
                 return "\(earlier)"
