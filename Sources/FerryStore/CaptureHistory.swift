@@ -160,7 +160,7 @@ struct CaptureHistory {
             }
             let time: HybridTime
             if row.isNull(4) {
-                time = .unknown
+                time = try access.oldTime()
             } else {
                 let captured = Int64(((row.double(4) - 2_440_587.5) * 86_400_000).rounded())
                 time = clock.advance(toMilliseconds: access.clock.milliseconds(captured: captured))

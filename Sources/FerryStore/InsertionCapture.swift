@@ -129,7 +129,7 @@ struct InsertionCapture {
             insertions.keys.append(value)
         }
         if note.isNull(2) {
-            insertions.times.append(.unknown)
+            insertions.times.append(try access.oldTime())
         } else {
             let captured = Int64(((note.double(2) - 2_440_587.5) * 86_400_000).rounded())
             insertions.times.append(clock.advance(toMilliseconds: access.clock.milliseconds(captured: captured)))
