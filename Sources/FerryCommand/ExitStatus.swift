@@ -41,6 +41,7 @@ enum ExitStatus: Int32 {
         .verificationFailed: .badData,
 
         .databaseMissing: .noInput,
+        .databaseReplaced: .noInput,
 
         .containerMissing: .unavailable,
         .containerEmpty: .unavailable,

@@ -15,9 +15,14 @@ struct WatchCommand: DatabaseCommand {
             Where another process keeps the database in step already, an app or another watch, this one waits and \
             takes over when that ends.
 
+            Where the folder cannot be written, it tries again after 1 to 8 seconds. Where another file is put in the \
+            database's place, a backup for one, it goes on with that if it belongs to the container. Otherwise, and where \
+            the file is gone, it ends with status 66.
+
             With --json, one object per line: {"event": "started"}, {"event": "synced", … as sync …}, \
             {"event": "databaseChanged"}, {"event": "failed", "error": {…}}, {"event": "following"} (another process \
-            keeps it in step), {"event": "leading"} (this one does from now on), {"event": "stopped"}.
+            keeps it in step), {"event": "leading"} (this one does from now on), {"event": "reopened"} (goes on with \
+            another file in the database's place), {"event": "stopped"}.
 
             Examples:
               ferry watch music.sqlite

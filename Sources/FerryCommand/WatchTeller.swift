@@ -70,6 +70,7 @@ final class WatchTeller: Sendable {
         case .started: try console.emit(Event(event: "started"))
         case .following: try console.emit(Event(event: "following"))
         case .leading: try console.emit(Event(event: "leading"))
+        case .reopened: try console.emit(Event(event: "reopened"))
         case .synced(let report):
             noteSuccess()
             try console.emit(SyncedEvent(report: report))
@@ -91,6 +92,8 @@ final class WatchTeller: Sendable {
             )
         case .leading: try console.say("\(time) The other process has ended; this one keeps the database in step now.")
         case .synced(let report): try say(report)
+        case .reopened:
+            try console.say("\(time) Another file was put in the database's place. This one goes on with that.")
         case .databaseChanged: break
         case .failed(let error):
             note(error)

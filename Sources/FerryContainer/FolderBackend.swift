@@ -162,8 +162,17 @@ public final class FolderBackend: ContainerBackend {
             // What cannot be removed now is removed before the next writing: the directory is not prepared any more.
             state.withLock { _ = $0.prepared.remove(directory) }
             _ = try? fileSystem.removeFile(at: temporary)  // a temporary file
-            throw error
+            throw Self.named(path(name), in: error, insteadOf: temporary)
         }
+    }
+
+    /// An error that names the file which was to appear. The name of a temporary file is another one at each attempt, so
+    /// that one failure would look like many.
+    private static func named(_ path: String, in error: any Error, insteadOf temporary: String) -> any Error {
+        guard var error = error as? FerryError else { return error }
+        if error.path == temporary { error.path = path }
+        if let range = error.message.firstRange(of: temporary) { error.message.replaceSubrange(range, with: path) }
+        return error
     }
 
     /// Renames, and believes an error only if the file is not there: a network file system may lose the answer.

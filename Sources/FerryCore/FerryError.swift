@@ -19,6 +19,8 @@ public struct FerryError: Error, Sendable {
         public static let replayHookFailed = Code(rawValue: "replayHookFailed")
         /// The database file does not exist.
         public static let databaseMissing = Code(rawValue: "databaseMissing")
+        /// Another file was put in the database's place while it was open. Close the connection and open the file again.
+        public static let databaseReplaced = Code(rawValue: "databaseReplaced")
         /// The file is not an SQLite database.
         public static let notADatabase = Code(rawValue: "notADatabase")
         /// The database or its lock is held by somebody else; try again.

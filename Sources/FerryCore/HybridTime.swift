@@ -30,6 +30,23 @@ public struct HybridTime: Hashable, Comparable, Sendable {
     /// The time of what was there before a database joined a container: earlier than anything written since, so that it
     /// fills gaps and overwrites nothing.
     public static let unknown = HybridTime(milliseconds: 1)
+    /// The first time that does not give way.
+    private static let firstThatStays: UInt64 = 1 << 15
+    /// Whether it is the time of rows that joined a container where others' count (`ferry join --rows merge` and `theirs`).
+    /// Each database that joins so takes an earlier one than those that joined before it, so that its values lose to theirs.
+    /// For the same reason its insertions count as younger than all others (`Stamp.isOlder`).
+    @inlinable public var givesWay: Bool { rawValue > 0 && rawValue < 1 << 15 }
+
+    /// The time for the rows of a database that joins.
+    /// - Parameters:
+    ///   - givingWay: whether what the container has counts.
+    ///   - present: the unknown times of what the container has. Where so many databases have joined that no earlier time
+    ///     is left, several share the last one, and the devices' IDs decide between them.
+    public static func joining(givingWay: Bool, among present: some Sequence<HybridTime>) -> HybridTime {
+        let rivals = present.filter { !$0.isKnown && $0.givesWay == givingWay && $0 != .zero }.map(\.rawValue)
+        if givingWay { return HybridTime(rawValue: max((rivals.min() ?? firstThatStays) - 1, 1)) }
+        return HybridTime(rawValue: max((rivals.min() ?? unknown.rawValue + 1) - 1, firstThatStays))
+    }
     /// Whether it says when something was written.
     public var isKnown: Bool { self > .unknown }
     /// Earlier than every time that a device assigns.

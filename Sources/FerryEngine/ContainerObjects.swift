@@ -17,12 +17,16 @@ struct ContainerObjects {
         func isMeant(ratherThan other: Entry) -> Bool {
             if isAlive != other.isAlive { return isAlive }
             let (own, others) = (inserted ?? .zero, other.inserted ?? .zero)
-            return isAlive ? own < others : own > others
+            if !isAlive { return own > others }
+            if own.givesWay != others.givesWay { return others.givesWay }
+            return own.givesWay ? own > others : own < others
         }
     }
 
     /// By the tables' names in lower case.
     private var tables: [String: [ObjectID: Entry]] = [:]
+    /// The times of rows that joined before, of which nobody knows when they were written.
+    private(set) var unknownTimes: Set<HybridTime> = []
 
     /// Reads the snapshot that covers most and is whole, then every device's log, as far as it is there.
     init(_ container: Container) throws {
@@ -65,6 +69,8 @@ struct ContainerObjects {
             entry.inserted = object.inserted?.time
             entry.written = chunk.cells(of: object).reduce(object.inserted?.time ?? .zero) { max($0, $1.stamp.time) }
             entry.deleted = object.deleted?.time
+            note(object.inserted?.time)
+            for cell in chunk.cells(of: object) { note(cell.stamp.time) }
             entry.key = isKeyed ? object.key : nil
             tables[foldedName(chunk.table), default: [:]][object.id] = entry
         }
@@ -73,6 +79,7 @@ struct ContainerObjects {
     private mutating func take(_ changes: TableChanges) {
         let isKeyed = if case .key = changes.identity { false } else { true }
         for operation in changes.operations {
+            if operation.kind != .delete { note(operation.time) }
             var entry = tables[foldedName(changes.name)]?[operation.object] ?? Entry()
             switch operation.kind {
             case .insert:
@@ -88,8 +95,9 @@ struct ContainerObjects {
         }
     }
 
-    /// All of them, deleted ones too.
-    var all: ObjectSets { tables.mapValues { Set($0.keys) } }
+    private mutating func note(_ time: HybridTime?) {
+        if let time, !time.isKnown { unknownTimes.insert(time) }
+    }
 
     var alive: ObjectSets { tables.mapValues { Set($0.filter { $0.value.isAlive }.keys) } }
 

@@ -17,6 +17,7 @@ struct EngineLog: Sendable {
         case .stopped: logger.debug("ended")
         case .following: logger.debug("another process keeps the database in step")
         case .leading: logger.info("keeps the database in step from now on")
+        case .reopened: logger.notice("another file was put in the database's place; goes on with that")
         case .databaseChanged: logger.trace("somebody committed")
         case .synced(let report):
             if let renewed = report.renewed {

@@ -44,6 +44,9 @@ final class LeaderLock: Sendable {
         }
     }
 
+    /// Whether nobody else can have the lock: nothing was put in its file's place, or it is not held by this one at all.
+    var isInPlace: Bool { descriptor.withLock { $0.map(isInPlace) ?? true } }
+
     /// Removes the lock file, for good.
     func remove() { if !path.isEmpty { unlink(path) } }
 

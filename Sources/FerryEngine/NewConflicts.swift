@@ -43,7 +43,7 @@ public struct NewConflicts: AsyncSequence, Sendable {
                 guard let event = await events.next() else { return nil }
                 switch event {
                 case .synced(let report): isStale = report.conflicts > 0
-                case .databaseChanged: isStale = true
+                case .databaseChanged, .reopened: isStale = true
                 case .started, .following, .leading, .failed, .stopped: break
                 }
             }

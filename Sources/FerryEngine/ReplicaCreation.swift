@@ -94,11 +94,28 @@ extension Replica {
         }
         let record = try newestSchema(container)
         let created = try DatabaseCreator.create(record, at: databasePath)
-        let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
-        return try join(
-            store, container, path, record, created, checkedName(name), options, isPublishing: true, environment,
-            progress,
-            start)
+        do {
+            let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
+            do {
+                return try join(
+                    store, container, path, record, created, checkedName(name), options, isPublishing: true,
+                    environment, progress, start)
+            } catch {
+                if exists, try store.identity() == nil { try store.dropTables(created.tables) }
+                try store.close()
+                throw error
+            }
+        } catch {
+            if !exists { removeDatabase(at: databasePath) }
+            throw error
+        }
+    }
+
+    /// Removes a database that a join made and could not fill.
+    private static func removeDatabase(at path: String) {
+        for suffix in ["", "-wal", "-shm", "-journal", "-ferry-lock"] {
+            try? FileManager.default.removeItem(atPath: path + suffix)  // mostly not there; the join's error tells more
+        }
     }
 
     /// Joins an app's own open database to a container that exists. Its tables must be there already: the app made
@@ -132,33 +149,95 @@ extension Replica {
         let identity = StoreIdentity(
             device: environment.random.makeID(), deviceName: deviceName, container: container.id,
             containerName: container.name, containerPath: path)
-        let leftOut = try store.beginTracking(identity, try selection(record, store), rowsAreOld: true)
-        try store.awaitCounting(by: container.devices())
-        let replica = try Replica(store, environment: environment)
-        var rows = try JoiningRows(store, container, options)
-        let packed = try rows.pack(seal: replica.sealer(for: identity))
-        var sync =
-            isPublishing ? try replica.sync(progress: progress) : try replica.rehearse(container, packed: packed)
-        var status = try store.status()
-        let counts = try rows.counts(status)
-        if try rows.writeAgain() > 0 {
-            if isPublishing {
-                let second = try replica.sync(progress: progress)
-                sync.published.segments += second.published.segments
-                sync.published.changes += second.published.changes
+        let selection = try selection(record, store)
+        // Where there is nothing to be held against the container, it is replayed in parts, each in a transaction.
+        let hasRows = try store.hasRows(selection)
+        let leftOut: [LeftOutTable]
+        var rows: JoiningRows?
+        var counts: [RowComparisonCount]?
+        var sync: SyncReport
+        let replica: Replica
+        var rowsWithoutKey = 0
+        if hasRows {
+            (leftOut, replica, sync) = try store.atomically {
+                func begin() throws -> (leftOut: [LeftOutTable], joining: JoiningRows, packed: PassOutcome) {
+                    let leftOut = try store.beginTracking(identity, selection, rowsAreOld: true)
+                    try store.awaitCounting(by: container.devices())
+                    var joining = try JoiningRows(Replica(store, environment: environment), container, options)
+                    let packed = try joining.pack()
+                    return (leftOut, joining, packed)
+                }
+                let verdict =
+                    options.rows == .theirs
+                    ? try store.tentatively {
+                        let (_, joining, packed) = try begin()
+                        _ = try joining.replica.rehearse(container, packed: packed)
+                        return try joining.verdict()
+                    } : nil
+                var (leftOut, joining, packed) = try begin()
+                let replica = joining.replica
+                rowsWithoutKey = packed.rowsWithoutKey
+                if let verdict { try joining.remove(verdict) }
+                var sync = try replica.rehearse(container, packed: packed)
+                counts = try verdict?.counts ?? joining.settle()
+                let waiting = try store.outboxSizes()
+                sync.published.segments = waiting.count
+                sync.published.changes = waiting.reduce(0) { $0 + $1.changes }
+                sync.conflicts = try store.differingFieldCount()
+                rows = joining
+                if isPublishing { try container.checkRoom(waiting.reduce(0) { $0 + $1.bytes }, for: identity.device) }
+                return (leftOut, replica, sync)
             }
-            status = try store.status()
+            if isPublishing { try publish(what: replica, &sync, progress) }
+        } else {
+            do {
+                leftOut = try store.beginTracking(identity, selection, rowsAreOld: true)
+                try store.awaitCounting(by: container.devices())
+                replica = try Replica(store, environment: environment)
+                let packed = try store.pass(replaying: [], seal: replica.sealer(for: identity))
+                sync =
+                    isPublishing
+                    ? try replica.sync(progress: progress) : try replica.rehearse(container, packed: packed)
+            } catch {
+                // The tables were empty, and are again.
+                if try store.identity()?.device == identity.device { try store.endTracking(emptying: true) }
+                throw error
+            }
         }
+        let status = try store.status()
+        let compared =
+            counts
+            ?? status.tables.map { table in
+                var count = RowComparisonCount(table: table.name)
+                count.onlyThere = table.objects
+                return count
+            }
         let report = JoinReport(
             device: .init(id: identity.device.description, name: deviceName),
             container: .init(id: container.id.description, name: container.name), path: path, dryRun: !isPublishing,
             createdTables: created.tables, replayed: sync.replayed, published: sync.published,
             tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
-            leftOut: (leftOut + created.leftOut).map { .init(name: $0.name, reason: $0.reason) }, rows: counts,
-            matchingKeys: rows.matchingKeys, removed: rows.removed, conflicts: sync.conflicts, hidden: status.hidden,
-            waiting: sync.waiting, plainReferences: try store.plainReferences(), rowsWithoutKey: packed.rowsWithoutKey,
+            leftOut: (leftOut + created.leftOut).map { .init(name: $0.name, reason: $0.reason) }, rows: compared,
+            matchingKeys: rows?.matchingKeys ?? 0, removed: rows?.removed ?? 0, conflicts: sync.conflicts,
+            hidden: status.hidden, waiting: sync.waiting, plainReferences: try store.plainReferences(),
+            rowsWithoutKey: rowsWithoutKey,
             seconds: Double(environment.clock.milliseconds() - start) / 1000)
         return (replica, report)
+    }
+
+    /// Publishes what a database brought along. It belongs to the container already: what cannot be published now waits.
+    private static func publish(what replica: Replica, _ sync: inout SyncReport, _ progress: ProgressHandler?) throws {
+        do {
+            let second = try replica.sync(progress: progress)
+            sync.replayed.changes += second.replayed.changes
+            sync.replayed.segments += second.replayed.segments
+            sync.waiting = second.waiting
+        } catch var error as FerryError {
+            error.message =
+                "The database has joined, and what it brings along waits to be published: `ferry sync` does that. "
+                + error.message
+            throw error
+        }
     }
 
     private func firstPublication(

@@ -2,6 +2,7 @@ import FerryContainer
 import FerryCore
 import FerryLog
 import FerryStore
+import Foundation
 
 /// Recognising that a database was copied or restored, and making it a device of its own (Docs/Architecture.md,
 /// "Telling a copy").
@@ -11,20 +12,63 @@ extension Replica {
         StoreFingerprint(path: store.path.isEmpty ? "" : Self.absolutePath(store.path), on: environment.host)
     }
 
-    /// Takes over what another process made of the database since the replica was opened.
-    /// - Throws: `notTracked` where it left its container.
+    /// Takes over what another process made of the database since the replica was opened, or another file in its place.
+    /// - Throws: `notTracked` where it left its container; as `followReplacement`.
     func refreshIdentity() throws {
+        try followReplacement()
         let known = identity
         guard let present = try store.identity(), present.container == known.container else { throw leftContainer }
-        if present == known { return }
-        let former = try store.reading().formerDevices.map(\.device)
-        guard present.device == known.device || former.contains(known.device) else { throw leftContainer }
-        take(present)
+        if present != known { take(present) }
     }
 
     private var leftContainer: FerryError {
         FerryError(
             .notTracked, "The database left its container since it was opened. Open it again.", path: store.path)
+    }
+
+    /// Goes on with another file that was put in the database's place while it was open: mostly a backup, or a database
+    /// that was made anew. What it is, a copy or the device itself, the next sync recognises as on start.
+    /// - Parameter isLost: the file was no sound database at the last look, as one over which another one is copied.
+    /// - Throws: `databaseMissing` where there is none; `databaseReplaced` where it does not belong to the container, or
+    ///   the connection is an app's own. Ferry writes nothing then.
+    @discardableResult
+    func followReplacement(isLost: Bool = false) throws -> DatabaseFile {
+        let hasMoved = try store.hasMoved()
+        guard hasMoved || isLost && store.canReopen else { return .inPlace }
+        let path = store.path
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw FerryError(
+                .databaseMissing,
+                "The database at \(path) was deleted or moved away while it was kept in step. Put it back, or join with a "
+                    + "new one (`ferry join`), and begin again.", path: path)
+        }
+        do {
+            try store.reopen { connection in
+                guard let present = try Store.identity(connection), present.container == identity.container else {
+                    throw hasMoved ? replaced("It does not belong to the container.") : leftContainer
+                }
+                take(present)
+            }
+        } catch let error as FerryError where [.notADatabase, .databaseCorrupt].contains(error.code) {
+            throw hasMoved ? replaced("It is no sound SQLite database.") : error
+        }
+        return hasMoved ? .another : .openedAgain
+    }
+
+    /// What lies at the database's path.
+    enum DatabaseFile {
+        /// The file that was open.
+        case inPlace
+        /// The same file; it was opened anew.
+        case openedAgain
+        case another
+    }
+
+    private func replaced(_ reason: String) -> FerryError {
+        FerryError(
+            .databaseReplaced,
+            "Another file was put in the place of the database at \(store.path). \(reason) Put the right one back, or join "
+                + "with this one (`ferry join`), and begin again.", path: store.path)
     }
 
     /// Runs `body`, which packs changes, while holding the device's lock. A database that proves to be a copy gets a

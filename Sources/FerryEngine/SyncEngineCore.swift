@@ -109,7 +109,7 @@ final class SyncEngineCore: Sendable {
             case .failed(let error): shared.failure = error
             case .following: shared.isFollowing = true
             case .started, .leading, .stopped: shared.isFollowing = false
-            case .databaseChanged: break
+            case .databaseChanged, .reopened: break
             }
             return Array(shared.streams.values)
         }

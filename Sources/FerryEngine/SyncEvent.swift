@@ -9,6 +9,9 @@ public enum SyncEvent: Sendable {
     case following
     /// The one that kept the database in step is gone, and this one does from now on. The first pass follows.
     case leading
+    /// Another file was put in the database's place, a backup or a database that was made anew, and this one goes on with
+    /// that. A pass follows. What was read before is old.
+    case reopened
     /// A pass was made: the first one, one that somebody asked for, the first after a failure, or one that moved
     /// something or found another device's log in another condition.
     case synced(SyncReport)

@@ -67,6 +67,12 @@ public final class WatchLoop: Sendable {
             while !hasToStop && !turns.isOver {
                 let reason = watcher.wait(timeoutMilliseconds: turns.timeoutMilliseconds())
                 if hasToStop { break }
+                // Whoever deletes the database's files may delete the lock's too: then another one may lead.
+                if !leader.isInPlace {
+                    leader.release()
+                    follow(&turns)
+                    if hasToStop || turns.isOver { break }
+                }
                 turn(reason, &turns)
             }
             leader.release()
@@ -82,6 +88,7 @@ public final class WatchLoop: Sendable {
         var isFollowing = false
         while !hasToStop && !turns.isOver {
             do {
+                try lookForReplacement(&turns)
                 if try isFollowing && lookForCommits(&turns) { try replica.refreshIdentity() }
                 if try leader.acquire() || replica.store.hasHooks {
                     if isFollowing { onEvent(.leading) }
@@ -101,6 +108,17 @@ public final class WatchLoop: Sendable {
         }
     }
 
+    /// Goes on with another file in the database's place, and tells of it.
+    /// - Throws: as `Replica.followReplacement`.
+    private func lookForReplacement(_ turns: inout WatchTurns) throws {
+        let file = try replica.followReplacement(isLost: turns.isLost)
+        if case .inPlace = file { return }
+        turns.noteNewConnection()
+        guard case .another = file else { return }
+        turns.noteReplacement()
+        onEvent(.reopened)
+    }
+
     /// Tells commits of others.
     /// - Returns: whether there were any.
     private func lookForCommits(_ turns: inout WatchTurns) throws -> Bool {
@@ -116,6 +134,10 @@ public final class WatchLoop: Sendable {
     private func turn(_ reason: WakeReason, _ turns: inout WatchTurns) {
         do {
             let isPending = try look(&turns)
+            if turns.isBackingOff {
+                if reason == .changed { turns.noteEventWhileBackingOff() }
+                return
+            }
             if reason == .timedOut {
                 // Only the poll looks at the container; in between it is about a commit that could not be seen yet.
                 if !isPending && !turns.isPollDue { return turns.glanceLater() }
@@ -124,6 +146,8 @@ public final class WatchLoop: Sendable {
             }
             if isPending || turns.isFruitless { gather() }
         } catch {
+            // A look that fails as the attempt before it did puts the next one off no further.
+            if turns.isBackingOff && turns.isKnown(error, replica.store) { return }
             return turns.noteFailure(error, replica.store, onEvent)
         }
         pass(&turns)
@@ -131,6 +155,7 @@ public final class WatchLoop: Sendable {
 
     /// Asks the database whether anything is to be packed, and whether others wrote to it.
     private func look(_ turns: inout WatchTurns) throws -> Bool {
+        try lookForReplacement(&turns)
         _ = try lookForCommits(&turns)
         return try replica.store.needsPass()
     }

@@ -26,7 +26,10 @@ struct WatchTurns {
     private var waiting: [SyncReport.Waiting] = []
     private var failure: FerryError?
     private var failures = 0
+    /// The earliest next attempt after a failure, whatever happens meanwhile.
+    private var earliestRetry: ContinuousClock.Instant?
     private var busySince: ContinuousClock.Instant?
+    private var lostSince: ContinuousClock.Instant?
     private var isAfterEvent = false
     private var fruitlessEvents = 0
     private static let patience = 3
@@ -55,6 +58,16 @@ struct WatchTurns {
     /// for others to come.
     var isFruitless: Bool { fruitlessEvents >= Self.patience }
 
+    /// Whether an attempt failed and the next one is not due. What happens meanwhile is no reason for a pass at once: an
+    /// attempt may cause it, and a failing pass would follow upon a failing pass without end.
+    var isBackingOff: Bool { failures > 0 && !isPollDue }
+
+    /// Something happened while the next attempt is not due: perhaps what was in its way is mended. It is made as soon as
+    /// the first interval after the failure is over.
+    mutating func noteEventWhileBackingOff() {
+        if let earliestRetry { nextPoll = min(nextPoll, earliestRetry) }
+    }
+
     /// - Parameter isPending: whether what it was about is found already.
     mutating func noteEvent(isPending: Bool) {
         isAfterEvent = true
@@ -81,7 +94,8 @@ struct WatchTurns {
         hasPassed = true
         isAfterEvent = false
         waiting = report.waiting
-        (failure, failures, busySince) = (nil, 0, nil)
+        (failure, failures, earliestRetry) = (nil, 0, nil)
+        (busySince, lostSince) = (nil, nil)
         return isNews
     }
 
@@ -98,20 +112,56 @@ struct WatchTurns {
             retry(firstMilliseconds: 5)
             // Others may hold the database for a moment: nothing is lost, and nobody need know.
             if since.duration(to: now()).wholeMilliseconds < configuration.busyMilliseconds { return }
+        } else if Self.codesOfALostFile.contains(error.code) {
+            let since = lostSince ?? now()
+            lostSince = since
+            // Whoever replaces a file may delete the former one first, and takes a while to write the new one.
+            failures = 0
+            retry(firstMilliseconds: min(100, configuration.retryMinimumMilliseconds))
+            isOver = since.duration(to: now()).wholeMilliseconds >= configuration.replacementMilliseconds
+            if !isOver { return }
         } else {
             busySince = nil
             retry(firstMilliseconds: configuration.retryMinimumMilliseconds)
         }
-        isOver = [.notTracked, .storeTooNew, .storeTooOld, .databaseCorrupt, .notADatabase].contains(error.code)
-        let isKnown = failure.map { $0.code == error.code && $0.message == error.message && $0.path == error.path }
+        isOver = isOver || [.storeTooNew, .storeTooOld].contains(error.code)
+        let isKnown = isLast(error)
         failure = error
-        if isKnown != true { tell(.failed(error)) }
+        if !isKnown { tell(.failed(error)) }
     }
+
+    /// The database was opened anew: another connection counts commits anew.
+    mutating func noteNewConnection() { dataVersion = nil }
+
+    /// Another file was put in the database's place: nothing that was seen of the former one counts.
+    mutating func noteReplacement() {
+        lostSince = nil
+        nextPoll = now()
+        lastThorough = nil
+        (failures, earliestRetry) = (0, nil)
+    }
+
+    /// Whether an error is the one that was told last and is not mended.
+    func isKnown(_ error: any Error, _ store: Store) -> Bool { isLast(Self.understood(error, store)) }
+
+    private func isLast(_ error: FerryError) -> Bool {
+        failure.map { $0.code == error.code && $0.message == error.message && $0.path == error.path } ?? false
+    }
+
+    /// What a look meets while somebody copies another file over the database's, or puts one in its place.
+    private static let codesOfALostFile: Set<FerryError.Code> = [
+        .databaseMissing, .databaseReplaced, .databaseCorrupt, .notADatabase, .notTracked,
+    ]
+
+    /// Whether the database was not what it must be at the last look: it is opened anew for the next one.
+    var isLost: Bool { lostSince != nil }
 
     private mutating func retry(firstMilliseconds: Int) {
         let doublings = min(failures, 20)
         failures += 1
-        nextPoll = now() + .milliseconds(min(firstMilliseconds << doublings, configuration.retryMaximumMilliseconds))
+        let now = now()
+        earliestRetry = now + .milliseconds(min(firstMilliseconds, configuration.retryMaximumMilliseconds))
+        nextPoll = now + .milliseconds(min(firstMilliseconds << doublings, configuration.retryMaximumMilliseconds))
     }
 
     private static func understood(_ error: any Error, _ store: Store) -> FerryError {

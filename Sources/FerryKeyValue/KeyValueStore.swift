@@ -39,7 +39,7 @@ public final class KeyValueStore: Sendable {
             for await event in events {
                 switch event {
                 // A failure to read now is made good at the next event, which finds the same news.
-                case .synced, .databaseChanged: try? broadcast.check()
+                case .synced, .databaseChanged, .reopened: try? broadcast.check()
                 case .started, .following, .leading, .failed, .stopped: break
                 }
             }

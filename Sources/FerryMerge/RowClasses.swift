@@ -21,7 +21,7 @@ public struct RowClasses: Sendable {
     init(_ objects: [RuleObject]) {
         byAge = objects.indices.sorted { left, right in
             let (a, b) = (objects[left], objects[right])
-            if a.inserted != b.inserted { return a.inserted < b.inserted }
+            if a.inserted != b.inserted { return a.inserted.isOlder(than: b.inserted) }
             return a.token.table != b.token.table ? a.token.table < b.token.table : a.token.id < b.token.id
         }
         var providers: [RowToken: [Int]] = [:]

@@ -162,7 +162,7 @@ struct CaptureHistory {
             }
             let time: HybridTime
             if row.isNull(4) {
-                time = .unknown
+                time = try access.oldTime()
             } else {
                 time = clock.advance(toMilliseconds: access.milliseconds(capturedOn: row.double(4)))
             }

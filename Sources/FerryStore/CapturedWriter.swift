@@ -319,7 +319,7 @@ struct CapturedWriter {
     /// A local change takes effect: its time is later than everything known of the object, even where a peer's clock
     /// is far ahead. Only this object's time jumps then.
     private func laterTime(_ time: HybridTime, than state: ObjectState, _ clock: inout HybridClock) -> HybridTime {
-        guard time != HybridTime.unknown, let newest = state.registers.newest, time <= newest.time
+        guard time.isKnown, let newest = state.registers.newest, time <= newest.time
         else { return time }
         let later = min(newest.time.next, .latest)
         if later > clock.now { clock.observe(later, wallMilliseconds: access.clock.milliseconds()) }

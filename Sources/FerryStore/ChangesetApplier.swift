@@ -19,10 +19,13 @@ struct ChangesetApplier {
     }
 
     /// Replays changesets, which are consecutive for each device and follow what was replayed before.
-    /// - Parameter snapshot: where the changesets are a snapshot's parts: how it stands to this store. Then they move no
-    ///   device's position.
+    /// - Parameters:
+    ///   - snapshot: where the changesets are a snapshot's parts: how it stands to this store. Then they move no device's
+    ///     position.
+    ///   - isOwn: whether they are this device's, and staged by the caller. They move no position either.
     func apply(
-        _ changesets: [Changeset], _ clock: inout HybridClock, from snapshot: SnapshotStanding? = nil
+        _ changesets: [Changeset], _ clock: inout HybridClock, from snapshot: SnapshotStanding? = nil,
+        isOwn: Bool = false
     ) throws -> Outcome {
         var outcome = Outcome()
         let wall = access.clock.milliseconds()
@@ -31,7 +34,7 @@ struct ChangesetApplier {
         var positions = ReplayedPositions(access)
         for changeset in changesets {
             clock.observe(changeset.time, wallMilliseconds: wall)
-            if snapshot == nil { try positions.note(changeset) }
+            if snapshot == nil && !isOwn { try positions.note(changeset) }
             for changes in changeset.tables {
                 guard let table = access.registry.table(named: changes.name) else {
                     throw FerryError(.internalInconsistency, "The table \(changes.name) was not entered before replay.")

@@ -129,7 +129,7 @@ struct InsertionCapture {
             insertions.keys.append(value)
         }
         if note.isNull(2) {
-            insertions.times.append(.unknown)
+            insertions.times.append(try access.oldTime())
         } else {
             insertions.times.append(clock.advance(toMilliseconds: access.milliseconds(capturedOn: note.double(2))))
         }

@@ -145,6 +145,15 @@ final class ObjectTable {
         return ObjectID(bytes: bytes)
     }
 
+    /// The objects that are deleted and not held back.
+    func deleted() throws -> Set<ObjectID> {
+        var found: Set<ObjectID> = []
+        try connection.forEachRow(
+            "SELECT object FROM \(table.objectTable) WHERE shown & \(Shown.deletion) AND \(Shown.way) = \(Shown.none.rawValue)"
+        ) { if let id: ObjectID = $0.id(0) { found.insert(id) } }
+        return found
+    }
+
     /// The columns of a state but for the object's ID, as `read` expects them.
     var stateColumns: [String] { keySlots + Self.rest }
 

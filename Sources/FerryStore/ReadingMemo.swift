@@ -33,4 +33,7 @@ final class ReadingMemo<Value: Sendable>: Sendable {
         last.withLock { $0 = (version, value) }
         return value
     }
+
+    /// Forgets what was read: another connection counts its changes anew.
+    func forget() { last.withLock { $0 = nil } }
 }

@@ -130,7 +130,7 @@ struct RegionWriter {
 
     private func isOlder(_ left: RegionObject, _ right: RegionObject) -> Bool {
         let (a, b) = (left.state.registers.inserted, right.state.registers.inserted)
-        if a != b, let a, let b { return a < b }
+        if a != b, let a, let b { return a.isOlder(than: b) }
         return left.token.id < right.token.id
     }
 

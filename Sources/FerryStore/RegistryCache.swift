@@ -38,6 +38,12 @@ final class RegistryCache: Sendable {
 
     /// Forgets what was made in a transaction that failed.
     func forget() { tracked.withLock { $0 = nil } }
+
+    /// Forgets everything: another file is read from now on.
+    func forgetAll() {
+        forget()
+        read.withLock { $0 = nil }
+    }
 }
 
 /// Tells whether a registry is still right: SQLite's number of the schema, the version of Ferry's tables, and what the

@@ -16,7 +16,11 @@ public final class Store: Sendable {
     let clock: any WallClock
     let random: any RandomSource
     let hooks = MergeHooks()
-    private let writer: any DatabaseWriter
+    /// The connection; another one after `reopen`.
+    let opened: Mutex<any DatabaseWriter>
+    var writer: any DatabaseWriter { opened.withLock { $0 } }
+    /// How the store opened the file itself; `nil` for a connection that it was given.
+    let open: (@Sendable () throws -> DatabaseQueue)?
     /// Statements kept between accesses, where the store owns its connection. On an app's connection they would keep the
     /// app from closing it.
     let kept: KeptStatements?
@@ -30,6 +34,8 @@ public final class Store: Sendable {
     /// are touched at random. 61 MB with what SQLite keeps beside each page and does not count here (4,368 bytes where it counts
     /// 4,232): with it, a join of any size is to need no more than 128 MB in all.
     static let pageCacheKiB = 58_000
+    /// Whether several accesses are one transaction now.
+    let isWhole = Mutex(false)
     private let replayHook = Mutex<ReplayHook?>(nil)
     let registries = RegistryCache()
     let lastVector = ReadingMemo<VersionVector>()
@@ -41,7 +47,7 @@ public final class Store: Sendable {
     public convenience init(
         _ writer: any DatabaseWriter, clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()
     ) {
-        self.init(writer, keepsStatements: false, isAlone: false, clock: clock, random: random)
+        self.init(writer, keepsStatements: false, clock: clock, random: random)
     }
 
     /// Uses a connection that is the store's from now on: its prepared statements are kept from one access to the next,
@@ -50,16 +56,17 @@ public final class Store: Sendable {
         owning writer: any DatabaseWriter, clock: any WallClock = SystemClock(),
         random: any RandomSource = SystemRandom()
     ) {
-        self.init(writer, keepsStatements: true, isAlone: false, clock: clock, random: random)
+        self.init(writer, keepsStatements: true, clock: clock, random: random)
     }
 
     private init(
-        _ writer: any DatabaseWriter, keepsStatements: Bool, isAlone: Bool, clock: any WallClock,
-        random: any RandomSource
+        _ writer: any DatabaseWriter, keepsStatements: Bool, open: (@Sendable () throws -> DatabaseQueue)? = nil,
+        clock: any WallClock, random: any RandomSource
     ) {
         kept = keepsStatements ? KeptStatements() : nil
-        self.isAlone = isAlone
-        self.writer = writer
+        isAlone = open != nil
+        self.open = open
+        opened = Mutex(writer)
         self.clock = clock
         self.random = random
         path = Self.isInMemory(writer.path) ? "" : writer.path
@@ -76,6 +83,14 @@ public final class Store: Sendable {
         path: String, busyTimeoutSeconds: Double = 10, clock: any WallClock = SystemClock(),
         random: any RandomSource = SystemRandom()
     ) throws {
+        let open: @Sendable () throws -> DatabaseQueue = {
+            try Self.queue(path: path, busyTimeoutSeconds: busyTimeoutSeconds)
+        }
+        self.init(try open(), keepsStatements: true, open: open, clock: clock, random: random)
+        try read { connection in _ = try connection.count("SELECT count(*) FROM sqlite_schema") }
+    }
+
+    private static func queue(path: String, busyTimeoutSeconds: Double) throws -> DatabaseQueue {
         guard FileManager.default.fileExists(atPath: path) else {
             throw FerryError(.databaseMissing, "There is no database at \(path). Check the path.", path: path)
         }
@@ -86,12 +101,10 @@ public final class Store: Sendable {
         // none of. It is asked about every column of every statement that anybody prepares: a third of preparing them.
         configuration.prepareDatabase {
             sqlite3_set_authorizer($0.sqliteConnection, nil, nil)
-            try $0.execute(sql: "PRAGMA cache_size = -\(Self.pageCacheKiB)")
+            try $0.execute(sql: "PRAGMA cache_size = -\(pageCacheKiB)")
         }
         // The journal mode is the app's choice: a queue leaves it as it is.
-        let queue = try Self.translating(path) { try DatabaseQueue(path: path, configuration: configuration) }
-        self.init(queue, keepsStatements: true, isAlone: true, clock: clock, random: random)
-        try read { connection in _ = try connection.count("SELECT count(*) FROM sqlite_schema") }
+        return try translating(path) { try DatabaseQueue(path: path, configuration: configuration) }
     }
 
     /// What the app does in the transaction of each replay that this store makes, before it is committed. Set it before
@@ -118,9 +131,10 @@ public final class Store: Sendable {
     public func read<Result>(_ body: (SQLConnection) throws -> Result) throws -> Result {
         // On the writer's connection, which sees what was just committed and is never a snapshot.
         try Self.translating(path) {
-            try writer.writeWithoutTransaction { database in
+            try onWriter { database in
                 let connection = try connection(database)
                 defer { if kept == nil { connection.finalizeStatements() } }
+                if database.isInsideTransaction { return try body(connection) }
                 var result: Result?
                 try database.inTransaction(.deferred) {
                     result = try body(connection)
@@ -148,12 +162,16 @@ public final class Store: Sendable {
         asApp: Bool, durably: Bool, _ body: (SQLConnection) throws -> Result
     ) throws -> Result {
         try Self.translating(path) {
-            try writer.writeWithoutTransaction { database in
+            try onWriter { database in
                 let connection = try connection(database)
                 let appsLastKey = connection.lastInsertedKey
                 defer {
                     connection.lastInsertedKey = appsLastKey
                     if kept == nil { connection.finalizeStatements() }
+                }
+                if database.isInsideTransaction {
+                    if asApp { throw FerryError(.internalInconsistency, "A write of the app's within another.") }
+                    return try connection.savepoint { try body(connection) }
                 }
                 if asApp { try beAsTheApp(connection) }
                 var result: Result?
@@ -178,29 +196,34 @@ public final class Store: Sendable {
         _ body: (SQLConnection) throws -> (result: Result, changedTables: [String])
     ) throws -> Result {
         try Self.translating(path) {
-            try writer.writeWithoutTransaction { database in
+            try onWriter { database in
                 let connection = try connection(database)
                 let appsLastKey = connection.lastInsertedKey
                 defer {
                     connection.lastInsertedKey = appsLastKey
                     if kept == nil { connection.finalizeStatements() }
                 }
+                let isPart = database.isInsideTransaction
                 try beAsFerry(connection)
                 var outcome: (result: Result, changedTables: [String])?
                 let work = Swift.Result {
+                    func run() throws {
+                        let made = try body(connection)
+                        // GRDB cannot name a table with a quote in its name, so nobody can observe it either.
+                        for table in made.changedTables where !table.contains("\"") {
+                            try database.notifyChanges(in: Table(table))
+                        }
+                        outcome = made
+                    }
+                    if isPart { return try connection.savepoint(run) }
                     try connection.durably {
                         try database.inTransaction(.immediate) {
-                            let made = try body(connection)
-                            // GRDB cannot name a table with a quote in its name, so nobody can observe it either.
-                            for table in made.changedTables where !table.contains("\"") {
-                                try database.notifyChanges(in: Table(table))
-                            }
-                            outcome = made
+                            try run()
                             return .commit
                         }
                     }
                 }
-                if case .success = work, isAlone {} else { try beAsTheApp(connection) }
+                if isPart, kept != nil {} else if case .success = work, isAlone {} else { try beAsTheApp(connection) }
                 try work.get()
                 guard let outcome else { throw FerryError(.internalInconsistency, "A write returned nothing.") }
                 return outcome.result
@@ -210,7 +233,7 @@ public final class Store: Sendable {
 
     /// Turns triggers and foreign keys off. Each switch makes SQLite prepare every statement anew, so a connection that
     /// nobody else uses stays as it was used last.
-    private func beAsFerry(_ connection: SQLConnection) throws {
+    func beAsFerry(_ connection: SQLConnection) throws {
         if connection.isAsFerry { return }
         connection.appEnforcesForeignKeys = try connection.count("PRAGMA foreign_keys") != 0
         try connection.executeScript("PRAGMA foreign_keys = OFF")
@@ -219,7 +242,7 @@ public final class Store: Sendable {
     }
 
     /// Makes the connection what it was before `beAsFerry`.
-    private func beAsTheApp(_ connection: SQLConnection) throws {
+    func beAsTheApp(_ connection: SQLConnection) throws {
         guard connection.isAsFerry else { return }
         try connection.setTriggersEnabled(true)
         try connection.executeScript("PRAGMA foreign_keys = \(connection.appEnforcesForeignKeys ? "ON" : "OFF")")
@@ -286,18 +309,18 @@ public final class Store: Sendable {
         try Self.translating(self.path) { try writer.vacuum(into: path) }
     }
 
-    private func connection(_ database: Database) throws -> SQLConnection {
+    func connection(_ database: Database) throws -> SQLConnection {
         guard let handle = database.sqliteConnection else {
             throw FerryError(.database, "The database is closed.")
         }
-        if let connection = kept?.connection { return connection }
+        if let connection = kept?.connection, connection.handle == handle { return connection }
         let connection = SQLConnection(handle, of: database)
         kept?.connection = connection
         return connection
     }
 
     /// Runs `body` and turns GRDB's errors into Ferry's.
-    private static func translating<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+    static func translating<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as DatabaseError {
@@ -322,7 +345,8 @@ public final class Store: Sendable {
         try read { try Self.identity($0) }
     }
 
-    static func identity(_ connection: SQLConnection) throws -> StoreIdentity? {
+    /// The identity of a database that a connection has open (`identity`).
+    public static func identity(_ connection: SQLConnection) throws -> StoreIdentity? {
         guard try OwnNames.areMade(connection) else { return nil }
         let meta = StoreMeta(connection: connection)
         let version = try meta.integer(.version) ?? 0

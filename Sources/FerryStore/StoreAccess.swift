@@ -31,6 +31,7 @@ final class StoreAccess {
     /// Statements of `ConflictLog` and `ContextLog`, which replay runs often.
     let conflictInsertion: LazyStatement
     let contextSelection: LazyStatement
+    @exclusivity(unchecked) private var knownOldTime: HybridTime?
     /// Tables of which a temporary one with the same columns was made, for computing indexes.
     @exclusivity(unchecked) private var shapes: Set<Int> = []
     @exclusivity(unchecked) private var objectTables: [Int: ObjectTable] = [:]
@@ -139,6 +140,19 @@ final class StoreAccess {
     func defaultValue(of column: TrackedColumn) throws -> FieldValue? {
         guard let sql = column.defaultSQL else { return nil }
         return try connection.firstValue("SELECT \(sql)") ?? .null
+    }
+
+    /// The time of rows of which nobody knows when they were written.
+    func oldTime() throws -> HybridTime {
+        if let knownOldTime { return knownOldTime }
+        let time = try meta.integer(.oldTime).map { HybridTime(rawValue: UInt64(bitPattern: $0)) } ?? .unknown
+        knownOldTime = time
+        return time
+    }
+
+    func setOldTime(_ time: HybridTime) throws {
+        try meta.set(.oldTime, Int64(bitPattern: time.rawValue))
+        knownOldTime = time
     }
 
     /// Reads the clock as the store has it.

@@ -43,88 +43,29 @@ extension Store {
     }
 
     /// Stops tracking and removes everything of Ferry's, the key-value store included. The app's rows stay.
+    /// - Parameter emptying: whether the tables that travel are emptied, because they were empty before they were tracked.
     /// - Returns: the app's triggers and views that ask `ferry_replay`: that table stays for them, and says 0.
     @discardableResult
-    public func endTracking() throws -> [String] {
+    public func endTracking(emptying: Bool = false) throws -> [String] {
         try writeAsFerry { connection in
             guard try Self.identity(connection) != nil else { throw Self.notTracked }
-            return (try Tracking(connection, clock: clock, random: random).end(), [])
+            let registry = emptying ? try Registry(connection, SchemaReader(connection: connection).read()) : nil
+            let asking = try Tracking(connection, clock: clock, random: random).end()
+            guard let registry else { return (asking, []) }
+            // The app's triggers take what they derived along.
+            try connection.setTriggersEnabled(true)
+            let tables = registry.parentsFirst.reversed().filter { $0.isLocal && !isFerryName($0.name) }
+            for table in tables { try connection.execute("DELETE FROM \(quoted(table.name))") }
+            try connection.setTriggersEnabled(false)
+            return (asking, tables.map(\.name))
         }
     }
 
-    /// The rows that joined with an unknown time and lost to a deletion that the container held: written again, as of
-    /// now, so that joining loses nothing that this database had.
-    /// - Parameter here: the objects that the database brought along.
-    /// - Returns: their number.
-    public func reviveOldRowsLostToDeletions(_ here: ObjectSets) throws -> Int {
-        try access { access in
-            var revived = 0
-            var tables: Set<Int> = []
-            for table in access.registry.parentsFirst where table.isLocal {
-                let objects = here[foldedName(table.name)] ?? []
-                let count = try OldRowRevival(access, table).run(objects.sorted())
-                if count > 0 { tables.insert(table.id) }
-                revived += count
-            }
-            return (revived, tables.map { access.registry[$0].name })
+    /// Drops tables that `DatabaseCreator` made, where what they were made for failed.
+    public func dropTables(_ names: [String]) throws {
+        try writeAsFerry { connection in
+            for name in names { try connection.executeScript("DROP TABLE IF EXISTS \(quoted(name))") }
+            return ((), [])
         }
-    }
-}
-
-/// Shows again what a join would otherwise take away, and notes it for the next flush.
-struct OldRowRevival {
-    let access: StoreAccess
-    let table: TrackedTable
-
-    init(_ access: StoreAccess, _ table: TrackedTable) {
-        self.access = access
-        self.table = table
-    }
-
-    func run(_ objects: [ObjectID]) throws -> Int {
-        let connection = access.connection
-        var revived = 0
-        for object in objects {
-            let state = try access.objects(of: table.id).load(object)
-            guard state.shown == .none, state.registers.deleted != nil, !state.registers.isAlive else { continue }
-            let writer = access.writer(of: table.id)
-            var values: [(column: Int, value: FieldValue)] = []
-            for (column, value) in state.kept.fields.sorted(by: { $0.key < $1.key }) where table.columns[column].isLocal
-            {
-                guard let local = try Travelling(access).local(value, table.columns[column]) else { continue }
-                values.append((column, local))
-            }
-            let reservations = KeyReservations(access)
-            let place = table.isMapped ? try reservations.keyForRow(of: state, in: table) : nil
-            if table.isMapped, place == nil { continue }
-            let key = place?.key
-            if try writer.insert(key: key, values) != nil { continue }
-            if let key {
-                if let former = place?.former {
-                    try reservations.moveReferences(to: object, in: table, from: former, to: key)
-                }
-                // What is captured of the row is this object's.
-                var shown = state
-                shown.key = [key]
-                shown.shown = .row
-                try access.objects(of: table.id).save(shown)
-            }
-            let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
-            let keys: [FieldValue] =
-                try key.map { [$0] }
-                ?? table.keyColumnIDs.map { column in
-                    try Travelling(access).local(state.kept.fields[column] ?? .null, table.columns[column]) ?? .null
-                }
-            let places = keys.map { _ in "?" }.joined(separator: ", ")
-            try connection.execute(
-                "INSERT INTO ferry_pending(\"table\", event, at, \(slots)) "
-                    + "VALUES (\(table.id), \(PendingEvent.insert.rawValue), julianday('now'), \(places))", keys)
-            // So nothing was lost to it.
-            try connection.execute(
-                "DELETE FROM ferry_conflict WHERE \"table\" = ? AND object = ? AND kind = 'deleted'",
-                .integer(Int64(table.id)), .blob(object.bytes[...]))
-            revived += 1
-        }
-        return revived
     }
 }

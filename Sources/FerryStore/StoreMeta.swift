@@ -60,6 +60,8 @@ struct StoreMeta {
         case formerDevices
         /// The raw value of the hybrid clock.
         case clock
+        /// The time of the rows that were there when the database joined, as a raw value (`HybridTime.joining`).
+        case oldTime
         /// Counts the changes of policies that were taken up.
         case policies
         /// The tables that travel and have had rows with a NULL in their key, as JSON, in lower case.

@@ -65,11 +65,6 @@ extension Store {
         }
     }
 
-    /// What becomes of captured changes before they are published, and what the rules have to look at then.
-    typealias CaptureFilter = (StoreAccess, [TableChanges], inout HybridClock) throws -> (
-        [TableChanges], [TouchedObject]
-    )
-
     /// Takes up what was set since the last pass; what follows works on the new policies.
     func takeUpPolicies(_ access: inout StoreAccess, _ touched: inout Set<Int>) throws {
         guard let change = try PolicyChange(access) else { return }
@@ -95,7 +90,7 @@ extension Store {
 
     func pack(
         _ access: inout StoreAccess, _ clock: inout HybridClock, _ outcome: inout PassOutcome, _ seal: SegmentSealer,
-        _ tables: inout Set<Int>, filter: CaptureFilter = { _, changes, _ in (changes, []) }
+        _ tables: inout Set<Int>
     ) throws {
         var limit = ChangeCapture.maximumNotes
         var concerned: [RowToken] = []
@@ -104,7 +99,7 @@ extension Store {
             let packed: Packed?
             do {
                 packed = try access.savepoint {
-                    try packOnce(access, upTo: limit, &clock, &outcome, seal, filter)
+                    try packOnce(access, upTo: limit, &clock, &outcome, seal)
                 }
             } catch let error as FerryError where error.code == .limitExceeded && limit > 1 {
                 // Too much for one segment: again in smaller parts.
@@ -145,7 +140,7 @@ extension Store {
     /// - Returns: `nil` where nothing was left to pack.
     private func packOnce(
         _ access: StoreAccess, upTo limit: Int, _ clock: inout HybridClock, _ outcome: inout PassOutcome,
-        _ seal: SegmentSealer, _ filter: CaptureFilter
+        _ seal: SegmentSealer
     ) throws -> Packed? {
         let captured = try ChangeCapture(access).takePendingChanges(
             upTo: limit, maximumBytes: limit > 1 ? maximumPackedBytes.withLock { $0 } : .max, &clock)
@@ -155,7 +150,7 @@ extension Store {
         }
         outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
         let isSchemaNews = try access.meta.integer(.schemaUnsent) == 1
-        let (changes, filtered) = try filter(access, captured?.tables ?? [], &clock)
+        let changes = captured?.tables ?? []
         if !changes.isEmpty || isSchemaNews {
             let schema =
                 isSchemaNews
@@ -168,9 +163,7 @@ extension Store {
             try stage(changes, schema: schema, time: time, access, seal, &outcome)
             if isSchemaNews { try access.meta.set(.schemaUnsent, 0) }
         }
-        return captured.map {
-            Packed(touched: $0.touched + filtered, keyless: $0.keylessTables, isLast: $0.isLast)
-        }
+        return captured.map { Packed(touched: $0.touched, keyless: $0.keylessTables, isLast: $0.isLast) }
     }
 
     func settle(_ touched: [TouchedObject], _ access: StoreAccess) throws {

@@ -57,7 +57,7 @@ extension Store {
         guard let kept else {
             return try StoreAccess(connection, registry: registry, clock: clock, random: random, hooks: hooks)
         }
-        if let known = kept.access, kept.version == version { return known }
+        if let known = kept.access, known.connection === connection, kept.version == version { return known }
         let access = try StoreAccess(connection, registry: registry, clock: clock, random: random, hooks: hooks)
         kept.access = access
         kept.version = version

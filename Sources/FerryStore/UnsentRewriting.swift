@@ -80,7 +80,7 @@ struct UnsentRewriting {
         guard let stamp, stamp.device == former else { return false }
         if stamp.time > published.position.time { return true }
         // Rows of an unknown time are packed when a database joins, before anything else.
-        return stamp.time == .unknown && published.position.time <= .unknown
+        return !stamp.time.isKnown && published.position.time <= .unknown
     }
 
     private func objects(of table: TrackedTable) throws -> [ObjectID] {
@@ -169,7 +169,7 @@ struct UnsentRewriting {
     /// be told.
     private func writes(of state: ObjectState, _ values: FieldValues) -> [HybridTime: Write] {
         var writes: [HybridTime: Write] = [:]
-        func renewed(_ stamp: Stamp) -> HybridTime { stamp.time == .unknown ? .unknown : stamp.time.next }
+        func renewed(_ stamp: Stamp) -> HybridTime { stamp.time.isKnown ? stamp.time.next : stamp.time }
         if let stamp = state.registers.inserted, isUnsent(stamp) {
             writes[renewed(stamp), default: Write()].isInsertion = true
         }

@@ -25,6 +25,7 @@ final class LeadingTests: XCTestCase {
             case .leading: "leading"
             case .synced: "synced"
             case .databaseChanged: "databaseChanged"
+            case .reopened: "reopened"
             case .failed: "failed"
             case .stopped: "stopped"
             }

@@ -97,7 +97,7 @@ final class SyncEngineTests: XCTestCase {
                 switch event {
                 case .started: kinds.append("started")
                 case .synced: kinds.append("synced")
-                case .databaseChanged: continue
+                case .databaseChanged, .reopened: continue
                 case .failed(let error): kinds.append("failed: \(error)")
                 case .following: kinds.append("following")
                 case .leading: kinds.append("leading")

@@ -132,7 +132,7 @@ final class SimulatedWatch {
                 if !Simulation.isExpected(error.code), !Step.isOfTheDisk(error.code) {
                     simulation.fail("d\(machine.index) met while it watched: \(error)")
                 }
-            case .started, .following, .leading, .databaseChanged, .stopped: break
+            case .started, .following, .leading, .databaseChanged, .reopened, .stopped: break
             }
         }
     }

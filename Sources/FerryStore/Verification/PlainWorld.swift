@@ -83,7 +83,7 @@ struct PlainWorld {
     /// The oldest insertion comes first; ties, which only one device's own insertions have, go by ID.
     func isOlder(_ left: Int, _ right: Int) -> Bool {
         let (a, b) = (subjects[left], subjects[right])
-        if let first = a.inserted, let second = b.inserted, first != second { return first < second }
+        if let first = a.inserted, let second = b.inserted, first != second { return first.isOlder(than: second) }
         if (a.inserted == nil) != (b.inserted == nil) { return a.inserted != nil }
         return a.id < b.id
     }

@@ -57,11 +57,7 @@ struct RandomHistory {
     ///   - loose: whether the apps of every second device do not enforce foreign keys.
     init(
         seed: UInt64, oracles: [Oracle], checkInterval: Int = 4, restores: Bool = false, snapshots: Bool = false,
-<<<<<<< HEAD
-        staying: Bool = false, rebuilds: Bool = false
-=======
-        staying: Bool = false, loose: Bool = false
->>>>>>> references
+        staying: Bool = false, rebuilds: Bool = false, loose: Bool = false
     ) throws {
         self.seed = seed
         self.rebuilds = rebuilds

@@ -1,0 +1,69 @@
+import FerryCore
+import GRDB
+
+/// Several accesses in one transaction.
+extension Store {
+    /// Runs `body`, all of whose accesses to the store are parts of one transaction: where it throws, nothing of it
+    /// remains. Nobody else's access comes in between. For work that hands nothing to the outside before it ends.
+    public func atomically<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try Self.translating(path) {
+                try writer.writeWithoutTransaction { database in
+                    let connection = try connection(database)
+                    defer { if kept == nil { connection.finalizeStatements() } }
+                    try beAsFerry(connection)
+                    isWhole.withLock { $0 = true }
+                    var result: Result?
+                    let work = Swift.Result {
+                        try connection.durably {
+                            try database.inTransaction(.immediate) {
+                                result = try body()
+                                return .commit
+                            }
+                        }
+                    }
+                    isWhole.withLock { $0 = false }
+                    try beAsTheApp(connection)
+                    try work.get()
+                    guard let result else { throw FerryError(.internalInconsistency, "A write returned nothing.") }
+                    return result
+                }
+            }
+        } catch {
+            forgetWhatWasRead()
+            throw error
+        }
+    }
+
+    /// Runs `body`, whose accesses leave nothing behind, for what it finds out. Only inside of `atomically`.
+    public func tentatively<Result>(_ body: () throws -> Result) throws -> Result {
+        func run(_ script: String) throws {
+            try onWriter { database in
+                let connection = try connection(database)
+                try connection.executeScript(script)
+                if kept == nil { connection.finalizeStatements() }
+            }
+        }
+        try run("SAVEPOINT ferry_tentative")
+        let work = Swift.Result { try body() }
+        // Where the disk fails, SQLite rolls the whole transaction back by itself, savepoints and all.
+        if case .success = work { try run("ROLLBACK TO ferry_tentative; RELEASE ferry_tentative") }
+        forgetWhatWasRead()
+        return try work.get()
+    }
+
+    /// The writer's connection, also inside of `atomically`.
+    func onWriter<Result>(_ body: (Database) throws -> Result) rethrows -> Result {
+        if isWhole.withLock({ $0 }) { return try writer.unsafeReentrantWrite(body) }
+        return try writer.writeWithoutTransaction(body)
+    }
+
+    func forgetWhatWasRead() {
+        registries.forgetAll()
+        kept?.access = nil
+        lastVector.forget()
+        lastReading.forget()
+        lastCounting.forget()
+        lastMissing.forget()
+    }
+}

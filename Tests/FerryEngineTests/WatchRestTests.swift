@@ -1,0 +1,125 @@
+import FerryContainer
+import FerryCore
+import FerryStore
+import Foundation
+import XCTest
+
+@testable import FerryEngine
+
+/// A watch that cannot do its work does little, and holds nothing.
+final class WatchRestTests: XCTestCase {
+    private let notes = "CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
+
+    /// Plays a minute in which every pass fails.
+    /// - Parameter every: milliseconds between two events.
+    /// - Returns: when passes were made, in milliseconds.
+    private func attempts(_ error: FerryError, eventsEvery every: Int?) throws -> [Int] {
+        let fleet = try Fleet()
+        try fleet.start(notes)
+        let start = ContinuousClock.now
+        let now = Locked(start)
+        var turns = WatchTurns(WatchConfiguration(), now: { now.withLock { $0 } })
+        var (made, told, milliseconds) = ([Int](), 0, 0)
+        while milliseconds < 60_000 {
+            if every.map({ milliseconds % $0 == 0 }) ?? false, turns.isBackingOff { turns.noteEventWhileBackingOff() }
+            if !turns.isBackingOff {
+                made.append(milliseconds)
+                turns.noteFailure(error, fleet.replicas[0].store) { _ in told += 1 }
+                if turns.isOver { break }
+            }
+            milliseconds += 1
+            now.withLock { $0 = start + .milliseconds(milliseconds) }
+        }
+        XCTAssertEqual(told, 1)
+        return made
+    }
+
+    func testAttemptsThatFailComeFurtherApart() throws {
+        let full = FerryError(.inputOutput, "No space is left.")
+        let made = try attempts(full, eventsEvery: nil)
+        XCTAssertEqual(Array(made.prefix(5)), [0, 1000, 3000, 7000, 15_000])
+        XCTAssertTrue(zip(made, made.dropFirst()).allSatisfy { 1000...30_000 ~= $1 - $0 })
+    }
+
+    func testEventsBringTheNextAttemptForwardAndNeverAtOnce() throws {
+        let full = FerryError(.inputOutput, "No space is left.")
+        let made = try attempts(full, eventsEvery: 1)
+        XCTAssertTrue(zip(made, made.dropFirst()).allSatisfy { $1 - $0 >= 1000 }, "\(made)")
+        XCTAssertGreaterThan(made.count, 50)
+    }
+
+    func testADatabaseThatStaysAwayEndsTheWatchAfterAFewSeconds() throws {
+        for every in [nil, 1] {
+            let made = try attempts(FerryError(.databaseMissing, "It is gone."), eventsEvery: every)
+            XCTAssertTrue(3000...3200 ~= made.last ?? 0, "\(made)")
+        }
+    }
+
+    func testAFolderThatCannotBeWrittenIsToldOnceAndMendedSoon() throws {
+        let fleet = try Fleet()
+        try fleet.start("PRAGMA journal_mode = wal;" + notes)
+        let segments = fleet.containerPath + "/devices/\(fleet.replicas[0].identity.device.hex)/segments"
+        let loop = RunningLoop(fleet.replicas[0])
+        try waitUntil("the first pass is made") { !loop.reports.isEmpty }
+        try FileManager.default.moveItem(atPath: segments, toPath: segments + "-away")
+        try Data().write(to: URL(fileURLWithPath: segments))
+        for number in 1...30 { try fleet.shell(0, "INSERT INTO note(text) VALUES ('\(number)');") }
+        try waitUntil("it fails") { !loop.failures.isEmpty }
+        for number in 1...30 { try fleet.shell(0, "INSERT INTO note(text) VALUES ('again \(number)');") }
+        XCTAssertEqual(loop.failures.count, 1, "\(loop.failures.map(\.message))")
+        try FileManager.default.removeItem(atPath: segments)
+        try FileManager.default.moveItem(atPath: segments + "-away", toPath: segments)
+        try waitUntil("it is mended") { try fleet.replicas[0].store.unpublishedCount() == 0 }
+        loop.finish()
+    }
+
+    func testAThousandPassesHoldNothing() throws {
+        let fleet = try Fleet()
+        try fleet.start("PRAGMA journal_mode = wal;" + notes)
+        try fleet.join("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT NOT NULL);")
+        try fleet.settle()
+        let away = fleet.containerPath + "-away"
+        for isAway in [false, true] {
+            if isAway { try FileManager.default.moveItem(atPath: fleet.containerPath, toPath: away) }
+            let watcher = TirelessWatcher(waits: 1000)
+            let loop = WatchLoop(fleet.replicas[0], configuration: WatchConfiguration(), watcher: watcher) { _ in }
+            watcher.onWait = { number in
+                if number == 20 { watcher.descriptors = Self.openDescriptors }
+                if number == 1000 { loop.stop() }
+            }
+            loop.run()
+            XCTAssertEqual(Self.openDescriptors, watcher.descriptors - 1, "the leader's lock is given back")
+        }
+        try FileManager.default.moveItem(atPath: away, toPath: fleet.containerPath)
+        XCTAssertEqual(
+            try fleet.replicas[0].store.read { try $0.count("SELECT count(*) FROM temp.sqlite_schema") }, 0)
+    }
+
+    private static var openDescriptors: Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1  // not on Linux: always the same
+    }
+}
+
+/// A watcher whose waits are over at once, by a clock of its own.
+///
+/// `@unchecked Sendable` because the loop runs on the test's thread.
+private final class TirelessWatcher: ChangeWatching, @unchecked Sendable {
+    let deliversEvents = true
+    private(set) var now = ContinuousClock.now
+    private let waits: Int
+    private var count = 0
+    var descriptors = 0
+    var onWait: (Int) -> Void = { _ in }
+
+    init(waits: Int) { self.waits = waits }
+
+    func setDirectories(_ paths: [String], files: [String]) {}
+    func wake() {}
+
+    func wait(timeoutMilliseconds: Int) -> WakeReason {
+        count += 1
+        now = now.advanced(by: .milliseconds(max(timeoutMilliseconds, 0)))
+        onWait(count)
+        return count % 3 == 0 ? .changed : .timedOut
+    }
+}
