@@ -43,7 +43,9 @@ struct DeviceActivity {
             let record = present[place]
             let head = heads[record.id]
             var state = State.active
-            if let heard = record.heardMilliseconds, now - heard > settings.silentAfterMilliseconds { state = .silent }
+            if let heard = record.heardMilliseconds, now.milliseconds(since: heard) > settings.silentAfterMilliseconds {
+                state = .silent
+            }
             if Self.retirement(record, head, told: record.retiredMilliseconds) != nil { state = .retired }
             return Peer(record: record, head: head, state: state)
         }

@@ -45,7 +45,8 @@ extension DeviceRecord {
             var record = DeviceRecord(
                 id: id, name: row.string(1),
                 position: LogPosition(
-                    sequence: UInt64(clamping: row.integer(2)), time: HybridTime(rawValue: UInt64(bitPattern: row.integer(3)))),
+                    sequence: UInt64(clamping: row.integer(2)),
+                    time: HybridTime(rawValue: UInt64(bitPattern: row.integer(3)))),
                 writtenMilliseconds: row.isNull(4) ? nil : row.integer(4),
                 heardMilliseconds: row.isNull(5) ? nil : row.integer(5),
                 retiredMilliseconds: row.isNull(6) ? nil : row.integer(6))
@@ -95,7 +96,9 @@ extension Store {
     public func beginLog(at sequence: UInt64) throws {
         try note(durably: true) { connection in
             let meta = StoreMeta(connection: connection)
-            if try UInt64(clamping: meta.integer(.logStart) ?? 0) < sequence { try meta.set(.logStart, Int64(sequence)) }
+            if try UInt64(clamping: meta.integer(.logStart) ?? 0) < sequence {
+                try meta.set(.logStart, Int64(sequence))
+            }
         }
     }
 

@@ -58,7 +58,8 @@ struct Outbox {
             case .blob(let checksum) = row[3], let id = Checksum(bytes: checksum), case .blob(let bytes) = row[4]
         else { throw FerryError(.internalInconsistency, "The outbox holds an unreadable entry.") }
         return OutboxEntry(
-            first: UInt64(clamping: first), last: UInt64(clamping: last), changes: Int(changes), checksum: id, bytes: Array(bytes))
+            first: UInt64(clamping: first), last: UInt64(clamping: last), changes: Int(changes), checksum: id,
+            bytes: Array(bytes))
     }
 
     func remove(first: UInt64) throws {
@@ -70,7 +71,8 @@ struct Outbox {
         try connection.forEachRow("SELECT first, last, changes, length(bytes) FROM ferry_outbox ORDER BY first") {
             sizes.append(
                 OutboxSize(
-                    first: UInt64(clamping: $0.integer(0)), last: UInt64(clamping: $0.integer(1)), changes: $0.int(2), bytes: $0.int(3)))
+                    first: UInt64(clamping: $0.integer(0)), last: UInt64(clamping: $0.integer(1)), changes: $0.int(2),
+                    bytes: $0.int(3)))
         }
         return sizes
     }

@@ -62,7 +62,8 @@ struct OwnSegmentList {
             }
             segments.append(
                 OwnSegment(
-                    first: UInt64(clamping: row.integer(0)), last: UInt64(clamping: row.integer(1)), changes: row.int(2),
+                    first: UInt64(clamping: row.integer(0)), last: UInt64(clamping: row.integer(1)),
+                    changes: row.int(2),
                     bytes: row.int(3), checksum: checksum, time: HybridTime(rawValue: UInt64(clamping: row.integer(5))),
                     publishedMilliseconds: row.integer(6),
                     replacedMilliseconds: row.value(7) == .null ? nil : row.integer(7)))

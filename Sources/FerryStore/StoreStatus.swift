@@ -109,7 +109,8 @@ extension Store {
         try access.connection.forEachRow("SELECT id, name, sequence, time FROM ferry_device ORDER BY number") { row in
             guard let id: DeviceID = row.id(0) else { return }
             let position = LogPosition(
-                sequence: UInt64(clamping: row.integer(2)), time: HybridTime(rawValue: UInt64(bitPattern: row.integer(3))))
+                sequence: UInt64(clamping: row.integer(2)),
+                time: HybridTime(rawValue: UInt64(bitPattern: row.integer(3))))
             devices.append(.init(id: id, name: row.string(1), position: position, isSelf: id == access.device))
         }
         return devices
