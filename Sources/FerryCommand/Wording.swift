@@ -51,7 +51,7 @@ enum Wording {
 
     /// `just now`, `5 minutes ago`, `yesterday`'s worth in hours, then days; `in the future` where a clock is wrong.
     static func age(sinceMilliseconds then: Int64, now: Int64) -> String {
-        let seconds = (now - then) / 1000
+        let seconds = now.milliseconds(since: then) / 1000
         switch seconds {
         case ..<(-60): return "in the future"
         case ..<10: return "just now"
@@ -64,7 +64,7 @@ enum Wording {
 
     /// ` (for 3 hours)`; nothing for what is not a minute old.
     static func waiting(sinceMilliseconds then: Int64?, now: Int64) -> String {
-        guard let then, now - then >= 60_000 else { return "" }
+        guard let then, now.milliseconds(since: then) >= 60_000 else { return "" }
         return " (for " + age(sinceMilliseconds: then, now: now).replacing(" ago", with: "") + ")"
     }
 

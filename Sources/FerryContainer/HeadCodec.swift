@@ -4,8 +4,6 @@ import FerryCore
 extension Head {
     private static let magic = Array("FRYH".utf8)
     private static let checksumLength = 16
-    /// Dates by any clock: so that who reckons with two of them stays within 64 bits.
-    private static let possibleMilliseconds = -(Int64(1) << 56)...(Int64(1) << 56)
 
     /// The first version that can say it.
     private var version: UInt8 { predecessor?.end == nil && missing.isEmpty ? 3 : Self.currentVersion }
@@ -176,9 +174,6 @@ extension Head {
         if missing.count > Self.maximumMissing { throw error("it has too many missing objects") }
         if !zip(missing, missing.dropFirst()).allSatisfy({ $0 < $1 }) {
             throw error("its missing objects are not in order")
-        }
-        if !([writtenMilliseconds] + retired.values).allSatisfy(Self.possibleMilliseconds.contains) {
-            throw error("a date is out of range")
         }
         if logStart > SegmentName.maximumSequence
             || predecessor.map({ max($0.sequence, $0.end?.sequence ?? 0) > SegmentName.maximumSequence }) ?? false

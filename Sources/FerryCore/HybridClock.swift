@@ -43,3 +43,11 @@ public struct HybridClock: Equatable, Sendable {
         return true
     }
 }
+
+extension Int64 {
+    /// The difference of two dates, within 64 bits: a head may tell any date.
+    package func milliseconds(since former: Int64) -> Int64 {
+        let (difference, overflows) = subtractingReportingOverflow(former)
+        return overflows ? (self < former ? .min : .max) : difference
+    }
+}

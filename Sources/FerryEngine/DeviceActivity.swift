@@ -121,7 +121,7 @@ struct DeviceActivity {
             return
         }
         if head.writtenMilliseconds == written { return }
-        if !isNeeded, now - heard < settings.heardGranularityMilliseconds { return }
+        if !isNeeded, now.milliseconds(since: heard) < settings.heardGranularityMilliseconds { return }
         record.heardMilliseconds = now
         record.writtenMilliseconds = head.writtenMilliseconds
     }

@@ -92,11 +92,11 @@ struct Publisher {
     private func isCurrent(_ head: Head, _ reading: StoreReading) throws -> Bool {
         let vector = reading.vector
         let own = vector[identity.device]
-        let age = clock.milliseconds() - head.writtenMilliseconds
+        let age = clock.milliseconds().milliseconds(since: head.writtenMilliseconds)
         return try head.acknowledgements == acknowledgements(vector) && head.deviceName == identity.deviceName
             && head.position.sequence >= own.sequence
             && (head.position.sequence > own.sequence || head.digests == digests(reading))
-            && abs(age) < retention.heartbeatMilliseconds
+            && age.magnitude < retention.heartbeatMilliseconds.magnitude
             && head.logStart == reading.logStart && head.retired == retired(reading)
             && head.missing == missing(reading)
     }

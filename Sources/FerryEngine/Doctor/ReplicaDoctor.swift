@@ -32,10 +32,11 @@ extension Replica {
         var lost: UInt64 = 0
         do {
             try Store.checkClock(environment.clock)
-        } catch let error as FerryError {
+            try StoreExamination(replica: self).run(&report)
+        } catch let error as FerryError where error.code == .clockAhead {
+            // The database is looked at once what is written can be packed.
             report.add(.fault, "clock", error.message, advice: "Set the date of this computer, and run `ferry sync`.")
         }
-        try StoreExamination(replica: self).run(&report)
         do {
             var examination = try ContainerExamination(self, openContainer())
             try examination.run(&report)
