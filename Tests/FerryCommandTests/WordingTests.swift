@@ -94,6 +94,7 @@ final class ExitStatusTests: XCTestCase {
         let expected: [FerryError.Code: Int32] = [
             .invalidArgument: 64, .notADatabase: 65, .databaseCorrupt: 65, .damagedFile: 65, .formatTooNew: 65,
             .containerTooNew: 65, .storeTooNew: 65, .foreignFile: 65, .incompatibleSchema: 65, .databaseMissing: 66,
+            .databaseReplaced: 66,
             .containerMissing: 69, .containerEmpty: 69, .containerMismatch: 69, .internalInconsistency: 70,
             .containerExists: 73, .alreadyTracked: 73, .inputOutput: 74, .busy: 75,
         ]

@@ -96,7 +96,8 @@ final class WatchRestTests: XCTestCase {
     }
 
     private static var openDescriptors: Int {
-        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1  // not on Linux: always the same
+        // Not on Linux: always the same.
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1
     }
 }
 
