@@ -209,6 +209,11 @@ public final class SQLConnection {
     }
 }
 
+extension FerryError {
+    /// Whether SQLite refused a statement for what the statement, the schema or a trigger says: the file and the disk are sound.
+    var isOfStatement: Bool { code == .database || code == .missingFunction }
+}
+
 /// Quotes an SQL identifier.
 package func quoted(_ identifier: String) -> String {
     "\"" + identifier.replacing("\"", with: "\"\"") + "\""

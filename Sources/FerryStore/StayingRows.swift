@@ -125,7 +125,7 @@ struct StayingRows {
             }
         } catch is Broken {
             return try allow(false)
-        } catch let error as FerryError where error.code == .database && connection.isInTransaction {
+        } catch let error as FerryError where error.isOfStatement && connection.isInTransaction {
             return try allow(false)
         }
         return try allow(true)

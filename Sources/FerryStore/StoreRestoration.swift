@@ -65,7 +65,7 @@ extension Store {
                 let row: RestoredRow
                 do {
                     row = try access.connection.writingAsApp(enforcingForeignKeys: true) { try body(access) }
-                } catch let error as FerryError where error.code == .database {
+                } catch let error as FerryError where error.isOfStatement {
                     throw RowRestoration.refusal("The schema refuses it: \(error.message) Nothing was changed.")
                 }
                 try access.keyValueChanges.save(access.connection)

@@ -116,7 +116,7 @@ final class TriggerCopies {
             isThere = true
             if !probe.isEmpty { _ = try connection.makeStatement(probe) }
             return true
-        } catch let error as FerryError where error.code == .database {
+        } catch let error as FerryError where error.isOfStatement {
             if isThere { try connection.executeScript("DROP TRIGGER temp.\(name)") }
             return false
         }
@@ -184,7 +184,7 @@ final class TriggerCopies {
         // What a module of virtual tables keeps may be damaged, and the database sound. A macro that Swift does not import:
         // https://www.sqlite.org/rescode.html#corrupt_vtab
         let isOfModule = sqlite3_extended_errcode(connection.handle) == SQLITE_CORRUPT | (1 << 8)
-        return connection.isInTransaction && (error.code == .database || isOfModule)
+        return connection.isInTransaction && (error.isOfStatement || isOfModule)
     }
 
     /// Writes it with some of the triggers, and takes that back.
