@@ -55,6 +55,7 @@ struct InitCommand: DatabaseCommand {
         try TableListing(report.tables, report.leftOut).say(console)
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
         try PlainReferenceListing(report.plainReferences).say(console)
+        try tellCoreData(report, console)
         try tellReferences(report, console)
         try console.say()
         try console.say("On each other device, once the folder has arrived there:")
@@ -63,6 +64,24 @@ struct InitCommand: DatabaseCommand {
         try console.say("Here and there, to keep both in step:")
         try console.say(style.bold("  ferry watch \(Wording.shellWord(argument.database))"))
         console.detail("Device \(report.device.id), container \(report.container.id).")
+    }
+
+    private func tellCoreData(_ report: InitReport, _ console: Console) throws {
+        guard let advice = report.coreData else { return }
+        try console.say()
+        try console.say(
+            console.style.bold("This is a store of Core Data's.")
+                + " \(Wording.list(advice.staying)) belong to this file and "
+                + "stay here: let Core Data make the store on each device before it joins.")
+        if !advice.triggers.isEmpty {
+            try console.say(
+                "Core Data counts in Z_PRIMARYKEY which keys it gave, and rows from other devices take keys too. Before the "
+                    + "others join, and in the store of each, make these triggers; else new rows meet taken keys:")
+            for trigger in advice.triggers { try console.say(console.style.bold("  \(trigger)")) }
+        }
+        try console.say(
+            "Core Data declares no foreign key. Each relationship needs its `--reference`, as in ZNOTE.ZFOLDER=ZFOLDER: "
+                + "without it a column's keys mean other rows on other devices.")
     }
 
     private func tellReferences(_ report: InitReport, _ console: Console) throws {

@@ -32,6 +32,7 @@ extension Replica {
         }
         let deviceName = try checkedName(name)
         let hints = try store.referenceHints(selection)
+        let coreData = try store.coreDataAdvice(selection)
         let container = try makeContainer(at: path, environment)
         let identity = StoreIdentity(
             device: environment.random.makeID(), deviceName: deviceName, container: container.id,
@@ -51,8 +52,8 @@ extension Replica {
                 return .init(
                     table: reference.table, column: reference.column, parent: reference.parent,
                     isTranslated: isTranslated)
-            }, hints: hints, plainReferences: try store.plainReferences(), published: sync.published,
-            rowsWithoutKey: withoutKey,
+            }, hints: hints, coreData: coreData, plainReferences: try store.plainReferences(),
+            published: sync.published, rowsWithoutKey: withoutKey,
             seconds: Double(environment.clock.milliseconds() - start) / 1000)
         return (replica, report)
     }
@@ -357,7 +358,8 @@ extension Replica {
         }
         return TableSelection(
             except: plan.tracked.map(\.name).filter { !names.contains(foldedName($0)) && !isFerryName($0) },
-            declaredIdentities: declared, references: record.references)
+            declaredIdentities: declared, references: record.references,
+            travelling: plan.leftOut.map(\.name).filter { names.contains(foldedName($0)) })
     }
 
     private static func refuseIfTracked(_ store: Store) throws {

@@ -157,6 +157,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
     public var container: ContainerPlace
     public var tables: [Table]
     public var leftOut: [LeftOut]
+    /// The app's triggers that a replay by this process leaves out.
+    public var leftOutTriggers: [LeftOutTrigger]
     public var devices: [Peer]
     /// Changes that are not in the container yet, those not packed yet included.
     public var unpublished: Int
@@ -191,6 +193,8 @@ public struct InitReport: Codable, Equatable, Sendable {
     public var references: [Reference]
     /// Columns that look like references and that neither a foreign key nor the selection declares.
     public var hints: [UndeclaredReference]
+    /// What to do about a store of Core Data's; `nil` where the database is none.
+    public var coreData: CoreDataAdvice?
     /// Foreign keys of the schema's that count as plain references: SQLite cannot use them, rows break them, or they were named.
     public var plainReferences: [PlainReference]
     public var published: SyncReport.Published

@@ -18,6 +18,14 @@ struct PolicyGate {
 
     /// Finds out which of the tables that are changed this process cannot write to.
     mutating func noteObstacles(_ access: StoreAccess) throws {
+        // What only the app's triggers lack keeps no table from being replayed.
+        obstacles =
+            try access.registry.appHasTriggers
+            ? access.connection.withoutTriggers { try foundObstacles(access) } : foundObstacles(access)
+    }
+
+    private func foundObstacles(_ access: StoreAccess) throws -> [String: FerryError] {
+        var obstacles = obstacles
         for name in Set(rest.flatMap { $0.tables.map(\.name) }) {
             guard let table = access.registry.table(named: name), table.isLocal else { continue }
             do {
@@ -25,10 +33,11 @@ struct PolicyGate {
             } catch let error as FerryError where error.code == .missingFunction {
                 obstacles[foldedName(name)] = error
             } catch let error as FerryError where error.code == .database {
-                // Whatever else the app's triggers lack is told when they run.
+                // What a row lacks is told when one is written.
                 continue
             }
         }
+        return obstacles
     }
 
     /// The next changesets to be replayed at once, the last of which may change the policies; `nil` at the end.

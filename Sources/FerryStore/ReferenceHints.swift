@@ -14,9 +14,17 @@ struct ReferenceHints {
     func find(besides known: [UndeclaredReference]) throws -> [UndeclaredReference] {
         var found: [UndeclaredReference] = []
         let parents = parentsByWord()
+        let coreData = try CoreDataStore(connection, schema)
         for record in tracked where !isFerryName(record.name) {
             guard let table = schema.table(record.name) else { continue }
             for column in table.columns where isCandidate(column, of: table, known) {
+                if let parent = coreData?.parent(of: column, in: table), isTracked(parent),
+                    try contradictions(of: column, of: table, to: parent) == 0
+                {
+                    found.append(
+                        UndeclaredReference(table: table.name, column: column.name, parent: parent.name))
+                    continue
+                }
                 let words = Self.words(of: column.name)
                 var meant = words.sorted().flatMap { parents[$0] ?? [] }
                 if words.contains("parent"), table.isIntegerKey { meant.append(table) }
@@ -73,6 +81,21 @@ struct ReferenceHints {
         if name.hasSuffix("es") { forms.append(String(name.dropLast(2))) }
         if name.hasSuffix("s") { forms.append(String(name.dropLast())) }
         return forms
+    }
+
+    private func isTracked(_ table: SchemaTable) -> Bool { tracked.contains { equalNames($0.name, table.name) } }
+
+    /// How many values of a column are no keys of a table, of those looked at.
+    private func contradictions(
+        of column: SchemaColumn, of table: SchemaTable, to parent: SchemaTable
+    ) throws -> Int {
+        let name = quoted(column.name)
+        return try connection.count(
+            """
+            SELECT count(*) FROM (
+                SELECT \(name) AS value FROM \(quoted(table.name)) WHERE \(name) IS NOT NULL LIMIT \(Self.sampleSize))
+            WHERE NOT EXISTS (SELECT 1 FROM \(quoted(parent.name)) WHERE \(quoted(parent.primaryKey[0])) = value)
+            """)
     }
 
     /// Whether nearly all values above 0, of which there must be one, are keys of the other table, and all are integers.

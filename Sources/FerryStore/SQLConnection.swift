@@ -167,6 +167,15 @@ public final class SQLConnection {
         if code != SQLITE_OK { throw error(code, while: "SQLITE_DBCONFIG_ENABLE_TRIGGER") }
     }
 
+    /// Runs `body` with all triggers of this connection off, as they are when Ferry writes.
+    func withoutTriggers<Result>(_ body: () throws -> Result) throws -> Result {
+        if isAsFerry { return try body() }
+        try setTriggersEnabled(false)
+        let result = Swift.Result { try body() }
+        try setTriggersEnabled(true)
+        return try result.get()
+    }
+
     func error(_ code: Int32, while sql: String) -> FerryError {
         let message = String(cString: sqlite3_errmsg(handle))
         return Self.error(code, message: message, while: sql)

@@ -269,6 +269,7 @@ enum SelectionText {
         var except: [String]
         var identities: [String: [String]]
         var references: [UndeclaredReference]?
+        var travelling: [String]?
     }
 
     static func format(_ selection: TableSelection) throws -> String {
@@ -276,14 +277,15 @@ enum SelectionText {
         encoder.outputFormatting = .sortedKeys
         let form = Form(
             only: selection.only, except: selection.except, identities: selection.declaredIdentities,
-            references: selection.references)
+            references: selection.references, travelling: selection.travelling)
         return String(decoding: try encoder.encode(form), as: UTF8.self)
     }
 
     static func parse(_ text: String) throws -> TableSelection {
         let form = try JSONDecoder().decode(Form.self, from: Data(text.utf8))
         return TableSelection(
-            only: form.only, except: form.except, declaredIdentities: form.identities, references: form.references ?? []
-        )
+            only: form.only, except: form.except, declaredIdentities: form.identities,
+            references: form.references ?? [],
+            travelling: form.travelling ?? [])
     }
 }

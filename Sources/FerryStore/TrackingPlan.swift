@@ -12,16 +12,20 @@ public struct TableSelection: Equatable, Sendable {
     public var references: [UndeclaredReference]
     /// Foreign keys that are plain references from the beginning, in the whole container and for good.
     public var plainReferences: [PlainReferenceName]
+    /// Tables that travel in a container already, though they would stay by themselves if it were made now.
+    public var travelling: [String]
 
     public init(
         only: [String]? = nil, except: [String] = [], declaredIdentities: [String: [String]] = [:],
-        references: [UndeclaredReference] = [], plainReferences: [PlainReferenceName] = []
+        references: [UndeclaredReference] = [], plainReferences: [PlainReferenceName] = [],
+        travelling: [String] = []
     ) {
         self.only = only
         self.except = except
         self.declaredIdentities = declaredIdentities
         self.references = references
         self.plainReferences = plainReferences
+        self.travelling = travelling
     }
 }
 
@@ -45,8 +49,11 @@ struct TrackingPlan: Equatable {
         _ schema: Schema, _ selection: TableSelection, isNew: Bool = true, elsewhere: Set<String> = []
     ) throws {
         if isNew { try Self.check(selection, against: schema) }
+        // What travelled under an earlier Ferry goes on.
+        let going = elsewhere.union(selection.travelling.map(foldedName))
         for table in schema.tables {
-            if let reason = Self.reasonToLeaveOut(table, selection) {
+            let ofCoreData = going.contains(foldedName(table.name)) ? nil : Self.reasonOfCoreData(table, schema)
+            if let reason = Self.reasonToLeaveOut(table, selection) ?? ofCoreData {
                 leftOut.append(LeftOutTable(name: table.name, reason: reason))
             } else {
                 tracked.append(TrackedTableRecord(name: table.name, identity: .surrogate))
@@ -86,11 +93,15 @@ struct TrackingPlan: Equatable {
             }
         }
         for name in selection.only ?? [] {
-            guard let table = schema.table(name), let reason = reasonToLeaveOut(table, TableSelection()) else {
-                continue
-            }
+            guard let table = schema.table(name),
+                let reason = reasonToLeaveOut(table, TableSelection()) ?? reasonOfCoreData(table, schema)
+            else { continue }
             throw FerryError(.unsupportedTable, "The table “\(name)” cannot travel: \(reason).")
         }
+    }
+
+    private static func reasonOfCoreData(_ table: SchemaTable, _ schema: Schema) -> String? {
+        CoreDataTables.areThere(in: schema) ? CoreDataTables.reasonToStay(table.name) : nil
     }
 
     private static func reasonToLeaveOut(_ table: SchemaTable, _ selection: TableSelection) -> String? {

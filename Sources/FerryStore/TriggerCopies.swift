@@ -16,6 +16,8 @@ final class TriggerCopies {
     /// Whether a copy, or a table that it writes to, says what becomes of rows that are in the way: a statement's own OR clause
     /// would overrule that.
     private(set) var resolvesConflicts = false
+    /// The triggers of which no copy can be made.
+    private(set) var leftOut: [LeftOutTrigger] = []
     private let connection: SQLConnection
     private var names: [String] = []
     private var numbers: [Occasion: [Int]] = [:]
@@ -37,19 +39,23 @@ final class TriggerCopies {
         try connection.executeScript(
             "CREATE TEMP TABLE \(Self.list)(number INTEGER PRIMARY KEY, runs INTEGER NOT NULL)")
         // What a view does instead must be there before what writes to the view is compiled.
-        for (table, text) in try originals().sorted(by: { $0.text.time > $1.text.time }) {
+        for (original, table, text) in try originals().sorted(by: { $0.text.time > $1.text.time }) {
             let number = names.count + 1
             let name = "ferry_copy_\(number)"
             let statement = text.copy(
                 named: name, on: table, guarding: "(SELECT runs FROM \(Self.list) WHERE number = \(number))", refusals,
                 omits: { registry.table(named: $0)?.isLocal ?? false }, aborting: { ending.contains(foldedName($0)) })
             guard let statement, let probe = try probe(of: text, on: table) else { continue }
-            guard try compiles(statement, named: name, probe) else { continue }
+            if let reason = try make(statement, named: name, probe) {
+                leftOut.append(LeftOutTrigger(name: original, table: table, reason: reason))
+                continue
+            }
             names.append(name)
             numbers[Occasion(table: foldedName(table), event: text.event), default: []].append(number)
             if text.steps.contains(where: { $0.resolution != nil }) { resolvesConflicts = true }
             try connection.execute("INSERT INTO temp.\(Self.list) VALUES (?, 1)", .integer(Int64(number)))
         }
+        leftOut.sort { $0.name < $1.name }
     }
 
     /// Removes them.
@@ -75,14 +81,14 @@ final class TriggerCopies {
                 })
     }
 
-    /// The app's triggers that can be read, with the names of the tables or views that they are on.
-    private func originals() throws -> [(table: String, text: TriggerText)] {
-        var found: [(String, TriggerText)] = []
+    /// The app's triggers that can be read, by name, with the names of the tables or views that they are on.
+    private func originals() throws -> [(name: String, table: String, text: TriggerText)] {
+        var found: [(String, String, TriggerText)] = []
         try connection.forEachRow(
             "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' AND sql IS NOT NULL ORDER BY rowid"
         ) { row in
             if OwnNames.table(ofTrigger: row.string(0)) != nil { return }
-            if let text = TriggerText(row.string(2)) { found.append((row.string(1), text)) }
+            if let text = TriggerText(row.string(2)) { found.append((row.string(0), row.string(1), text)) }
         }
         return found
     }
@@ -109,16 +115,18 @@ final class TriggerCopies {
     }
 
     /// Creates a copy, unless a statement that fires it cannot be compiled then.
-    private func compiles(_ statement: String, named name: String, _ probe: String) throws -> Bool {
+    /// - Returns: `nil`, or why there is no copy, in SQLite's words.
+    private func make(_ statement: String, named name: String, _ probe: String) throws -> String? {
         var isThere = false
         do {
             try connection.executeScript(statement)
             isThere = true
             if !probe.isEmpty { _ = try connection.makeStatement(probe) }
-            return true
+            return nil
         } catch let error as FerryError where error.isOfStatement {
+            let reason = String(cString: sqlite3_errmsg(connection.handle))
             if isThere { try connection.executeScript("DROP TRIGGER temp.\(name)") }
-            return false
+            return reason
         }
     }
 

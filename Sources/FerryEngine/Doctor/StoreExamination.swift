@@ -81,6 +81,9 @@ struct StoreExamination {
                     + "plain reference: \(reference.reason).",
                 advice: "No row is hidden or deleted because of it. Nothing need be done.")
         }
+        for trigger in try replica.store.leftOutTriggers() {
+            report.add(.warning, "database", trigger.problem, advice: LeftOutTrigger.advice)
+        }
         if status.conflicts > 0 {
             report.add(
                 .note, "database", "\(status.conflicts) conflicts are not resolved.",
