@@ -95,6 +95,7 @@ extension Replica {
         }
         let record = try newestSchema(container)
         let created = try DatabaseCreator.create(record, at: databasePath)
+        var isKept = exists
         do {
             let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
             do {
@@ -102,14 +103,22 @@ extension Replica {
                     store, container, path, record, created, checkedName(name), options, isPublishing: true,
                     environment, progress, start)
             } catch {
-                if exists, try store.identity() == nil { try store.dropTables(created.tables) }
+                // One that has published something has joined: the next sync does the rest.
+                let hasJoined = try store.identity() != nil
+                if exists, !hasJoined { try store.dropTables(created.tables) }
+                isKept = isKept || hasJoined
                 try store.close()
                 throw error
             }
         } catch {
-            if !exists { removeDatabase(at: databasePath) }
+            if !isKept { removeDatabase(at: databasePath) }
             throw error
         }
+    }
+
+    /// Whether the container has a file of a device's log.
+    private static func hasPublished(_ device: DeviceID, _ container: Container) throws -> Bool {
+        try !container.segments(of: device).isEmpty || container.readHead(of: device) != nil
     }
 
     /// Removes a database that a join made and could not fill.
@@ -200,8 +209,12 @@ extension Replica {
                     isPublishing
                     ? try replica.sync(progress: progress) : try replica.rehearse(container, packed: packed)
             } catch {
-                // The tables were empty, and are again.
-                if try store.identity()?.device == identity.device { try store.endTracking(emptying: true) }
+                // The tables were empty, and are again, unless others may know of this device. The join's error tells more than
+                // one of looking.
+                let isKnown = (try? hasPublished(identity.device, container)) ?? true
+                if !isKnown, try store.identity()?.device == identity.device {
+                    try store.endTracking(emptying: true)
+                }
                 throw error
             }
         }

@@ -357,7 +357,7 @@ final class PlainRowsTests: XCTestCase {
     }
 
     private func stamp(_ time: Int) -> Stamp {
-        Stamp(time: HybridTime(rawValue: UInt64(time)), device: DeviceID(high: 0, low: 1))
+        Stamp(time: HybridTime(rawValue: HybridTime.unknown.rawValue + UInt64(time)), device: DeviceID(high: 0, low: 1))
     }
 
     private func text(_ string: String) -> FieldValue { .text(string) }

@@ -14,6 +14,10 @@ final class TransparencyTests: XCTestCase {
         try play(foreignKeys: true, defaultCount: 40)
     }
 
+    func testStatementsGiveTheSameWhereTheAppEnforcesNoForeignKeys() throws {
+        try play(foreignKeys: false, defaultCount: 40)
+    }
+
     private func play(foreignKeys: Bool, defaultCount: UInt64) throws {
         for seed in Seeds(defaultCount: defaultCount).all {
             do {

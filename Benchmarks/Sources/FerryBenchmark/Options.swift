@@ -31,6 +31,7 @@ struct Options {
                         shell                 the sqlite3 shell as writer
                         rules                 with UNIQUE and foreign keys, and without
                         small changesets      1 minute
+                        hard cases            1 minute: chains, many tables, rows that become one, conflicts, triggers
                         history               nothing new after many changes
                         size                  3 minutes: join, memory and merge against the size of the store
                         key-value             sets of up to a million members

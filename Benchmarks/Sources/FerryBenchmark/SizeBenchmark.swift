@@ -66,7 +66,7 @@ struct SizeBenchmark {
         _ first: Device, _ place: Place, as name: String, _ inserting: Double, _ results: Measurements
     ) throws {
         let path = place.database(name)
-        let outcome = try JoiningProcess.run(database: path, container: place.container)
+        let outcome = try MeasuredProcess.run(.join, database: path, container: place.container)
         let joined = try Database(path: path)
         try first.app.compare(joined, Songs(rows: 1))
         results.add(Self.joinSection, Self.time(rows), "s", .plain, inserting)

@@ -19,6 +19,7 @@ struct Suite {
         }
         try boundsOfSizes()
         try history()
+        try hardCases()
         try sizes()
         try keyValue()
         try latency()
@@ -127,6 +128,12 @@ struct Suite {
         guard options.isWanted("history") else { return }
         try HistoryBenchmark(folder: options.memory, sizes: options.sizes)
             .run(progress: { progress("history, \(grouped($0)) changes") }, results)
+    }
+
+    private func hardCases() throws {
+        guard options.isWanted("hard cases") else { return }
+        try HardCasesBenchmark(folder: options.memory, divisor: options.isQuick ? 10 : 1)
+            .run(progress: { progress("hard cases, \($0.name)") }, results)
     }
 
     private func sizes() throws {

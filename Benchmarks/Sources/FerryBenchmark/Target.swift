@@ -9,7 +9,7 @@ struct Target {
 
     /// In the order of the report. Of what was not measured the figure is `nil`.
     static var all: [Target] {
-        capture + shell + movement + smallChangesets + space + latency + rest + growth + rules
+        capture + shell + movement + smallChangesets + space + latency + rest + growth + rules + hardCases
     }
 
     private static let songs = Songs(rows: 1)
@@ -172,6 +172,14 @@ struct Target {
                     $0.line(SizeBenchmark.joinSection, SizeBenchmark.peak(rows))?.ferry
                 }
             }
+    }
+
+    /// Four times as much may take n log n, and half as much again: deeper trees, and noise.
+    private static var hardCases: [Target] {
+        HardCase.all.map { hard in
+            let line = HardCasesBenchmark.growth(hard)
+            return Target(name: line, limit: 6, unit: "×") { $0.line(HardCasesBenchmark.section, line)?.ferry }
+        }
     }
 
     private static var rules: [Target] {

@@ -31,7 +31,7 @@ final class Watcher: Sendable {
             case .failed(let failure):
                 state.failure = failure
                 if !state.hasPassed { firstPass.signal() }
-            case .synced, .started, .following, .leading, .databaseChanged, .stopped: break
+            case .synced, .started, .following, .leading, .databaseChanged, .reopened, .stopped: break
             }
         }
         self.loop = loop

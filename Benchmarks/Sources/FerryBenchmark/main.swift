@@ -5,9 +5,7 @@ import Foundation
 // Docs/Performance.md tells what the figures say.
 
 private func run(_ arguments: [String]) throws {
-    if arguments.first == JoiningProcess.argument, arguments.count == 3 {
-        return try JoiningProcess.main(database: arguments[1], container: arguments[2])
-    }
+    if try MeasuredProcess.main(arguments) { return }
     let options = Options(arguments)
     let suite = Suite(options)
     try suite.run()

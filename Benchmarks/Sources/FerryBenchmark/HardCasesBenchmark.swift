@@ -1,0 +1,53 @@
+import FerryEngine
+import FerryStore
+
+/// What grows worst: each hard case with n, twice and four times as much, in a process of its own.
+struct HardCasesBenchmark {
+    let folder: String
+    /// By how much smaller the cases are, for a short run.
+    let divisor: Int
+
+    static let section = "Hard cases, memory"
+
+    func run(progress: (HardCase) -> Void, _ results: Measurements) throws {
+        for hard in HardCase.all {
+            progress(hard)
+            var times: [Double] = []
+            for factor in [1, 2, 4] {
+                let count = max(hard.size * factor / divisor, 4)
+                let outcome = try run(hard, count)
+                let name = "\(hard.name), \(grouped(count)) \(hard.counts)"
+                results.add(Self.section, name, "s", .ferry, outcome.seconds)
+                results.add(Self.section, name + ", peak memory", "MB", .ferry, Double(outcome.peakBytes) / 1e6)
+                times.append(outcome.seconds)
+            }
+            results.add(Self.section, Self.growth(hard), "×", .ferry, times[2] / times[0])
+        }
+    }
+
+    /// The line that says how many times as long four times as much takes.
+    static func growth(_ hard: HardCase) -> String { "\(hard.name), four times as many" }
+
+    private func run(_ hard: HardCase, _ count: Int) throws -> MeasuredProcess.Outcome {
+        let place = try Place(below: folder)
+        defer { place.remove() }
+        let path = place.database("first")
+        let app = try Database(path: path)
+        try app.execute(hard.schema(count))
+        if hard.measured == .create {
+            return try MeasuredProcess.run(.create, database: path, container: place.container)
+        }
+        let first = Device(
+            app: app,
+            replica: try Replica.create(Store(path: path), containerPath: place.container, name: "first").replica)
+        if hard.measured == .join {
+            return try MeasuredProcess.run(.join, database: place.database("second"), container: place.container)
+        }
+        let second = try Device.joining(place)
+        try first.app.execute(hard.first(count))
+        try second.app.execute(hard.second(count))
+        try first.sync()
+        try second.replica.store.close()
+        return try MeasuredProcess.run(.sync, database: place.database("second"), container: place.container)
+    }
+}
