@@ -32,7 +32,8 @@ struct SnapshotSource {
         try access.connection.forEachRow("SELECT id, sequence, time, checksum FROM ferry_device WHERE sequence > 0") {
             row in
             guard let id: DeviceID = row.id(0) else { return }
-            let (sequence, time) = (UInt64(clamping: row.integer(1)), HybridTime(rawValue: UInt64(bitPattern: row.integer(2))))
+            let sequence = UInt64(clamping: row.integer(1))
+            let time = HybridTime(rawValue: UInt64(bitPattern: row.integer(2)))
             // Of branches that were taken in there may be more than up to here.
             positions[id] = .init(
                 log: LogPosition(sequence: sequence, time: time), checksum: row.id(3),
