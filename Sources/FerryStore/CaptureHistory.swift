@@ -243,6 +243,8 @@ struct CaptureHistory {
             let track = try self.track(object, table, key: note.key, isFresh: false)
             track.key = note.key
             track.formerKeys.append(note.value)
+            // Rows that are left behind by the change are written at that time.
+            track.lastTime = max(track.lastTime, note.time)
         }
     }
 

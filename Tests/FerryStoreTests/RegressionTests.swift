@@ -255,13 +255,6 @@ final class RegressionTests: XCTestCase {
     }
 
     func testARowThatReplacesTheOneOfAParentThatWasGivenAnotherKey() throws {
-        throw XCTSkip(
-            "known fault: what is written beside the change of an integer key that leaves rows behind, foreign keys off, stays on "
-                + "its device (Docs/Faults.md, Open)")
-    }
-
-    /// The story of that test, for who mends the fault.
-    private func aRowReplacesTheOneOfAParentWithAnotherKey() throws {
         let device = try TestDevice(1, .loose)
         try device.run("INSERT INTO song(id) VALUES (1); INSERT INTO cover VALUES (1, 3)")
         try device.flush()
