@@ -146,8 +146,8 @@ extension CaptureHistory {
         for (number, unmade) in unmadeKeys.sorted(by: { $0.key < $1.key }) {
             for (key, object, time) in unmade {
                 let owner = keys[number]?[key]
-                // Nobody has it since: `travelling` reserves it for the same object.
-                if owner?.object == object { continue }
+                // Nobody has it since: `travelling` reserves it for the same object, or it refers to nothing again.
+                if owner?.object == object, isReservable(key, in: registry[number]) { continue }
                 let change = KeyChange(
                     table: number, key: key, meaning: .reference(object),
                     owner: owner.flatMap { $0.isGone ? nil : $0.object },
@@ -258,9 +258,7 @@ extension CaptureHistory {
         }
         let track = try self.track(object, child, key: rowKey, isFresh: false)
         var old = try access.reader(of: child.id).read(rowKey) ?? [:]
-        for column in child.columns where column.reference != nil {
-            if let value = old[column.id] { old[column.id] = try travelling(value, column) }
-        }
+        try translateOldRow(&old, of: track, child)
         let values = try identities[child.id]?[object] ?? Travelling(access).key(rowKey, child)
         for (value, column) in zip(values, child.keyColumnIDs) { old[column] = value }
         if tracks[child.id]?[present]?.insertedAt != nil {

@@ -273,13 +273,7 @@ struct CaptureHistory {
         let track = try self.track(object, table, key: key, isFresh: false)
         if track.isDeleted { return }
         var old = try access.reader(of: table.id).readOld(oldRow) ?? [:]
-        for column in table.columns where column.reference != nil {
-            guard let value = old[column.id] else { continue }
-            // What the row never said does not become news by its deletion.
-            let isKey = table.keyColumnIDs.contains(column.id)
-            let isAsBefore = track.insertedAt == nil && track.changed[column.id] == nil && !isKey
-            old[column.id] = try isAsBefore ? formerTravelling(value, column) : travelling(value, column)
-        }
+        try translateOldRow(&old, of: track, table)
         if !table.isMapped, table.derivedID(of: old) != object {
             // Known under the keys of then, as `derivedObject` found it.
             for (place, column) in table.keyColumnIDs.enumerated() where table.columns[column].reference != nil {
@@ -299,6 +293,17 @@ struct CaptureHistory {
             return
         }
         finish(track, at: deletion, oldRow: old)
+    }
+
+    /// Gives a row that is about to be deleted its references as they travel. What the row never said does not become news
+    /// by its deletion.
+    mutating func translateOldRow(_ old: inout FieldValues, of track: Track, _ table: TrackedTable) throws {
+        for column in table.columns where column.reference != nil {
+            guard let value = old[column.id] else { continue }
+            let isKey = table.keyColumnIDs.contains(column.id)
+            let isAsBefore = track.insertedAt == nil && track.changed[column.id] == nil && !isKey
+            old[column.id] = try isAsBefore ? formerTravelling(value, column) : travelling(value, column)
+        }
     }
 
     /// Whether rows of other tables are known by references to a table.

@@ -23,6 +23,7 @@ extension CaptureHistory {
                 table.columns[column].reference.map { keys[$0]?[table.columns[column].key(value)] != nil } ?? false
             }
         if !mapped || tracks[table.id]?[object] != nil { return object }
+        if let kept = keptObject(table, key) { return kept }
         // A key that it refers to has changed hands since, which foreign keys that are off allow: what the row was
         // before is what the store has under the keys of then.
         var former: [FieldValue] = key
@@ -36,6 +37,22 @@ extension CaptureHistory {
         identities[table.id, default: [:]][before] = former
         let states = access.objects(of: table.id)
         if try !states.load(object).shown.hasRow, try states.load(before).shown.hasRow { return before }
+        return object
+    }
+
+    /// The object of a row that was written in this flush while what its key refers to was there, and that stayed when that
+    /// was deleted. `followKeys` says in the end what the row is.
+    private mutating func keptObject(_ table: TrackedTable, _ key: [FieldValue]) -> ObjectID? {
+        var isLeft = false
+        var former = key
+        for (place, number) in table.keyColumnIDs.enumerated() {
+            let column = table.columns[number]
+            guard let parent = column.reference, let holder = keys[parent]?[column.key(key[place])] else { continue }
+            former[place] = .reference(holder.object)
+            isLeft = isLeft || holder.isGone
+        }
+        let object = table.derivedID(former)
+        guard isLeft, let track = tracks[table.id]?[object], !track.isDeleted, track.key == key else { return nil }
         return object
     }
 
@@ -81,12 +98,7 @@ extension CaptureHistory {
         let value = column.key(written)
         let known = try referredObject(registry[parent], value)
         if let known, !unmade.contains(known) { return .reference(known) }
-        // Nor may a column that is checked (foreign keys may be off) make it a key: it would be one for the others.
-        if column.isUnchecked || registry[parent].hasUncheckedReferences,
-            !KeyReservations.isReservable(value, in: registry[parent])
-        {
-            return written
-        }
+        if !isReservable(value, in: registry[parent], by: column) { return written }
         // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
         let states = access.objects(of: parent)
         if let known = try states.object(forKey: value), tracks[parent]?[known] == nil, !unmade.contains(known),
@@ -102,6 +114,13 @@ extension CaptureHistory {
         reservations.append((parent, reserved, value))
         reserving.insert(reserved)
         return .reference(reserved)
+    }
+
+    /// Whether a key that no row has means a row still, for what refers to it. Nor may a column that is checked (foreign keys
+    /// may be off) make a plain value a key: it would be one for the others.
+    func isReservable(_ value: FieldValue, in parent: TrackedTable, by column: TrackedColumn? = nil) -> Bool {
+        let isPlain = column?.isUnchecked ?? false || parent.hasUncheckedReferences
+        return !isPlain || KeyReservations.isReservable(value, in: parent)
     }
 
     /// A value that nobody wrote in this flush as it travels: what it meant at the end of the last one, for its key may

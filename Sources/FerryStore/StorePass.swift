@@ -78,10 +78,12 @@ extension Store {
     private func replay(_ gate: inout PolicyGate, _ work: inout PassWork) throws -> Set<DeviceID> {
         var replayed: Set<DeviceID> = []
         while let changesets = gate.next(work.access.registry, hooks) {
+            let seeds = try PlainReferenceChange.takeUp(PlainReferenceList.targets(in: changesets), &work.access)
             let merged = try AppTriggers(work.access).run {
                 try ChangesetApplier(work.access).apply(changesets, &work.clock)
             }
             work.take(merged)
+            try settle(seeds, work.access, &work.touched)
             replayed.formUnion(changesets.map(\.device))
             try takeUpPolicies(&work.access, &work.touched)
         }
@@ -121,9 +123,14 @@ extension Store {
             for object in packed.touched where !tables.contains(object.table) { tables.insert(object.table) }
             if packed.isLast { break }
         }
-        if concerned.isEmpty { return }
-        tables.formUnion(concerned.map(\.table))
-        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: concerned) }
+        try settle(concerned, access, &tables)
+    }
+
+    /// Shows what foreign keys that became plain references may have hidden.
+    private func settle(_ seeds: [RowToken], _ access: StoreAccess, _ tables: inout Set<Int>) throws {
+        if seeds.isEmpty { return }
+        tables.formUnion(seeds.map(\.table))
+        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
     }
 
     /// What came of packing one changeset.

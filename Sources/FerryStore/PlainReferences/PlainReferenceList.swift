@@ -17,6 +17,21 @@ struct PlainReferenceList {
         Set(policies.keys.filter { $0.hasPrefix(DeclaredKey.prefix) })
     }
 
+    /// The targets that changesets enter.
+    static func targets(in changesets: [Changeset]) -> Set<String> {
+        let prefix = Array(DeclaredKey.prefix.utf8)
+        var found: Set<String> = []
+        for changeset in changesets {
+            for changes in changeset.tables where equalNames(changes.name, PolicyList.table) {
+                for value in changes.values {
+                    guard case .text(let bytes) = value, bytes.starts(with: prefix) else { continue }
+                    found.insert(String(decoding: bytes, as: UTF8.self))
+                }
+            }
+        }
+        return found
+    }
+
     /// Enters foreign keys, as an ordinary change that travels with the next changeset. What works on the registry from now
     /// on must be made anew.
     /// - Parameter word: why.
@@ -61,6 +76,21 @@ struct PlainReferenceChange {
         try keepCleared(targets)
         try PlainReferenceList(former.connection).enter(keys)
         return (try former.renewed(), seeds)
+    }
+
+    /// Makes foreign keys plain references before the changesets that say so are replayed: their author had done so before
+    /// it packed what they hold, values that refer to nothing among them.
+    /// - Returns: the objects that the rules must look at once everything is replayed.
+    static func takeUp(_ targets: Set<String>, _ access: inout StoreAccess) throws -> [RowToken] {
+        let list = PolicyList(access.connection)
+        var applied = try list.applied()
+        let news = targets.subtracting(PlainReferenceList.targets(in: applied))
+        if news.isEmpty { return [] }
+        let seeds = try PlainReferenceChange(access).concerned(by: news)
+        for target in news { applied[target] = DeclaredKey.brokenWord }
+        try list.apply(applied)
+        access = try access.renewed()
+        return seeds
     }
 
     /// The objects that are not simply shown, and that these foreign keys may have made so.
