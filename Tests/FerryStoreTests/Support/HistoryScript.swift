@@ -7,8 +7,8 @@ import Foundation
 /// A history that is played by its text: statements, passes and collections. One that fails is made small: lines and
 /// statements are left out one by one while the rest still fails.
 ///
-/// Clocks go on by steps that depend on a line's
-/// place in the whole story, so that a line keeps its time while others are left out.
+/// Clocks go on by steps that depend on a line's place in the whole story, so that a line keeps its time while others are
+/// left out.
 struct HistoryScript {
     /// One line of a story, and its place in the whole one.
     struct Line {
@@ -179,7 +179,8 @@ extension RandomHistory {
             let reduction = HistoryScript(
                 schema: schema, oracle: oracle, devices: count, deleteWins: deleteWins, pace: pace)
             guard let least = reduction.reduce(lines), let problem = reduction.failure(of: least) else { continue }
-            return "pace \(pace), \(deleteWins ?? "")\n" + least.map(HistoryScript.text).joined(separator: "\n") + "\n" + problem
+            return "pace \(pace), \(deleteWins ?? "")\n" + least.map(HistoryScript.text).joined(separator: "\n") + "\n"
+                + problem
         }
         return nil
     }
