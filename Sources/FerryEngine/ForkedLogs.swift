@@ -15,11 +15,14 @@ extension Replica {
         reading.retired.union(reading.formerDevices.map(\.device)).subtracting([identity.device])
     }
 
-    /// Takes in the branches of such logs that are in the container and were not taken in before.
+    /// Takes in the branches of such logs that are in the container and were not taken in before, and notes which logs have a
+    /// branch that is not whole there.
+    /// - Parameter abandoned: devices whose logs go on in a way that cannot be followed here (`LogReader.Batch.abandoned`).
     /// - Returns: whether there is something new to publish.
-    func takeInBranches(_ container: Container) throws -> Bool {
+    func takeInBranches(_ container: Container, abandoned: Set<DeviceID> = []) throws -> Bool {
         var isNews = false
-        for device in endedDevices(try store.reading()).sorted() {
+        let ended = endedDevices(try store.reading())
+        for device in ended.union(abandoned).sorted() {
             let files: [SegmentFile]
             do {
                 files = try container.segmentFiles(of: device)
@@ -27,7 +30,13 @@ extension Replica {
                 // Those who read the log tell of it.
                 continue
             }
-            if !ForkedLog.overlap(files.map(\.name)) { continue }
+            if !ForkedLog.overlap(files.map(\.name)) {
+                // Another branch goes on behind what this store has read, and its beginning is gone.
+                if abandoned.contains(device) { try store.noteForkedLog(device) }
+                continue
+            }
+            // Those whose ID it was say all of it again.
+            if !ended.contains(device) { continue }
             let known = Set(try store.branchesTakenIn(of: device))
             if files.allSatisfy({ known.contains($0.fileName) }) { continue }
             let log = try ForkedLog(files, of: device, container)

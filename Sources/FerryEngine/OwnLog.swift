@@ -10,12 +10,15 @@ import FerryStore
 struct OwnLog {
     /// The changesets found in the container under each number. More than one: two copies have published.
     var found: [UInt64: Set<Mark>] = [:]
-    /// Numbers under which files were found that are no roll-ups and are not those which the database remembers.
+    /// Numbers under which files were found that are no roll-ups and are not those which the database remembers, and the one of
+    /// which a head speaks that the database did not write.
     var replaced: Set<UInt64> = []
     /// What files that begin with a number name as the segment before it.
     var predecessors: [UInt64: Set<Checksum>] = [:]
     /// The files that this database did not write.
     var foreign: [Foreign] = []
+    /// The numbers in the files that this database wrote.
+    var own: [ClosedRange<UInt64>] = []
     /// What the next segment names after the files that it wrote, by their last numbers.
     var ends: [UInt64: Checksum] = [:]
     /// What the database remembers of its own segments, published or waiting, in the order of their numbers.
@@ -114,6 +117,18 @@ struct OwnLog {
         return !holding.isEmpty
             && holding.allSatisfy { $0.first <= end ? isRemembered : $0.previous.map(own.contains) ?? false }
     }
+
+    /// Whether all that this database published behind the place where the branches part is in the container. Where files of it
+    /// were removed, deletions that they said may be forgotten, and are not said again.
+    var isWhole: Bool {
+        let common = common
+        if !common.isForked { return true }
+        var next = common.sequence + 1
+        for file in own.sorted(by: { $0.lowerBound < $1.lowerBound }) where file.contains(next) {
+            next = file.upperBound + 1
+        }
+        return next > published
+    }
 }
 
 extension OwnLog {
@@ -137,6 +152,12 @@ extension OwnLog {
         }
         var files: [SegmentFile] = []
         for file in try container.segmentFiles(of: device) where files.last?.name != file.name { files.append(file) }
+        // One that cannot be read says nothing.
+        if let head = try? container.readHead(of: device), head.position.sequence <= published,
+            try !store.publishedSegments(include: head.position.sequence, head.lastSegmentChecksum)
+        {
+            replaced.insert(head.position.sequence)
+        }
         let isOwn = Set(remembered.compactMap { own in own.checksum.map { Key(own.first, own.last, $0.high) } })
         var suspects = files.filter { !isOwn.contains(Key($0.name.first, $0.name.last, $0.name.hash)) }
         if !isComplete {
@@ -228,6 +249,7 @@ extension OwnLog {
             found[changeset.sequence, default: []].insert(try Self.mark(changeset, container))
         }
         if isOwn {
+            own.append(header.firstSequence...header.lastSequence)
             ends[header.lastSequence] = header.chainEnd
         } else {
             foreign.append(

@@ -134,7 +134,7 @@ public final class Replica: Sendable {
             }
             // Where a log begins later, or is damaged, a snapshot is the way on.
         } while try !look.gaps.isEmpty && snapshots.bridge(look.gaps, &report, &problems)
-        if isThorough, look.gaps.isEmpty, try takeInBranches(container) {
+        if isThorough, look.gaps.isEmpty, try takeInBranches(container, abandoned: look.abandoned) {
             try publisher(container).publish(&report, progress, total: nil)
         }
         let counting = try newlyCounting(look)

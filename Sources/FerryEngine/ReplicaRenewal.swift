@@ -123,7 +123,7 @@ extension Replica {
             environment.random.makeID(),
             published: PublishedLog(
                 position: position, checksum: common.checksum, isForked: common.isForked,
-                isForkCertain: log.isForkCertain, end: log.end),
+                isForkCertain: log.isForkCertain, isWhole: log.isWhole, end: log.end),
             branches: common.isForked ? OwnLog.changesets(after: common.sequence, container, former) : [],
             fingerprint: fingerprint, seal: sealer(for: identity))
         try refreshIdentity()

@@ -46,6 +46,13 @@ extension Store {
         return merged.tables
     }
 
+    /// Notes that a device's log has several branches and that nothing tells where they part (`ForkedLogList`).
+    public func noteForkedLog(_ device: DeviceID) throws {
+        // Mostly it is known, and then nothing is written.
+        if try read({ try ForkedLogList.all(StoreMeta(connection: $0)).contains(device) }) { return }
+        try note { try ForkedLogList.add(device, StoreMeta(connection: $0)) }
+    }
+
     /// The files of a device's log that were there when its branches were looked for last, and the snapshots that were read for
     /// what they hold of them; empty where they never were.
     public func branchesTakenIn(of device: DeviceID) throws -> [String] {

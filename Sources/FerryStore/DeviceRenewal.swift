@@ -45,17 +45,21 @@ public struct PublishedLog: Equatable, Sendable {
     public var isForked: Bool
     /// Whether it is certain that `position` is where the branches part, where there are any.
     public var isForkCertain: Bool
+    /// Whether all that this database published behind that is still in the container.
+    public var isWhole: Bool
     /// Where this database's own branch ends in the container, where that is known.
     public var end: LogEnd?
 
     public init(
-        position: LogPosition, checksum: Checksum?, isForked: Bool, isForkCertain: Bool = true, end: LogEnd? = nil
+        position: LogPosition, checksum: Checksum?, isForked: Bool, isForkCertain: Bool = true, isWhole: Bool = true,
+        end: LogEnd? = nil
     ) {
         self.end = end
         self.position = position
         self.checksum = checksum
         self.isForked = isForked
         self.isForkCertain = isForkCertain
+        self.isWhole = isWhole
     }
 }
 
@@ -134,7 +138,7 @@ extension Store {
             try access.meta.set(.schemaUnsent, 1)
             // Until now nobody counted this device when deletions were forgotten.
             try access.meta.set(.returned, 0)
-            if !published.isForkCertain { try ForkedLogList.add(former, access.meta) }
+            if !published.isForkCertain || !published.isWhole { try ForkedLogList.add(former, access.meta) }
             let renewed = try StoreAccess(
                 connection, registry: access.registry, clock: clock, random: random, hooks: hooks,
                 digests: access.digests, departures: access.departures)

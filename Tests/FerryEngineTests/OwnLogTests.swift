@@ -106,6 +106,27 @@ final class OwnLogTests: XCTestCase {
         XCTAssertNil(OwnLog(remembered: [segment(3, 30)], packed: 3, published: 2).common.time)
     }
 
+    func testABranchIsWholeWhereAllFilesBehindTheForkAreThere() {
+        func log(_ own: [ClosedRange<UInt64>], published: UInt64 = 4) -> OwnLog {
+            OwnLog(
+                found: [3: [mark(31)]], own: own,
+                remembered: [segment(1, 10), segment(2, 20), segment(3, 30), segment(4, 40)], packed: 4,
+                published: published)
+        }
+        XCTAssertEqual(log([]).common.sequence, 2)
+        XCTAssertTrue(log([3...3, 4...4]).isWhole)
+        XCTAssertTrue(log([4...4, 3...3, 1...2]).isWhole, "in any order")
+        XCTAssertTrue(log([1...4]).isWhole, "as one that was rolled up")
+        XCTAssertTrue(log([], published: 2).isWhole, "nothing was published behind it")
+        // What they said may be forgotten.
+        XCTAssertFalse(log([]).isWhole)
+        XCTAssertFalse(log([4...4]).isWhole)
+        XCTAssertFalse(log([3...3]).isWhole)
+        XCTAssertFalse(log([1...2]).isWhole)
+        let alone = OwnLog(remembered: [segment(2, 20)], packed: 2, published: 2)
+        XCTAssertTrue(alone.isWhole, "nobody else published")
+    }
+
     func testWhereBranchesPartIsCertainWhereTheOtherOneGoesOnFromWhatIsOnesOwn() {
         let end = Checksum(high: 0, low: 2)
         func log(_ foreign: OwnLog.Foreign?) -> OwnLog {

@@ -26,7 +26,7 @@ final class UnheardCloneTests: XCTestCase {
 
     /// All that either side inserted, by name, with what is in the row that one side deleted.
     private func all(copies: Int, originals: Int, three note: String = "") -> String {
-        func names(_ word: String, _ count: Int) -> String { (1...count).map { "\(word) \($0)|\n" }.joined() }
+        func names(_ word: String, _ count: Int) -> String { (1..<count + 1).map { "\(word) \($0)|\n" }.joined() }
         return names("copy", copies) + "four|\none|\n" + names("original", originals) + "three|\(note)\ntwo|\n"
     }
 
@@ -84,7 +84,7 @@ final class UnheardCloneTests: XCTestCase {
     private func check(
         original: [String], clone: [String], reader: String = "", forgotten: Int, hasClonesFiles: Bool = false,
         _ expected: String,
-        line: UInt = #line
+        line: UInt = #line, before meeting: (Fleet, SecondFolder) throws -> Void = { _, _ in }
     ) throws {
         let (fleet, other) = try fork(original: original, clone: clone, reader: reader, hasClonesFiles: hasClonesFiles)
         let former = fleet.replicas[forgotten].identity.device
@@ -93,6 +93,7 @@ final class UnheardCloneTests: XCTestCase {
             let start = try fleet.replicas[index].store.reading().logStart
             XCTAssertGreaterThan(start, 2, "its files are removed", line: line)
         }
+        try meeting(fleet, other)
         try meet(fleet, other)
         // What those write who have taken in branches can be read.
         for index in 0..<3 { _ = try fleet.replicas[index].compact() }
@@ -156,6 +157,76 @@ final class UnheardCloneTests: XCTestCase {
             original: [deletion] + insertions("original", 6),
             clone: ["INSERT INTO part(item, code) VALUES (3, 'a');"] + insertions("copy", 2), forgotten: 0,
             all(copies: 2, originals: 6) + "a|three\n")
+    }
+
+    // MARK: A branch whose beginning is gone
+
+    /// The clone hears by the original's head that somebody publishes under its ID, and takes another one, before it sees a
+    /// file of the other branch. Of that the first one, with the deletion, is removed by then.
+    private func checkAHeadThatComesFirst(
+        originals: Int, _ clone: [String], reader: String = "", _ expected: String, line: UInt = #line,
+        before meeting: (Fleet, SecondFolder) throws -> Void = { _, _ in }
+    ) throws {
+        try check(
+            original: [deletion] + insertions("original", originals), clone: clone, reader: reader, forgotten: 0,
+            hasClonesFiles: true, expected, line: line
+        ) { fleet, other in
+            let head = "/devices/\(fleet.replicas[0].identity.device.hex)/head"
+            try FileManager.default.removeItem(atPath: other.path + head)
+            try FileManager.default.copyItem(atPath: fleet.containerPath + head, toPath: other.path + head)
+            XCTAssertEqual(try fleet.replicas[2].sync().renewed?.reason, .restored, line: line)
+            try meeting(fleet, other)
+        }
+    }
+
+    /// What the container has of snapshots in place of all others: one that was written after deletions were forgotten.
+    private func forgetSnapshots(_ fleet: Fleet, _ other: SecondFolder) throws {
+        let (replica, path) = (fleet.replicas[0], fleet.containerPath)
+        for file in try FileManager.default.subpathsOfDirectory(atPath: path) where file.hasSuffix(".snapshot") {
+            try FileManager.default.removeItem(atPath: path + "/" + file)
+        }
+        _ = try SnapshotWriter(
+            container: replica.openContainer(), store: replica.store, identity: replica.identity
+        ).write()
+    }
+
+    func testADeletionThatASnapshotTellsOfReachesTheCloneWhereItHeardOfTheOtherBranchByItsHead() throws {
+        for count in 1...2 {
+            try checkAHeadThatComesFirst(
+                originals: count, insertions("copy", 1),
+                all(copies: 1, originals: count).replacing("three|\n", with: ""))
+        }
+    }
+
+    func testARowWhoseDeletionNobodyKnowsAnyMoreIsBackWhereTheCloneHeardOfTheOtherBranchByItsHead() throws {
+        for count in 1...2 {
+            try checkAHeadThatComesFirst(
+                originals: count, insertions("copy", 1), all(copies: 1, originals: count), before: forgetSnapshots)
+        }
+    }
+
+    func testWhatTheCloneWroteToARowIsThereWhereItHeardOfTheOtherBranchByItsHead() throws {
+        let kept = all(copies: 0, originals: 1, three: "kept")
+        let change = "UPDATE item SET note = 'kept' WHERE id = 3;"
+        try checkAHeadThatComesFirst(originals: 1, [change], kept)
+        try checkAHeadThatComesFirst(originals: 1, [change], kept, before: forgetSnapshots)
+        try checkAHeadThatComesFirst(
+            originals: 1, insertions("copy", 1), reader: change, all(copies: 1, originals: 1, three: "kept"),
+            before: forgetSnapshots)
+    }
+
+    func testAHeadThatSpeaksOfAnotherSegmentTellsThatTheLogHasTwoBranches() throws {
+        let (fleet, other) = try fork(
+            original: insertions("original", 3), clone: insertions("copy", 2), reader: "", hasClonesFiles: true,
+            tidying: 2)
+        let former = fleet.replicas[0].identity.device
+        let head = "/devices/\(former.hex)/head"
+        try FileManager.default.removeItem(atPath: fleet.containerPath + head)
+        try FileManager.default.copyItem(atPath: other.path + head, toPath: fleet.containerPath + head)
+        XCTAssertEqual(try fleet.replicas[0].sync().renewed?.reason, .cloned)
+        XCTAssertEqual(try fleet.replicas[0].store.reading().forkedLogs, [former])
+        try meet(fleet, other)
+        try assertAgreement(fleet, former, all(copies: 2, originals: 3))
     }
 
     // MARK: A segment that never comes
