@@ -15,3 +15,15 @@ int ferry_sqlite3_bind_text_copy(sqlite3_stmt *statement, int index, const void 
 int ferry_sqlite3_bind_blob_copy(sqlite3_stmt *statement, int index, const void *bytes, int count) {
     return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_TRANSIENT);
 }
+
+void ferry_sqlite3_result_text_copy(sqlite3_context *context, const void *bytes, int count) {
+    sqlite3_result_text(context, count > 0 ? bytes : "", count, SQLITE_TRANSIENT);
+}
+
+void ferry_sqlite3_result_blob_copy(sqlite3_context *context, const void *bytes, int count) {
+    if (count > 0) {
+        sqlite3_result_blob(context, bytes, count, SQLITE_TRANSIENT);
+    } else {
+        sqlite3_result_zeroblob(context, 0);
+    }
+}

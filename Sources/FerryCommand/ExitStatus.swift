@@ -46,6 +46,7 @@ enum ExitStatus: Int32 {
         .containerMissing: .unavailable,
         .containerEmpty: .unavailable,
         .containerMismatch: .unavailable,
+        .notAllVerified: .unavailable,
 
         .containerExists: .existsAlready,
         .alreadyTracked: .existsAlready,

@@ -11,6 +11,9 @@ struct VerifyCommand: DatabaseCommand {
             it lists. With --deep, computes every row anew from the state that Ferry keeps and names what differs; changes that wait are packed first. Mends \
             nothing. The container is not needed. Exit status 65 where something is wrong.
 
+            A table whose schema needs a collation or a function of the app's own cannot be looked at here. It is named, all \
+            others are looked at, and the exit status is 69 where nothing is wrong in those. `Replica.verify` in the app looks at all.
+
             A row may differ because somebody wrote it without a trigger: sqlite3_blob_write, an edited schema, a page \
             that was restored. --take takes such rows as changes of this device, which the next sync sends, and then \
             looks deep. Where it is not known which column was written, the whole row travels as written just after its \
@@ -18,9 +21,11 @@ struct VerifyCommand: DatabaseCommand {
 
             JSON: {"integrity": [text], "foreignKeys": [{"table", "rowID", "parent"}], "plainReferences": [{"table", \
             "columns", "parent", "reason"}], "deep", "tables": [{"name", \
-            "objects", "rows"}], "differences": [{"table", "key", "kind", "column", "problem"}], "differenceCount", \
+            "objects", "rows"}], "unchecked": [{"table", "reason"}], "differences": [{"table", "key", "kind", "column", \
+            "problem", "remedy"}], "differenceCount", "remedies": [text], \
             "taken": [{"table", "changed", "inserted", "deleted", "left"}] with --take, "seconds"}, and "error" where \
-            something is wrong. "kind" is missingRow, needlessRow, unknownRow, value, lostValue, check, digest or mark.
+            something is wrong or not everything was looked at. "kind" is missingRow, needlessRow, unknownRow, value, lostValue, \
+            check, digest, identity or mark; a remedy is replaceFile, reindex, sync, take, mend, rejoin or checkInApp.
 
             Examples:
               ferry verify music.sqlite
@@ -47,9 +52,9 @@ struct VerifyCommand: DatabaseCommand {
             try console.emit(ReportWithError(report: report, error: VerificationPage(report).failure))
         } else {
             for line in VerificationPage(report).lines(console.style) { try console.answer(line) }
-            if report.integrity.isEmpty { try PlainReferenceListing(report.plainReferences).say(console) }
+            if report.isReadable { try PlainReferenceListing(report.plainReferences).say(console) }
         }
-        if !report.isSound { throw ExitCode(ExitStatus.badData.rawValue) }
+        if let failure = VerificationPage(report).failure { throw ExitCode(ExitStatus(failure.code).rawValue) }
         try console.say(VerificationPage(report).success(console.style))
     }
 }
@@ -60,20 +65,20 @@ struct VerificationPage {
 
     init(_ report: VerificationReport) { self.report = report }
 
-    /// The failure that the exit status tells of; `nil` where nothing is wrong.
-    var failure: FerryError? { report.isSound ? nil : FerryError(.verificationFailed, verdict) }
+    /// The failure that the exit status tells of; `nil` where everything was looked at and nothing is wrong.
+    var failure: FerryError? {
+        if report.isSound { return nil }
+        let message = ([verdict] + report.remedies.map(\.advice)).joined(separator: " ")
+        return FerryError(report.hasFindings ? .verificationFailed : .notAllVerified, message)
+    }
 
     private var verdict: String {
-        if !report.integrity.isEmpty {
-            return "SQLite finds the file damaged. Move it aside, and run `ferry join` with a new one."
+        if report.hasFindings {
+            let count = report.integrity.count + report.foreignKeys.count + report.differenceCount
+            return Wording.count(count, "thing is not as it", "things are not as they") + " should be."
         }
-        let count = report.foreignKeys.count + report.differenceCount
-        return Wording.count(count, "thing is not as it", "things are not as they")
-            + " should be. "
-            + (report.mayBeTaken
-                ? "If this database's rows are right, `ferry verify --take` sends them as changes. Otherwise, and if the "
-                    + "other devices are sound, move this file aside and run `ferry join` with a new one."
-                : "If the other devices are sound, move this file aside and run `ferry join` with a new one.")
+        let tables = Wording.count(report.unchecked.count, "table")
+        return "Not everything in \(tables) was checked. Nothing wrong was found in the rest."
     }
 
     func success(_ style: Style) -> String {
@@ -117,6 +122,11 @@ struct VerificationPage {
             let rest = report.differenceCount - report.differences.count
             if rest > 0 { lines.append("  and \(Wording.grouped(rest)) more") }
         }
-        return lines
+        if !report.unchecked.isEmpty {
+            var table = TextTable("Not checked", "Why")
+            for one in report.unchecked { table.add(one.table, one.reason) }
+            lines += [""] + table.lines(style)
+        }
+        return lines + [""] + report.remedies.map(\.advice)
     }
 }

@@ -77,6 +77,9 @@ public struct FerryError: Error, Sendable {
         public static let missingFunction = Code(rawValue: "missingFunction")
         /// A database is not as its state says: `verify` lists what differs.
         public static let verificationFailed = Code(rawValue: "verificationFailed")
+        /// Not everything in a database could be verified here, and nothing wrong was found in the rest. `verify` lists the tables,
+        /// and what is missing.
+        public static let notAllVerified = Code(rawValue: "notAllVerified")
         /// A bug in Ferry: an invariant does not hold.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }

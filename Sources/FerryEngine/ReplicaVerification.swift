@@ -14,7 +14,7 @@ extension Replica {
         return try packing {
             let shallow = try store.verify()
             // A damaged file is not written to, and what it holds is not worth comparing.
-            if !shallow.integrity.isEmpty { return shallow }
+            if !shallow.isReadable { return shallow }
             for _ in 1..<Self.deepAttempts {
                 if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
                 do {
@@ -33,8 +33,8 @@ extension Replica {
     /// - Throws: `databaseCorrupt` where SQLite finds the file damaged: nothing that it holds is worth sending.
     public func takeUnseenWrites() throws -> [UnseenChanges] {
         try packing {
-            let damage = try store.verify().integrity
-            if let first = damage.first {
+            let report = try store.verify()
+            if !report.isReadable, let first = report.integrity.first {
                 throw FerryError(
                     .databaseCorrupt,
                     "SQLite finds the file damaged, so its rows are not taken as changes: \(first). Move it aside, and run "

@@ -176,6 +176,9 @@ public final class SQLConnection {
         return try result.get()
     }
 
+    /// What SQLite says of the last call that failed.
+    var lastMessage: String { String(cString: sqlite3_errmsg(handle)) }
+
     func error(_ code: Int32, while sql: String) -> FerryError {
         let message = String(cString: sqlite3_errmsg(handle))
         return Self.error(code, message: message, while: sql)

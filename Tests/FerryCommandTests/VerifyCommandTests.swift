@@ -66,6 +66,50 @@ final class VerifyCommandTests: XCTestCase {
         XCTAssertEqual(try workshop.ferry("verify", "a.sqlite", "--deep").status, 0)
     }
 
+    func testATableThatNeedsACollationOfAnAppsIsNamedAndTheStatusIs69() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        // The shell has a collation that SQLite has not.
+        try workshop.sql("b.sqlite", "CREATE UNIQUE INDEX by_number ON genre(name COLLATE uint)")
+        for option in ["--quiet", "--deep"] {
+            let outcome = try workshop.ferry("verify", "b.sqlite", option)
+            XCTAssertEqual(outcome.status, 69, outcome.output)
+            XCTAssertTrue(
+                outcome.output.hasPrefix("Not everything in 1 table was checked. Nothing wrong was found in the rest."),
+                outcome.output)
+            XCTAssertNotNil(
+                outcome.output.firstMatch(of: /genre +no such collation sequence: uint/), outcome.output)
+            XCTAssertTrue(outcome.output.contains("Replica.verify"), outcome.output)
+            XCTAssertFalse(outcome.output.contains("sound"), outcome.output)
+        }
+        let report = try workshop.ferry("verify", "b.sqlite", "--deep", "--json").json()
+        XCTAssertEqual((report["error"] as? [String: String])?["code"], "notAllVerified")
+        XCTAssertEqual(report["remedies"] as? [String], ["checkInApp"])
+        XCTAssertEqual((report["unchecked"] as? [[String: String]])?.map { $0["table"] }, ["genre"])
+        let compared = (report["tables"] as? [[String: Any]])?.compactMap { $0["name"] as? String } ?? []
+        XCTAssertEqual(compared.filter { !$0.hasPrefix("ferry_") }.sorted(), ["artist", "song", "song_genre"])
+        // Where something is wrong besides, that is the status.
+        try workshop.sql("b.sqlite", "PRAGMA foreign_keys = OFF; UPDATE song SET artist_id = 77 WHERE id = 2;")
+        XCTAssertEqual(try workshop.ferry("verify", "b.sqlite").status, 65)
+    }
+
+    func testAnIndexThatLacksRowsIsToBeMadeAnew() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql(
+            "b.sqlite",
+            """
+            CREATE INDEX odd ON song(title); PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = 'CREATE INDEX odd ON song(upper(title) || ''x'')' WHERE name = 'odd';
+            """)
+        let outcome = try workshop.ferry("verify", "b.sqlite")
+        XCTAssertEqual(outcome.status, 65)
+        XCTAssertTrue(outcome.output.contains("REINDEX"), outcome.output)
+        XCTAssertFalse(outcome.output.contains("Move the file aside"), outcome.output)
+        try workshop.sql("b.sqlite", "REINDEX")
+        try workshop.succeed("verify", "b.sqlite", "--deep")
+    }
+
     func testADatabaseThatBelongsToNoContainerIsRefused() throws {
         let workshop = try Workshop()
         try workshop.sql("a.sqlite", Workshop.music)

@@ -48,6 +48,24 @@ final class RowDigestTests: XCTestCase {
         for replica in fleet.replicas { XCTAssertTrue(try replica.verify(deep: true).isSound, line: line) }
     }
 
+    // MARK: Rows that the schema refuses
+
+    func testARowWrittenPastACheckIsToldAndMended() throws {
+        let fleet = try fleet("CREATE TABLE song(id INTEGER PRIMARY KEY, length INTEGER CHECK (length > 0));", "")
+        try assertInStep(fleet)
+        try fleet.shell(0, "PRAGMA ignore_check_constraints = ON; INSERT INTO song VALUES (1, 1), (2, -5);")
+        try fleet.settle()
+        XCTAssertEqual(
+            try fleet.shell(0, "SELECT count(*) FROM song"), "2\n", "nothing is taken out of the app's table")
+        XCTAssertEqual(try fleet.shell(1, "SELECT count(*) FROM song"), "1\n")
+        try assertOtherRows(fleet, schemas: nil)
+        XCTAssertEqual(try fleet.replicas[0].verify(deep: true).remedies, [.mend])
+        try fleet.shell(0, "UPDATE song SET length = 5 WHERE id = 2")
+        try fleet.settle()
+        try assertInStep(fleet)
+        XCTAssertEqual(try fleet.shell(1, "SELECT length FROM song WHERE id = 2"), "5\n")
+    }
+
     // MARK: Schemas that differ
 
     func testAUniqueIndexOnOneSideAloneMakesRowsOneThereAndItIsTold() throws {

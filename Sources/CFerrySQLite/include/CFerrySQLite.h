@@ -13,3 +13,7 @@ int ferry_sqlite3_enable_foreign_keys(sqlite3 *connection, int enable, int *now)
 // Binds bytes that SQLite copies before returning (SQLITE_TRANSIENT).
 int ferry_sqlite3_bind_text_copy(sqlite3_stmt *statement, int index, const void *bytes, int count);
 int ferry_sqlite3_bind_blob_copy(sqlite3_stmt *statement, int index, const void *bytes, int count);
+
+// Gives bytes as the result of an SQL function; SQLite copies them before returning.
+void ferry_sqlite3_result_text_copy(sqlite3_context *context, const void *bytes, int count);
+void ferry_sqlite3_result_blob_copy(sqlite3_context *context, const void *bytes, int count);

@@ -12,7 +12,7 @@ struct StoreExamination {
         let verification = try replica.verify(deep: true)
         note(verification, &report)
         // What SQLite cannot read tells nothing more.
-        guard verification.integrity.isEmpty else { return }
+        guard verification.isReadable else { return }
         try noteBacklog(&report)
         try noteRows(&report)
     }
@@ -23,11 +23,10 @@ struct StoreExamination {
         report.examined.append(
             "\(DoctorReport.count(objects, "object")) in \(DoctorReport.count(tables.count, "table"))")
         if let first = verification.integrity.first {
+            let remedies = verification.remedies.filter { [.replaceFile, .reindex, .mend].contains($0) }
             report.add(
-                .fault, "database", "SQLite finds the file damaged: \(first)",
-                advice:
-                    "Move the file aside, and run `ferry join` with a new one. Try `sqlite3 old.sqlite .recover` for what "
-                    + "was never published.")
+                .fault, "database", "SQLite finds something wrong: \(first)",
+                advice: remedies.map(\.advice).joined(separator: " "))
         }
         if let first = verification.foreignKeys.first {
             report.add(
@@ -40,12 +39,17 @@ struct StoreExamination {
             )
         }
         if let first = verification.differences.first {
+            let remedies = Set(verification.differences.map(\.remedy))
+            let advice = VerificationRemedy.allCases.filter(remedies.contains).map(\.advice).joined(separator: " ")
             report.add(
                 .fault, "database",
                 "\(verification.differenceCount) rows are not what the changes say, the first of them in \(first.table).",
-                advice:
-                    "Somebody changed rows or Ferry's tables unnoticed. `ferry verify --deep` lists them. If the other "
-                    + "devices are sound, move this file aside and run `ferry join` with a new one.")
+                advice: "`ferry verify --deep` lists them. \(advice)")
+        }
+        for table in verification.unchecked {
+            report.add(
+                .warning, "database", "\(table.table) could not be checked: \(table.reason).",
+                advice: VerificationRemedy.checkInApp.advice)
         }
     }
 

@@ -59,16 +59,21 @@ extension StoreAccess {
         return word == DeclaredKey.namedWord ? "somebody said so" : "rows were written that refer to nothing"
     }
 
-    /// The rows that break foreign keys by which the rules go, and those of tables that stay on this device.
-    func brokenForeignKeys() throws -> [VerificationReport.ForeignKeyViolation] {
+    /// Lists the rows that break foreign keys by which the rules go, and those of tables that stay on this device.
+    func checkForeignKeys(_ report: inout VerificationReport) throws {
         let schema = try SchemaReader(connection: connection).read()
         let plain = try PlainReferenceList(connection).applied()
-        return try schema.tables.filter { $0.kind == .table && !$0.foreignKeys.isEmpty }.flatMap { table in
+        for table in schema.tables where table.kind == .table && !table.foreignKeys.isEmpty {
             let working = table.foreignKeys.compactMap { schema.declaredKey($0, of: table) }
                 .filter { !plain.contains($0.target) }
-            // SQLite checks all of a table's foreign keys at once, and refuses where it cannot use one of them.
-            return working.count == table.foreignKeys.count
-                ? try checkAll(table) : try working.flatMap { try check($0, of: table) }
+            do {
+                // SQLite checks all of a table's foreign keys at once, and refuses where it cannot use one of them.
+                report.foreignKeys +=
+                    working.count == table.foreignKeys.count
+                    ? try checkAll(table) : try working.flatMap { try check($0, of: table) }
+            } catch let error as FerryError where error.code == .missingFunction {
+                report.addUnchecked(table.name, connection.lastMessage)
+            }
         }
     }
 

@@ -9,6 +9,8 @@ final class PlainEquality {
     private let connection: SQLConnection
     private var classes: [String: Classes] = [:]
     private var integers: [Double: FieldValue] = [:]
+    /// By declared type, what a column of it made of the values that were asked for.
+    private var columns: [String: Kept] = [:]
     /// The first error that SQLite gave. Who asks for forms looks at it at the end.
     private(set) var failure: (any Error)?
 
@@ -16,6 +18,12 @@ final class PlainEquality {
     private struct Classes {
         let table: String
         var forms: [FieldValue: FieldValue] = [:]
+    }
+
+    /// What a column makes of values.
+    private struct Kept {
+        let table: String
+        var values: [FieldValue: FieldValue] = [:]
     }
 
     /// - Parameter connection: to a database of its own, in which tables may be made.
@@ -38,6 +46,39 @@ final class PlainEquality {
         }
     }
 
+    /// A value as a column keeps it, by the column's affinity: a column of that type in SQLite is asked. References stay.
+    ///
+    /// https://www.sqlite.org/datatype3.html#type_affinity
+    func kept(_ value: FieldValue, in column: PlainSchema.Column) -> FieldValue {
+        switch value {
+        // No affinity changes these: https://www.sqlite.org/datatype3.html#type_affinity
+        case .null, .blob, .reference: return value
+        case .integer, .real, .text: break
+        }
+        do {
+            return try kept(value, as: column.scratchType)
+        } catch {
+            failure = failure ?? error
+            return value
+        }
+    }
+
+    private func kept(_ value: FieldValue, as type: String) throws -> FieldValue {
+        var known: Kept
+        if let made = columns[type] {
+            known = made
+        } else {
+            known = Kept(table: "equal.kept_\(columns.count)")
+            try connection.executeScript("CREATE TABLE \(known.table)(place INTEGER PRIMARY KEY, value \(type))")
+        }
+        defer { columns[type] = known }
+        if let form = known.values[value] { return form }
+        try connection.execute("INSERT OR REPLACE INTO \(known.table) VALUES (1, ?)", value)
+        let form = try connection.firstValue("SELECT value FROM \(known.table)") ?? .null
+        known.values[value] = form
+        return form
+    }
+
     /// The integer that is equal to a real number, or that number.
     private func number(_ real: Double) throws -> FieldValue {
         if let known = integers[real] { return known }
@@ -46,6 +87,22 @@ final class PlainEquality {
             ?? .real(real)
         integers[real] = form
         return form
+    }
+
+    /// The text that stands for all which a built-in collation takes for one, on every device.
+    func representative(of text: ArraySlice<UInt8>, _ collation: String) throws -> ArraySlice<UInt8> {
+        let function: String
+        switch collation {
+        case "NOCASE": function = "lower(?)"
+        case "RTRIM": function = "rtrim(?, ' ')"
+        default: return text
+        }
+        guard case .text(var bytes)? = try connection.firstValue("SELECT \(function)", .text(text)) else { return text }
+        // NOCASE compares nothing behind a NUL but the length.
+        if collation == "NOCASE", let end = bytes.firstIndex(of: 0) {
+            for place in end..<bytes.endIndex { bytes[place] = 0 }
+        }
+        return bytes
     }
 
     private func text(_ value: FieldValue, _ collation: String) throws -> FieldValue {

@@ -18,9 +18,10 @@ struct PlainJoin {
     /// The member that each column of such a class comes from; `nil` where no member has a stamp there.
     private var sources: [Int: [Int?]] = [:]
 
+    /// - Parameter given: objects that are one row with another, of tables that cannot be looked at.
     init(
         _ world: PlainWorld, _ scratch: PlainScratch, _ policies: PlainPolicies, isVisible: [Bool],
-        missing: [Int: Set<PlainWorld.Link>]
+        missing: [Int: Set<PlainWorld.Link>], given: [(Int, Int)]
     ) throws {
         self.world = world
         self.scratch = scratch
@@ -28,6 +29,12 @@ struct PlainJoin {
         self.isVisible = isVisible
         self.missing = missing
         representatives = Array(world.subjects.indices)
+        let pairs = given.filter { isVisible[$0] && isVisible[$1] }.flatMap { object, representative in
+            let claim = Claim(
+                table: world.subjects[object].table, index: -2, terms: [.reference(world.subjects[representative].id)])
+            return [(claim: claim, object: representative), (claim: claim, object: object)]
+        }
+        _ = unite(pairs)
         while true {
             let claims = try objectClaims()
             if unite(claims) { continue }
@@ -66,7 +73,9 @@ struct PlainJoin {
             result.append((claim, object))
         }
         if !table.isMapped {
-            let terms = zip(table.key, table.keyCollations).map { world.equality.form(value($0) ?? .null, $1) }
+            let terms = zip(table.key, table.keyCollations).map { column, collation in
+                world.equality.form(world.equality.kept(value(column) ?? .null, in: table.columns[column]), collation)
+            }
             if !terms.contains(.null) {
                 result.append((Claim(table: world.subjects[object].table, index: -1, terms: terms), object))
             }
@@ -74,20 +83,6 @@ struct PlainJoin {
             result.append((Claim(table: world.subjects[object].table, index: -1, terms: [key]), object))
         }
         return result
-    }
-
-    /// Whether a column surely holds a value as its author had it. Else SQLite says what the column's type makes of it.
-    private func isSettled(
-        _ term: PlainSchema.Unique.Term, _ value: (Int) -> FieldValue?, _ table: PlainSchema.Table
-    ) -> Bool {
-        guard let column = term.column, let value = value(column) else { return true }
-        let type = table.columns[column].type.uppercased()
-        switch value {
-        case .null, .blob, .reference: return true
-        case .integer: return type.isEmpty || type.contains("INT")
-        case .text: return type.isEmpty || type.contains("TEXT") && !type.contains("INT")
-        case .real: return type.isEmpty
-        }
     }
 
     /// A mapped key that SQLite cannot choose another one for: it is the author's everywhere. `nil` for an integer.
@@ -103,8 +98,11 @@ struct PlainJoin {
         _ place: Int, _ object: Int, _ table: PlainSchema.Table, _ value: (Int) -> FieldValue?
     ) throws -> Claim? {
         let unique = table.uniques[place]
-        var terms = unique.terms.map { term in term.column.flatMap(value) ?? .null }
-        if unique.isComputed || unique.terms.contains(where: { !isSettled($0, value, table) }) {
+        var terms = unique.terms.map { term in
+            term.column.flatMap { column in value(column).map { world.equality.kept($0, in: table.columns[column]) } }
+                ?? .null
+        }
+        if unique.isComputed {
             let row = table.columns.indices.compactMap { column -> (Int, FieldValue)? in
                 if column == table.mappedKey {
                     return (column, world.keyHere(object, table.columns[column]))
@@ -216,11 +214,27 @@ struct PlainJoin {
             let from = key.parentColumns[position]
             func form(_ value: FieldValue) -> FieldValue {
                 world.equality.form(
-                    parent.columns[from].kept(value), parent.collation(of: from, among: key.parentColumns))
+                    world.equality.kept(value, in: parent.columns[from]),
+                    parent.collation(of: from, among: key.parentColumns))
             }
-            value = form(shown) == form(own) ? own : table.columns[column].kept(shown)
+            value = form(shown) == form(own) ? own : world.equality.kept(shown, in: table.columns[column])
         }
         return value
+    }
+
+    /// How the row that a reference by value leads to spells it, where that is not as the object does; `nil` where it does not.
+    func targetsSpelling(_ object: Int, _ column: Int) -> FieldValue? {
+        let table = world.table(of: object)
+        guard !isCleared(object, column), let own = represented(object, column) else { return nil }
+        for link in world.subjects[object].links where !isMissing(object, link) {
+            let key = table.foreignKeys[link.key]
+            guard !key.isMapped, let position = key.columns.firstIndex(of: column), let target = target(link),
+                let shown = displayed(target, key.parentColumns[position])
+            else { continue }
+            let spelling = world.equality.kept(shown, in: table.columns[column])
+            if spelling != own { return spelling }
+        }
+        return nil
     }
 
     /// The row that a reference leads to: of several, the one with the oldest representative.
@@ -265,7 +279,7 @@ struct PlainJoin {
                 let parents = key.parentColumns.map { world.schema.tables[key.parent].columns[$0] }
                 let tuple = key.columns.indices.map { place in
                     let value = represented(object, key.columns[place]) ?? .null
-                    return world.equality.form(parents[place].kept(value), collations[place])
+                    return world.equality.form(world.equality.kept(value, in: parents[place]), collations[place])
                 }
                 if let target = offered[place]?[tuple] { found.append((link.targets, target)) }
             }
@@ -278,7 +292,11 @@ struct PlainJoin {
         let collations = columns.map { world.schema.tables[table].collation(of: $0, among: columns) }
         var tuples: [[FieldValue]: Int] = [:]
         for object in representatives.indices where isVisible[object] && world.subjects[object].table == table {
-            let tuple = zip(columns, collations).map { world.equality.form(resolved(object, $0) ?? .null, $1) }
+            let tuple = zip(columns, collations).map { column, collation in
+                let value = world.equality.kept(
+                    resolved(object, column) ?? .null, in: world.schema.tables[table].columns[column])
+                return world.equality.form(value, collation)
+            }
             if !tuple.contains(.null) { tuples[tuple] = object }
         }
         return tuples
@@ -306,10 +324,11 @@ struct PlainJoin {
                     let collation = world.schema.tables[key.parent]
                         .collation(of: parentColumn, among: key.parentColumns)
                     let parent = world.schema.tables[key.parent].columns[parentColumn]
-                    let own = world.equality.form(parent.kept(resolved(object, column) ?? .null), collation)
+                    let own = world.equality.form(
+                        world.equality.kept(resolved(object, column) ?? .null, in: parent), collation)
                     if key.isMapped { return own == .reference(world.subjects[target].id) }
-                    return own != .null
-                        && own == world.equality.form(displayed(target, parentColumn) ?? .null, collation)
+                    let shown = world.equality.kept(displayed(target, parentColumn) ?? .null, in: parent)
+                    return own != .null && own == world.equality.form(shown, collation)
                 }
                 if !fits { broken[object, default: []].insert(link) }
             }

@@ -8,22 +8,38 @@ final class PlainRows {
     private let policies: PlainPolicies
     private let scratch: PlainScratch
     private var defaults: [String: FieldValue] = [:]
+    /// What SQLite takes for equal.
+    var equality: PlainEquality { scratch.equality }
 
     /// - Throws: `database` where the schema needs functions that SQLite does not have by itself.
-    init(_ schema: PlainSchema, policies: PlainPolicies = PlainPolicies()) throws {
+    /// - Parameter lender: the connection of the database, with what an app registered of its own.
+    init(
+        _ schema: PlainSchema, policies: PlainPolicies = PlainPolicies(), borrowing lender: SQLConnection? = nil
+    ) throws {
         self.schema = schema
         self.policies = policies
-        scratch = try PlainScratch(schema)
+        scratch = try PlainScratch(schema, borrowing: lender)
+        if let obstacle = scratch.obstacles.min(by: { $0.key < $1.key }) {
+            throw FerryError(
+                .missingFunction,
+                "The table \(schema.tables[obstacle.key].spelling) cannot be computed: \(obstacle.value).")
+        }
     }
 
     /// What becomes of each object, in the order of `objects`, which are all objects of all tables of the schema.
-    func outcomes(of objects: [PlainObject]) throws -> [PlainOutcome] {
+    /// - Parameter given: what is taken for given of objects of tables that cannot be looked at, by their places.
+    func outcomes(of objects: [PlainObject], given: [Int: GivenOutcome] = [:]) throws -> [PlainOutcome] {
         let plainWorld = PlainWorld(objects, schema, policies, scratch.equality)
         var refused: [Int: String] = [:]
+        for (object, outcome) in given where outcome == .hidden { refused[object] = "" }
+        let pairs = given.sorted { $0.key < $1.key }.compactMap { object, outcome -> (Int, Int)? in
+            guard case .joined(let id) = outcome else { return nil }
+            return plainWorld.places[plainWorld.subjects[object].table][id].map { (object, $0) }
+        }
         while true {
             var candidates = plainWorld.isPresent
             for object in refused.keys { candidates[object] = false }
-            let (world, join, lost) = try settle(plainWorld, candidates)
+            let (world, join, lost) = try settle(plainWorld, candidates, pairs)
             var shown: [Int: PlainRow] = [:]
             var isAccepted = true
             let displays = Displays(world, join)
@@ -36,7 +52,7 @@ final class PlainRows {
                     shown[row] = made
                 }
             }
-            if let failure = scratch.equality.failure { throw failure }
+            if let failure = scratch.failure { throw failure }
             if !isAccepted { continue }
             return objects.indices.map { object in
                 if !world.isPresent[object] { return .gone }
@@ -52,7 +68,7 @@ final class PlainRows {
     /// Rules 2 and 3. What breaks or loses once stays broken or lost, and what a reference was found to mean once it
     /// is resolved stays its target, so this ends.
     private func settle(
-        _ world: PlainWorld, _ candidates: [Bool]
+        _ world: PlainWorld, _ candidates: [Bool], _ given: [(Int, Int)]
     ) throws -> (world: PlainWorld, PlainJoin, lost: Set<Int>) {
         var world = world
         var broken: [Int: Set<PlainWorld.Link>] = [:]
@@ -60,7 +76,7 @@ final class PlainRows {
         var candidates = candidates
         while true {
             let (isVisible, missing) = world.hide(candidates, broken: broken)
-            let join = try PlainJoin(world, scratch, policies, isVisible: isVisible, missing: missing)
+            let join = try PlainJoin(world, scratch, policies, isVisible: isVisible, missing: missing, given: given)
             let found = join.resolvedTargets(of: candidates)
             if !found.isEmpty {
                 for (list, target) in found { world.add(target, to: list) }
@@ -101,6 +117,7 @@ final class PlainRows {
                 }
             }
             made.values[column.name] = value
+            if value != .null, let other = join.targetsSpelling(source, place) { made.spellings[column.name] = other }
             local.append((place, world.valueHere(value, column)))
         }
         return (made, local)

@@ -13,11 +13,11 @@ struct PlainSchema {
         /// The text of its default, an SQL expression.
         var defaultSQL: String?
         var isNotNull: Bool
+        /// Whether it takes every value as it comes: ANY in a STRICT table.
+        var isAny = false
 
-        /// A value as the column keeps it.
-        func kept(_ value: FieldValue) -> FieldValue {
-            value.taken(by: SchemaReader.affinity(ofDeclaredType: type))
-        }
+        /// A type by which a column without constraints keeps values as this one does.
+        var scratchType: String { isAny ? "BLOB" : type }
     }
 
     enum Action { case restrict, cascade, setNull, setDefault }
@@ -80,6 +80,8 @@ struct PlainSchema {
         /// Which columns are shown together, as a group's number for each column: those of one foreign key, those that one
         /// refers to by value, and of several such that share a column.
         var groups: [Int] = []
+        /// Whether what the state says of its objects is taken for given, because SQLite cannot say here what it thinks of them.
+        var isGiven = false
         /// The statements that create the table and its UNIQUE indexes.
         var statements: [String]
 
@@ -167,6 +169,8 @@ struct PlainRow: Equatable {
     var cleared: Set<String> = []
     /// Columns whose values come from objects that are one with this one.
     var borrowed: Set<String> = []
+    /// Columns of references by value that may as well show another spelling, which SQLite takes for the same: their target's.
+    var spellings: [String: FieldValue] = [:]
     /// Deleted, and held back by rows that refer to it.
     var isRevived = false
 }

@@ -60,7 +60,7 @@ extension PlainSchema {
                     name: foldedName(spelling), type: string(row[1]),
                     collation: try connection.collation(ofColumn: spelling, inTable: name),
                     defaultSQL: row[2] == .null ? nil : DefaultText.expression(string(row[2])),
-                    isNotNull: row[3] != .integer(0)))
+                    isNotNull: row[3] != .integer(0), isAny: isStrict && foldedName(string(row[1])) == "any"))
         }
         let places = key.sorted { $0.position < $1.position }.map(\.column)
         let isMapped = if case .key = identity { false } else { true }
@@ -109,7 +109,7 @@ extension PlainSchema {
             if columns.contains(where: { $0 == tables[place].mappedKey }) { return nil }
             if !isMapped, parentColumns.contains(where: { $0 == mappedKey }) { return nil }
             let text = "reference:\(tables[place].name).\(pairs.map(\.0).joined(separator: ","))=\(parentName)"
-            let isReal = SchemaReader.affinity(ofDeclaredType: tables[place].columns[columns[0]].type) == .real
+            let isReal = try Self.makesReals(tables[place].columns[columns[0]], connection)
             let isKey =
                 try parentColumns == tables[parent].key && tables[parent].hasIntegerKey
                 ? !isReal
@@ -143,6 +143,13 @@ extension PlainSchema {
             }
         }
         return false
+    }
+
+    /// Whether a column keeps integers as real numbers.
+    private static func makesReals(_ column: Column, _ connection: SQLConnection) throws -> Bool {
+        if column.scratchType.isEmpty { return false }
+        return try connection.firstValue("SELECT typeof(CAST(1 AS \(column.scratchType)))")
+            == .text(Array("real".utf8)[...])
     }
 
     private static func action(_ name: String) -> Action {

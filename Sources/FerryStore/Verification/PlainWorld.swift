@@ -99,7 +99,7 @@ struct PlainWorld {
             for (column, parentColumn) in zip(columns, key.parentColumns) {
                 guard let value = values[column], value != .null else { return nil }
                 let collation = parent.collation(of: parentColumn, among: key.parentColumns)
-                form.append(equality.form(parent.columns[parentColumn].kept(value), collation))
+                form.append(equality.form(equality.kept(value, in: parent.columns[parentColumn]), collation))
             }
             return form
         }

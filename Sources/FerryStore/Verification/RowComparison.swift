@@ -61,18 +61,22 @@ struct RowComparison {
         self.digests = digests
     }
 
-    func compare(_ report: inout VerificationReport) {
+    /// - Parameter given: tables, in lower case, whose outcomes were not computed: of those only values and checks are compared.
+    func compare(_ report: inout VerificationReport, without given: Set<String>) {
         var place = 0
         for table in stored.tables {
-            report.tables.append(
-                .init(name: table.table.name, objects: table.objects.count, rows: table.rowCount))
+            let isGiven = given.contains(foldedName(table.table.name))
+            if !isGiven {
+                report.tables.append(
+                    .init(name: table.table.name, objects: table.objects.count, rows: table.rowCount))
+            }
             let checks = TableChecks(table.table)
             let shownChecks = ShownChecks(table.table)
             var digest = StateDigests.Change()
             for object in table.objects {
-                compare(object, outcomes[place], table.table, checks, &report)
+                compare(object, isGiven ? nil : outcomes[place], table.table, checks, &report)
                 digest.add(StateDigests.Change(from: 0, to: object.check))
-                compare(object, outcomes[place], table.table, shownChecks, &report)
+                if !isGiven { compare(object, outcomes[place], table.table, shownChecks, &report) }
                 let shown = StateDigests.Change(from: 0, to: shownCheck(of: object, table.table))
                 (digest.shown, digest.exceptions) = (digest.shown &+ shown.sum, digest.exceptions + shown.count)
                 place += 1
@@ -88,12 +92,15 @@ struct RowComparison {
     }
 
     private func compare(
-        _ object: StoredState.Object, _ outcome: PlainOutcome, _ table: TrackedTable, _ checks: TableChecks,
+        _ object: StoredState.Object, _ outcome: PlainOutcome?, _ table: TrackedTable, _ checks: TableChecks,
         _ report: inout VerificationReport
     ) {
         let key = object.key.isEmpty ? object.plain.id.description : Self.text(object.key)
         func note(_ kind: VerificationReport.Difference.Kind, _ column: String? = nil, _ problem: String) {
-            report.add(.init(table: table.name, key: key, kind: kind, column: column, problem: problem))
+            var remedy: VerificationRemedy?
+            if case .refused = outcome, kind == .needlessRow || kind == .mark, object.row != nil { remedy = .mend }
+            report.add(
+                .init(table: table.name, key: key, kind: kind, column: column, problem: problem, remedy: remedy))
         }
         // With its row its values are lost too, so that nothing else can be said.
         if object.shown.hasRow, object.row == nil { return note(.missingRow, nil, "has lost its row") }
@@ -106,6 +113,7 @@ struct RowComparison {
         if checks.check(of: object.plain, table) != object.check {
             note(.check, nil, "is not what it was when Ferry last wrote it: it was changed unnoticed")
         }
+        guard let outcome else { return }
         guard case .shown(let row) = outcome else {
             if object.row != nil { note(.needlessRow, nil, "has a row, although \(Self.words(outcome))") }
             compareMarks(object, outcome, table, note)
@@ -116,7 +124,8 @@ struct RowComparison {
         }
         for (column, value) in zip(table.localColumns, present) {
             let name = foldedName(column.name)
-            guard let expected = row.values[name], expected != value, expected != object.plainValues[column.id]
+            guard let expected = row.values[name], expected != value, expected != object.plainValues[column.id],
+                row.spellings[name] != value
             else { continue }
             note(.value, column.name, "shows another \(column.name) than the state says")
         }
@@ -219,7 +228,7 @@ struct RowComparison {
         }
     }
 
-    private static func text(_ key: [FieldValue]) -> String { key.map(\.text).joined(separator: ", ") }
+    static func text(_ key: [FieldValue]) -> String { key.map(\.text).joined(separator: ", ") }
 
     private static func words(_ outcome: PlainOutcome) -> String {
         switch outcome {

@@ -1,27 +1,50 @@
 import FerryCore
+import FerryMerge
 
 extension Store {
     /// Looks whether the database is sound: by `PRAGMA integrity_check` and `PRAGMA foreign_key_check` and, where it is
     /// asked to look deep, by computing all rows anew from the state and comparing. Nothing is changed.
     ///
     /// One reading transaction. A deep look holds all objects in memory, about 3 kB a small row.
+    /// Collations and functions that an app registered with the store's connection are asked there. A table for which one is
+    /// missing is listed as unchecked, and all others are looked at.
     /// - Throws: `busy` where changes wait to be packed, which a deep look would take for damage: `Replica.verify`
-    ///   packs them first. `notTracked`. `database` where the schema needs functions or collations of the app's own.
+    ///   packs them first. `notTracked`.
     public func verify(deep: Bool = false) throws -> VerificationReport {
         let start = clock.milliseconds()
         var report = try readAccess { access in
             var report = VerificationReport()
-            report.integrity = try access.connection.rows("PRAGMA integrity_check").map { $0[0].text }
-                .filter { $0 != "ok" }
+            try Self.checkIntegrity(access.connection, &report)
             // What cannot be read cannot be compared.
-            guard report.integrity.isEmpty else { return report }
-            report.foreignKeys = try access.brokenForeignKeys()
+            guard report.isReadable else { return report }
+            try access.checkForeignKeys(&report)
             report.plainReferences = try access.plainReferences()
             if deep { try compare(access, &report) }
             return report
         }
+        report.noteRemedies()
         report.seconds = Double(clock.milliseconds() - start) / 1000
         return report
+    }
+
+    /// Asks SQLite for the whole file; where it lacks something of an app's for that, for each table by itself.
+    private static func checkIntegrity(_ connection: SQLConnection, _ report: inout VerificationReport) throws {
+        func check(_ argument: String) throws -> [String] {
+            try connection.rows("PRAGMA integrity_check\(argument)").map { $0[0].text }.filter { $0 != "ok" }
+        }
+        do {
+            report.integrity = try check("")
+            return
+        } catch let error as FerryError where error.code == .missingFunction {}
+        let tables = try connection.rows(
+            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'shadow') ORDER BY name")
+        for table in tables.map({ $0[0].text }) {
+            do {
+                report.integrity += try check("(\(quoted(table)))")
+            } catch let error as FerryError where error.code == .missingFunction {
+                report.addUnchecked(table, connection.lastMessage)
+            }
+        }
     }
 
     private func compare(_ access: StoreAccess, _ report: inout VerificationReport) throws {
@@ -31,18 +54,69 @@ extension Store {
                 "Changes wait that Ferry has not packed yet, so rows cannot be compared with the state. Try again when "
                     + "no other program is writing.")
         }
-        let stored = try StoredState(access)
         var identities: [String: TableIdentity] = [:]
         for table in access.registry.tables.values where table.isLocal {
             identities[foldedName(table.name)] = table.identity
         }
-        let schema = try PlainSchema(
+        let declared = try PlainSchema(
             access.connection, identities: identities, undeclaredReferences: access.references(),
             plainReferences: PlainReferenceList(access.connection).applied())
-        let rows = try PlainRows(schema, policies: PlainPolicies(access.registry))
-        let outcomes = try rows.outcomes(of: stored.tables.flatMap { $0.objects.map(\.plain) })
+        let tables = try GivenTables(declared, PlainScratch(declared, borrowing: access.connection))
+        let schema = tables.schema
+        for (place, reason) in tables.reasons.sorted(by: { $0.key < $1.key }) {
+            report.addUnchecked(schema.tables[place].spelling, reason)
+        }
+        let rows = try PlainRows(schema, policies: PlainPolicies(access.registry), borrowing: access.connection)
+        let stored = try StoredState(access, schema, rows.equality)
+        let outcomes = try rows.outcomes(
+            of: stored.tables.flatMap { $0.objects.map(\.plain) },
+            given: tables.reasons.isEmpty ? [:] : given(access, stored, schema))
         report.deep = true
-        try RowComparison(access, stored, outcomes).compare(&report)
+        try RowComparison(access, stored, outcomes).compare(
+            &report, without: Set(tables.reasons.keys.map { schema.tables[$0].name }))
+        try compareIdentities(stored, schema, PlainIdentity(equality: rows.equality), &report)
+        if let failure = rows.equality.failure { throw failure }
+    }
+
+    private func compareIdentities(
+        _ stored: StoredState, _ schema: PlainSchema, _ identity: PlainIdentity, _ report: inout VerificationReport
+    ) throws {
+        for table in stored.tables {
+            guard let place = schema.place(of: table.table.name), !schema.tables[place].isGiven else { continue }
+            for object in table.objects where object.plain.inserted != nil {
+                guard let id = try identity.id(of: object.plain, in: schema.tables[place]), id != object.plain.id else {
+                    continue
+                }
+                let key = object.key.isEmpty ? object.plain.id.description : RowComparison.text(object.key)
+                report.add(
+                    .init(
+                        table: table.table.name, key: key, kind: .identity,
+                        problem: "is known under the ID of another key: changes of both may become one"))
+            }
+        }
+    }
+
+    /// What the state says of the objects of tables that cannot be looked at, by their places among all.
+    private func given(
+        _ access: StoreAccess, _ stored: StoredState, _ schema: PlainSchema
+    ) throws -> [Int: GivenOutcome] {
+        var joined: [RowToken: ObjectID] = [:]
+        try access.connection.forEachRow("SELECT \"table\", object, representative FROM ferry_joined WHERE NOT alias") {
+            row in
+            if let id: ObjectID = row.id(1) { joined[RowToken(table: row.int(0), id: id)] = row.id(2) }
+        }
+        var given: [Int: GivenOutcome] = [:]
+        var place = 0
+        for table in stored.tables {
+            let isGiven = schema[table.table.name].isGiven
+            for object in table.objects {
+                if isGiven, object.shown == .hidden { given[place] = .hidden }
+                let token = RowToken(table: table.table.id, id: object.plain.id)
+                if isGiven, object.shown == .joined { given[place] = joined[token].map { .joined(to: $0) } ?? .hidden }
+                place += 1
+            }
+        }
+        return given
     }
 }
 

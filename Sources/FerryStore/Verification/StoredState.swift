@@ -29,26 +29,56 @@ struct StoredState {
 
     private(set) var tables: [Table] = []
 
-    /// Reads the tables that this database has; parents first, because references are resolved by their keys.
-    init(_ access: StoreAccess) throws {
+    /// Reads the tables that this database has.
+    /// - Parameters:
+    ///   - schema: as verification reads it, which tells which columns hold references.
+    ///   - equality: what says which keys they mean.
+    init(_ access: StoreAccess, _ schema: PlainSchema, _ equality: PlainEquality) throws {
         let tracked = access.registry.parentsFirst.filter(\.isLocal)
-        var mapped: [Int: [FieldValue: ObjectID]] = [:]
-        for table in tracked where table.isMapped { mapped[table.id] = try Self.mappedKeys(table, access) }
-        for table in tracked { tables.append(try Self.read(table, mapped, access)) }
+        var targets: [Int: Target] = [:]
+        for table in tracked {
+            guard let place = schema.place(of: table.name), schema.tables[place].mappedKey != nil else { continue }
+            targets[place] = try Target(schema.tables[place], table, equality, access)
+        }
+        for table in tracked {
+            let plain = schema.place(of: table.name).map { schema.tables[$0] }
+            let references = table.localColumns.map { column in
+                plain.flatMap { table in table.column(column.name).flatMap { table.columns[$0].reference } }
+                    .flatMap { targets[$0] }
+            }
+            tables.append(try Self.read(table, references, access))
+        }
     }
 
-    private static func mappedKeys(_ table: TrackedTable, _ access: StoreAccess) throws -> [FieldValue: ObjectID] {
-        var keys: [FieldValue: ObjectID] = [:]
-        try access.connection.forEachRow("SELECT k0, object FROM \(table.objectTable) WHERE k0 IS NOT NULL") { row in
-            keys[row.value(0)] = row.id(1)
+    /// The objects of a table whose keys differ from device to device, by their keys here.
+    private struct Target {
+        private let column: PlainSchema.Column
+        private let collation: String
+        private let equality: PlainEquality
+        private var objects: [FieldValue: ObjectID] = [:]
+
+        init(_ plain: PlainSchema.Table, _ table: TrackedTable, _ equality: PlainEquality, _ access: StoreAccess) throws
+        {
+            column = plain.columns[plain.key[0]]
+            collation = plain.keyCollations[0]
+            self.equality = equality
+            try access.connection.forEachRow(
+                "SELECT k0, object FROM \(table.objectTable) WHERE k0 IS NOT NULL"
+            ) { row in objects[form(row.value(0))] = row.id(1) }
         }
-        return keys
+
+        /// The object that a value of a column refers to: SQLite compares it as the key's column would keep it.
+        func object(_ value: FieldValue) -> ObjectID? { value == .null ? nil : objects[form(value)] }
+
+        private func form(_ value: FieldValue) -> FieldValue {
+            equality.form(equality.kept(value, in: column), collation)
+        }
     }
 
     private static func read(
-        _ table: TrackedTable, _ mapped: [Int: [FieldValue: ObjectID]], _ access: StoreAccess
+        _ table: TrackedTable, _ references: [Target?], _ access: StoreAccess
     ) throws -> Table {
-        var rows = try readRows(table, mapped, access.connection)
+        var rows = try readRows(table, references, access.connection)
         var result = Table(table: table, rowCount: rows.count)
         let names = table.columns.map { foldedName($0.name) }
         let width = Int32(table.keyColumns.count)
@@ -89,8 +119,8 @@ struct StoredState {
             }
             for (place, column) in table.localColumns.enumerated() where column.isUnchecked && shown == .row {
                 // A plain value that is a row's key here, and was none where it was written.
-                guard let parent = column.reference, let plain = kept[column.id],
-                    let taken = mapped[parent]?[column.key(plain)], object.row?[place] == .reference(taken)
+                guard let plain = kept[column.id], let taken = references[place]?.object(plain),
+                    object.row?[place] == .reference(taken)
                 else { continue }
                 object.row?[place] = plain
             }
@@ -115,7 +145,7 @@ struct StoredState {
 
     /// The rows by key.
     private static func readRows(
-        _ table: TrackedTable, _ mapped: [Int: [FieldValue: ObjectID]], _ connection: SQLConnection
+        _ table: TrackedTable, _ references: [Target?], _ connection: SQLConnection
     ) throws -> [[FieldValue]: Row] {
         var rows: [[FieldValue]: Row] = [:]
         let width = table.keyColumns.count
@@ -125,7 +155,7 @@ struct StoredState {
             var made = Row()
             for (position, column) in table.localColumns.enumerated() {
                 let value = row.value(Int32(width + position))
-                let object = column.reference.flatMap { mapped[$0]?[column.key(value)] }
+                let object = references[position]?.object(value)
                 made.values.append(object.map { .reference($0) } ?? value)
                 if object != nil, column.isUnchecked { made.plain[column.id] = value }
             }

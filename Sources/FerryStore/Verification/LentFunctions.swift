@@ -1,0 +1,149 @@
+import CFerrySQLite
+import FerryCore
+
+/// The collations and functions that an app registered with its connection, for another connection: whenever SQLite calls one
+/// there, the app's connection is asked.
+///
+/// https://www.sqlite.org/appfunc.html. Both connections are used by one thread, and the borrowing one is closed before this
+/// goes. Not thread-safe.
+final class LentFunctions {
+    /// One collation or function: the question to the app's connection.
+    fileprivate final class Loan {
+        let lender: SQLConnection
+        let sql: String
+        /// The first error that SQLite gave.
+        var failure: (any Error)?
+
+        init(_ lender: SQLConnection, _ sql: String) {
+            self.lender = lender
+            self.sql = sql
+        }
+
+        func answer(_ values: [FieldValue]) -> FieldValue {
+            do {
+                let statement = try lender.prepare(sql)
+                defer { statement.reset() }
+                for (place, value) in values.enumerated() { statement.bind(value, Int32(place + 1)) }
+                return try statement.step() ? statement.value(0) : .null
+            } catch {
+                failure = failure ?? error
+                return .null
+            }
+        }
+    }
+
+    private var loans: [Loan] = []
+
+    /// The first error that the app's connection gave when it was asked.
+    var failure: (any Error)? { loans.lazy.compactMap(\.failure).first }
+
+    /// Registers with a connection what the app's connection has of its own.
+    init(of lender: SQLConnection, to borrower: OpaquePointer) throws {
+        for name in try Self.collations(lender) { try lendCollation(name, lender, borrower) }
+        let functions = try lender.rows(
+            "SELECT DISTINCT name, narg, flags FROM pragma_function_list WHERE NOT builtin AND type = 's' ORDER BY 1, 2"
+        )
+        for function in functions {
+            guard case .text(let name) = function[0], case .integer(let count) = function[1],
+                case .integer(let flags) = function[2]
+            else { continue }
+            try lendFunction(
+                String(decoding: name, as: UTF8.self), Int32(count), Int32(truncatingIfNeeded: flags), lender, borrower)
+        }
+    }
+
+    /// The app's own collations. SQLite also lists those that the schema names and nobody registered.
+    private static func collations(_ lender: SQLConnection) throws -> [String] {
+        try lender.rows("SELECT name FROM pragma_collation_list").map { $0[0].text }.filter { name in
+            if ["BINARY", "NOCASE", "RTRIM"].contains(name.uppercased()) { return false }
+            return try lender.hasCollation(name)
+        }
+    }
+
+    private func lendCollation(_ name: String, _ lender: SQLConnection, _ borrower: OpaquePointer) throws {
+        let collation = quoted(name)
+        let loan = Loan(
+            lender,
+            "SELECT CASE WHEN ?1 = ?2 COLLATE \(collation) THEN 0 WHEN ?1 < ?2 COLLATE \(collation) THEN -1 ELSE 1 END")
+        loans.append(loan)
+        let code = sqlite3_create_collation_v2(
+            borrower, name, SQLITE_UTF8, Unmanaged.passUnretained(loan).toOpaque(),
+            { context, leftCount, left, rightCount, right in
+                guard let context else { return 0 }
+                // Both are as long as SQLite says, and are copied here.
+                let values = [(left, leftCount), (right, rightCount)].map { bytes, count in
+                    FieldValue.text([UInt8](UnsafeRawBufferPointer(start: bytes, count: Int(count)))[...])
+                }
+                let answer = Unmanaged<Loan>.fromOpaque(context).takeUnretainedValue().answer(values)
+                return if case .integer(let order) = answer { Int32(truncatingIfNeeded: order) } else { 0 }
+            }, nil)
+        if code != SQLITE_OK { throw SQLConnection.error(code, message: "collation \(name)", while: "register it") }
+    }
+
+    private func lendFunction(
+        _ name: String, _ count: Int32, _ flags: Int32, _ lender: SQLConnection, _ borrower: OpaquePointer
+    ) throws {
+        // One of any number of arguments is asked with as many as it is called with.
+        let most = count >= 0 ? Int(count) : 8
+        for arguments in count >= 0 ? [most] : Array(0...most) {
+            let places = (0..<arguments).map { "?\($0 + 1)" }.joined(separator: ", ")
+            let loan = Loan(lender, "SELECT \(quoted(name))(\(places))")
+            loans.append(loan)
+            let code = sqlite3_create_function_v2(
+                borrower, name, Int32(arguments), SQLITE_UTF8 | (flags & SQLITE_DETERMINISTIC),
+                Unmanaged.passUnretained(loan).toOpaque(),
+                { context, count, arguments in
+                    guard let user = sqlite3_user_data(context) else { return }
+                    let loan = Unmanaged<Loan>.fromOpaque(user).takeUnretainedValue()
+                    let values = (0..<Int(count)).map { FieldValue(argument: arguments?[$0]) }
+                    loan.answer(values).become(resultOf: context)
+                    if let failure = loan.failure as? FerryError {
+                        sqlite3_result_error(context, failure.message, -1)
+                    }
+                }, nil, nil, nil)
+            if code != SQLITE_OK { throw SQLConnection.error(code, message: "function \(name)", while: "register it") }
+        }
+    }
+}
+
+extension SQLConnection {
+    /// Whether this connection can compare by a collation: a schema may name one that only an app's process has.
+    func hasCollation(_ name: String) throws -> Bool {
+        do {
+            _ = try rows("SELECT 'a' = 'b' COLLATE \(quoted(name))")
+            return true
+        } catch let error as FerryError where error.code == .missingFunction {
+            return false
+        }
+    }
+}
+
+extension FieldValue {
+    /// An argument of an SQL function. Bytes are copied.
+    fileprivate init(argument: OpaquePointer?) {
+        switch sqlite3_value_type(argument) {
+        case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(argument))
+        case SQLITE_FLOAT: self = .real(sqlite3_value_double(argument))
+        case SQLITE_TEXT:
+            let text = UnsafeRawPointer(sqlite3_value_text(argument))
+            self = .text([UInt8](UnsafeRawBufferPointer(start: text, count: Int(sqlite3_value_bytes(argument))))[...])
+        case SQLITE_BLOB:
+            let blob = sqlite3_value_blob(argument)
+            self = .blob([UInt8](UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_value_bytes(argument))))[...])
+        default: self = .null
+        }
+    }
+
+    /// Makes it the result of an SQL function. Bytes are copied.
+    fileprivate func become(resultOf context: OpaquePointer?) {
+        switch self {
+        case .integer(let integer): sqlite3_result_int64(context, integer)
+        case .real(let real): sqlite3_result_double(context, real)
+        case .text(let bytes):
+            bytes.withUnsafeBytes { ferry_sqlite3_result_text_copy(context, $0.baseAddress, Int32($0.count)) }
+        case .blob(let bytes):
+            bytes.withUnsafeBytes { ferry_sqlite3_result_blob_copy(context, $0.baseAddress, Int32($0.count)) }
+        case .null, .reference: sqlite3_result_null(context)
+        }
+    }
+}

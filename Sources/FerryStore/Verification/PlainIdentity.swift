@@ -1,0 +1,68 @@
+import FerryCore
+
+/// The IDs of objects whose primary key decides them, computed anew from the values: one ID for two keys, or the ID of another
+/// key, is damage that nothing else shows.
+///
+/// Built-in functions of SQLite say what texts a collation takes for one: `lower` folds what NOCASE does, `rtrim` cuts what RTRIM
+/// passes over. https://www.sqlite.org/datatype3.html#collating_sequences
+struct PlainIdentity {
+    let equality: PlainEquality
+
+    /// - Returns: `nil` where the values do not tell.
+    func id(of object: PlainObject, in table: PlainSchema.Table) throws -> ObjectID? {
+        guard !table.isMapped, !table.key.isEmpty else { return nil }
+        var values: [FieldValue] = []
+        for column in table.key {
+            guard let value = object.fields[table.columns[column].name]?.value, value != .null else { return nil }
+            values.append(value)
+        }
+        let collations = table.key.indices.map { place in
+            // Only what every SQLite has, and both the column and its key have, may decide an ID.
+            let own = table.columns[table.key[place]].collation
+            return own == table.keyCollations[place] && ["NOCASE", "RTRIM"].contains(own) ? own : "BINARY"
+        }
+        if values.count == 1, let id = itself(values[0], table.columns[table.key[0]], collations[0]) { return id }
+        var writer = ByteWriter()
+        writer.writeCounted(table.name)
+        for (value, collation) in zip(values, collations) { try write(value, collation, &writer) }
+        return ContentHash.hash(writer.bytes, in: ContentHash.objectNamespace)
+    }
+
+    /// The ID that a key is by itself: a reference, 16 bytes, or a UUID's text in lower case.
+    private func itself(_ value: FieldValue, _ column: PlainSchema.Column, _ collation: String) -> ObjectID? {
+        // What a column makes of numbers and digits tells its affinity.
+        let (number, digit) = (FieldValue.integer(1), FieldValue.text([0x31]))
+        switch value {
+        case .reference(let id): return id
+        case .blob(let bytes) where bytes.count == 16:
+            let takesAll = equality.kept(number, in: column) == number && equality.kept(digit, in: column) == digit
+            return takesAll ? ObjectID(bytes: bytes) : nil
+        case .text(let bytes) where bytes.count == 36 && equality.kept(number, in: column) == digit:
+            let text = String(decoding: bytes, as: UTF8.self)
+            guard let id = ObjectID(text) else { return nil }
+            return (collation == "NOCASE" ? foldedName(text) : text) == id.description ? id : nil
+        default: return nil
+        }
+    }
+
+    private func write(_ value: FieldValue, _ collation: String, _ writer: inout ByteWriter) throws {
+        switch equality.form(value, "BINARY") {
+        case .null: writer.write(0)
+        case .integer(let integer):
+            writer.write(1)
+            writer.writeZigzag(integer)
+        case .real(let real):
+            writer.write(2)
+            writer.write64(real.bitPattern)
+        case .text(let bytes):
+            writer.write(3)
+            writer.writeCounted(try equality.representative(of: bytes, collation))
+        case .blob(let bytes):
+            writer.write(4)
+            writer.writeCounted(bytes)
+        case .reference(let id):
+            writer.write(5)
+            writer.write(id)
+        }
+    }
+}

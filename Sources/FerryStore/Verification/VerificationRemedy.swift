@@ -1,0 +1,54 @@
+/// What to do about something that `Store.verify` found. Its raw values are fixed: scripts rely on them.
+public enum VerificationRemedy: String, Codable, CaseIterable, Sendable {
+    /// The file is damaged: put it aside, and join with a new one.
+    case replaceFile
+    /// An index does not hold what its table does: make it anew.
+    case reindex
+    /// Rows refer to nothing: a sync hides or clears what an app wrote with foreign keys off.
+    case sync
+    /// Somebody wrote rows without a trigger: take them as changes.
+    case take
+    /// A row is shown that the schema refuses: write values that it allows.
+    case mend
+    /// What Ferry keeps beside the rows is damaged: leave, and join again.
+    case rejoin
+    /// This process lacks a collation or a function: look in the app that has it.
+    case checkInApp
+
+    /// What to do, in sentences.
+    public var advice: String {
+        switch self {
+        case .replaceFile:
+            "SQLite finds the file damaged. Move the file aside, and run `ferry join` with a new one. Try `sqlite3 old.sqlite "
+                + ".recover` for what was never published."
+        case .reindex:
+            "An index is not what its table holds. Run `REINDEX` on the database with sqlite3, and verify again."
+        case .sync:
+            "Rows refer to nothing. `ferry sync` sees to rows that a program wrote with foreign keys off. Mend by SQL what is "
+                + "listed after that."
+        case .take:
+            "Somebody wrote rows without a trigger. If this database's rows are right, `ferry verify --take` sends them as "
+                + "changes. If the other devices' are, move this file aside and run `ferry join` with a new one."
+        case .mend:
+            "A row is shown here that the schema refuses: a program wrote it past a CHECK (`PRAGMA ignore_check_constraints`), or "
+                + "the constraint came later. Other devices hide it. Write a value that the schema allows, and sync."
+        case .rejoin:
+            "What Ferry keeps of rows is damaged, and the rows need not be. Run `ferry sync`, then move this file aside and run "
+                + "`ferry join` with a new one. To keep what only this file has, run `ferry leave`, and join again with it "
+                + "(`--match keys` where its integer keys are the container's)."
+        case .checkInApp:
+            "A collation or a function is missing in this process, so not everything was checked. Run `Replica.verify` in the "
+                + "app that registers it."
+        }
+    }
+}
+
+extension VerificationReport.Difference.Kind {
+    /// What to do about a difference of this kind.
+    public var remedy: VerificationRemedy {
+        switch self {
+        case .missingRow, .unknownRow, .value, .check: .take
+        case .needlessRow, .lostValue, .digest, .identity, .mark: .rejoin
+        }
+    }
+}
