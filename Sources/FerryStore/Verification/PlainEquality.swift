@@ -15,15 +15,21 @@ final class PlainEquality {
     private(set) var failure: (any Error)?
 
     /// The values of one collation that were asked for.
-    private struct Classes {
+    ///
+    /// A class, so that what is known is not copied whenever a value is added.
+    private final class Classes {
         let table: String
         var forms: [FieldValue: FieldValue] = [:]
+
+        init(table: String) { self.table = table }
     }
 
     /// What a column makes of values.
-    private struct Kept {
+    private final class Kept {
         let table: String
         var values: [FieldValue: FieldValue] = [:]
+
+        init(table: String) { self.table = table }
     }
 
     /// - Parameter connection: to a database of its own, in which tables may be made.
@@ -64,19 +70,19 @@ final class PlainEquality {
     }
 
     private func kept(_ value: FieldValue, as type: String) throws -> FieldValue {
-        var known: Kept
-        if let made = columns[type] {
-            known = made
-        } else {
-            known = Kept(table: "equal.kept_\(columns.count)")
-            try connection.executeScript("CREATE TABLE \(known.table)(place INTEGER PRIMARY KEY, value \(type))")
-        }
-        defer { columns[type] = known }
+        let known = try columns[type] ?? makeColumn(type)
         if let form = known.values[value] { return form }
         try connection.execute("INSERT OR REPLACE INTO \(known.table) VALUES (1, ?)", value)
         let form = try connection.firstValue("SELECT value FROM \(known.table)") ?? .null
         known.values[value] = form
         return form
+    }
+
+    private func makeColumn(_ type: String) throws -> Kept {
+        let made = Kept(table: "equal.kept_\(columns.count)")
+        try connection.executeScript("CREATE TABLE \(made.table)(place INTEGER PRIMARY KEY, value \(type))")
+        columns[type] = made
+        return made
     }
 
     /// The integer that is equal to a real number, or that number.
@@ -106,15 +112,7 @@ final class PlainEquality {
     }
 
     private func text(_ value: FieldValue, _ collation: String) throws -> FieldValue {
-        var known: Classes
-        if let made = classes[collation] {
-            known = made
-        } else {
-            known = Classes(table: "equal.class_\(classes.count)")
-            try connection.executeScript(
-                "CREATE TABLE \(known.table)(value COLLATE \(quoted(collation)) PRIMARY KEY) WITHOUT ROWID")
-        }
-        defer { classes[collation] = known }
+        let known = try classes[collation] ?? makeClasses(collation)
         if let form = known.forms[value] { return form }
         let form: FieldValue
         if let found = try connection.firstValue("SELECT value FROM \(known.table) WHERE value = ?", value) {
@@ -125,5 +123,12 @@ final class PlainEquality {
         }
         known.forms[value] = form
         return form
+    }
+    private func makeClasses(_ collation: String) throws -> Classes {
+        let made = Classes(table: "equal.class_\(classes.count)")
+        try connection.executeScript(
+            "CREATE TABLE \(made.table)(value COLLATE \(quoted(collation)) PRIMARY KEY) WITHOUT ROWID")
+        classes[collation] = made
+        return made
     }
 }
