@@ -67,18 +67,6 @@ struct OwnNames {
         }
     }
 
-    /// The next number for a table of the registry: one whose tables' names are free.
-    static func freeNumber(_ connection: SQLConnection) throws -> Int {
-        var number = try connection.count("SELECT coalesce(max(number), 0) + 1 FROM ferry_table")
-        while try connection.count(
-            "SELECT count(*) FROM sqlite_schema WHERE name COLLATE NOCASE IN (?, ?)", .text("\(objects)\(number)"),
-            .text("\(oldRows)\(number)")) != 0
-        {
-            number += 1
-        }
-        return number
-    }
-
     /// The number of the table whose changes a trigger notes; `nil` where the trigger is not Ferry's.
     static func table(ofTrigger name: String) -> Int? {
         let parts = name.split(separator: "_", omittingEmptySubsequences: false)
@@ -94,4 +82,33 @@ struct OwnNames {
         "insert", "delete", "rekey", "displace_insert", "displace_update", CaptureTriggers.newKeyTrigger,
         "unforeseen_insert", UnforeseenDefaults.updateTrigger,
     ]
+}
+
+/// Hands out numbers for tables of the registry whose tables' names are free. What the schema has is read once, when the first
+/// number is asked for.
+struct FreeNumbers {
+    private let connection: SQLConnection
+    private var taken: Set<String>?
+
+    init(_ connection: SQLConnection) { self.connection = connection }
+
+    /// The next number; the registry has the former ones by now.
+    mutating func next() throws -> Int {
+        var taken: Set<String>
+        if let known = self.taken {
+            taken = known
+        } else {
+            taken = []
+            try connection.forEachRow("SELECT name FROM sqlite_schema") { row in
+                let name = foldedName(row.string(0))
+                if name.hasPrefix("ferry_") { taken.insert(name) }
+            }
+            self.taken = taken
+        }
+        var number = try connection.count("SELECT coalesce(max(number), 0) + 1 FROM ferry_table")
+        while taken.contains("\(OwnNames.objects)\(number)") || taken.contains("\(OwnNames.oldRows)\(number)") {
+            number += 1
+        }
+        return number
+    }
 }

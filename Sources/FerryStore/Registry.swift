@@ -242,14 +242,15 @@ struct Registry: Sendable {
 
     /// Enters a table or its new columns, and makes its state table where it has none.
     static func register(
-        _ name: String, _ identity: TableIdentity, columns: [String], in connection: SQLConnection
+        _ name: String, _ identity: TableIdentity, columns: [String], _ numbers: inout FreeNumbers,
+        in connection: SQLConnection
     ) throws {
         // As SQLite compares names: a peer may spell them in other capitals.
         let ofName = "SELECT number FROM ferry_table WHERE name = ? COLLATE NOCASE"
         if try connection.firstValue(ofName, .text(name)) == nil {
             try connection.execute(
                 "INSERT INTO ferry_table(number, name, identity) VALUES (?, ?, ?)",
-                .integer(Int64(OwnNames.freeNumber(connection))), .text(name), .text(IdentityText.format(identity)))
+                .integer(Int64(numbers.next())), .text(name), .text(IdentityText.format(identity)))
             let keyColumns: [String] = if case .key(let columns) = identity { columns } else { ["key"] }
             let table = TrackedTable(
                 id: Int(connection.lastInsertedKey), name: name, identity: identity, isLocal: false, columns: [],

@@ -19,6 +19,10 @@ struct SchemaReader {
             kinds[$0.string(0)] = ($0.string(1), $0.int(2) != 0)
         }
         let own = try OwnNames(connection)
+        var indexTexts: [String: String] = [:]
+        try connection.forEachRow("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL") {
+            indexTexts[$0.string(0)] = $0.string(1)
+        }
         let entries = try connection.rows(
             "SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")
         for entry in entries {
@@ -30,7 +34,7 @@ struct SchemaReader {
             else { continue }
             var sql = ""
             if case .text(let bytes) = entry[1] { sql = String(decoding: bytes, as: UTF8.self) }
-            tables.append(try readTable(name, kind: kind, withoutRowID: withoutRowID, sql: sql))
+            tables.append(try readTable(name, kind: kind, withoutRowID: withoutRowID, sql: sql, indexTexts))
         }
         let triggers = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
         let hasTriggers = triggers.contains { row in
@@ -46,7 +50,7 @@ struct SchemaReader {
     }
 
     private func readTable(
-        _ name: String, kind: SchemaTable.Kind, withoutRowID: Bool, sql: String
+        _ name: String, kind: SchemaTable.Kind, withoutRowID: Bool, sql: String, _ indexTexts: [String: String]
     ) throws -> SchemaTable {
         var table = SchemaTable(
             name: name, kind: kind, isWithoutRowID: withoutRowID, columns: [], primaryKey: [], isIntegerKey: false,
@@ -74,7 +78,7 @@ struct SchemaReader {
         }
         table.primaryKey = key.sorted { $0.position < $1.position }.map(\.name)
         table.foreignKeys = try readForeignKeys(name)
-        let indexes = try readIndexes(name)
+        let indexes = try readIndexes(name, indexTexts)
         table.uniqueIndexes = indexes.unique
         table.keyCollations = table.primaryKey.map { column in
             indexes.keyCollations[foldedName(column)] ?? table.column(column)?.collation ?? "BINARY"
@@ -119,10 +123,11 @@ struct SchemaReader {
         return keys.sorted { $0.key < $1.key }.map(\.value)
     }
 
+    /// - Parameter texts: of the schema's indexes, by name.
     /// - Returns: the UNIQUE indexes other than the primary key's, and the collations of that one by column; none where the
     ///   key is the rowid.
     private func readIndexes(
-        _ table: String
+        _ table: String, _ texts: [String: String]
     ) throws -> (unique: [SchemaUniqueIndex], keyCollations: [String: String]) {
         var result: [SchemaUniqueIndex] = []
         var keyCollations: [String: String] = [:]
@@ -146,10 +151,8 @@ struct SchemaReader {
                 continue
             }
             var condition: String?
-            if case .text(let bytes)? = try connection.firstValue(
-                "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?", .text(name))
-            {
-                let text = IndexText(String(decoding: bytes, as: UTF8.self))
+            if let sql = texts[name] {
+                let text = IndexText(sql)
                 condition = text.condition
                 for position in terms.indices where terms[position].column == nil {
                     guard position < text.terms.count else {

@@ -253,8 +253,9 @@ extension Store {
         }
         if news.isEmpty { return }
         try writeAsFerry { connection in
+            var numbers = FreeNumbers(connection)
             for layout in news.keys {
-                try Registry.register(layout.name, layout.identity, columns: layout.columns, in: connection)
+                try Registry.register(layout.name, layout.identity, columns: layout.columns, &numbers, in: connection)
             }
             return ((), [])
         }

@@ -59,29 +59,22 @@ struct Tracking {
         return registry
     }
 
-    /// Whether triggers are missing that an earlier Ferry did not make.
+    /// Whether triggers are missing that an earlier Ferry did not make, or made in other words: it did not know that IDs may
+    /// tell keys apart that SQLite does not.
     private func lacksTriggers(_ registry: Registry) throws -> Bool {
-        try registry.tables.values.contains { table in
+        lazy var present = Result { try PresentTriggers(connection) }
+        return try registry.tables.values.contains { table in
             guard table.isLocal else { return false }
-            if try table.hasKeyOfItsOwn && !hasPresentTriggers(table) { return true }
+            if table.hasKeyOfItsOwn {
+                return try !present.get().have(CaptureTriggers(table: table).statements, noting: table)
+            }
             var names: [String] = []
             if UnforeseenDefaults(table: table).areAny { names.append(UnforeseenDefaults.updateTrigger) }
             if CaptureTriggers.needsNewKeyTrigger(table) { names.append(CaptureTriggers.newKeyTrigger) }
-            return try names.contains { name in
-                try connection.count(
-                    "SELECT EXISTS(SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = ?)",
-                    .text(CaptureTriggers.prefix(of: table) + name)) == 0
-            }
+            if names.isEmpty { return false }
+            let known = try present.get().names(ofTable: table.id)
+            return names.contains { !known.contains(CaptureTriggers.prefix(of: table) + $0) }
         }
-    }
-
-    /// Whether a table's triggers are word for word those that this Ferry makes. An earlier one did not know that IDs may
-    /// tell keys apart that SQLite does not.
-    private func hasPresentTriggers(_ table: TrackedTable) throws -> Bool {
-        let present = try connection.rows(
-            "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, length(?1)) = ?1",
-            .text(CaptureTriggers.prefix(of: table)))
-        return Set(present.map { $0[0] }) == Set(CaptureTriggers(table: table).statements.map { FieldValue.text($0) })
     }
 
     /// Brings registry and triggers up to the present schema.
@@ -99,17 +92,19 @@ struct Tracking {
         let coverage = try unseen.coverage()
         let triggered = try unseen.tablesWithTriggers().union(released)
         var news = SchemaNews()
+        var numbers = FreeNumbers(connection)
         for record in plan.tracked {
             guard let table = schema.table(record.name) else { continue }
             try Registry.register(
-                record.name, record.identity, columns: travellingColumns(table, record), in: connection)
+                record.name, record.identity, columns: travellingColumns(table, record), &numbers, in: connection)
         }
         var registry = try Registry(connection, schema)
         try widenPending(registry.keyWidth)
         // Parents first, so that what refers to a row finds it noted where a flush ends between them.
         let planned = Set(plan.tracked.map { foldedName($0.name) })
+        let present = try PresentTriggers(connection)
         for table in registry.parentsFirst where planned.contains(foldedName(table.name)) {
-            let hasNews = try makeTriggers(table)
+            let hasNews = try makeTriggers(table, present)
             if hasNews || !triggered.contains(table.id) { news.adopted.append(table.id) }
             // A table that had triggers has noted its rows; one that is new, or was made anew, has not.
             if !known.contains(foldedName(table.name)) {
@@ -189,13 +184,16 @@ struct Tracking {
         }
     }
 
-    /// Drops a table's triggers, where it has any, and makes those for its present columns.
+    /// Makes the triggers for a table's present columns in place of those that it has, where these are not the same: each
+    /// that goes or comes makes SQLite read the schema.
     /// - Returns: whether the database has columns that it did not have before; values of peers may wait for them.
-    private func makeTriggers(_ table: TrackedTable) throws -> Bool {
-        try dropTriggers { $0 == table.id }
+    private func makeTriggers(_ table: TrackedTable, _ present: PresentTriggers) throws -> Bool {
+        let statements = CaptureTriggers(table: table).statements
+        let areThere = present.are(statements, of: table)
+        if !areThere { try drop(present.names(ofTable: table.id)) }
         let added = try OldRowsTable(table, connection).make()
         for column in added ?? [] { try noteValues(of: column, table) }
-        for statement in CaptureTriggers(table: table).statements { try connection.executeScript(statement) }
+        if !areThere { try connection.executeScript(statements.joined(separator: ";\n")) }
         return added.map { !$0.isEmpty } ?? true
     }
 
@@ -210,11 +208,12 @@ struct Tracking {
     /// Drops triggers of Ferry's.
     /// - Parameter isMeant: is asked with the number of the table whose changes a trigger notes.
     private func dropTriggers(_ isMeant: (Int) -> Bool) throws {
-        for row in try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'trigger'") {
-            let name = row[0].text
-            guard let number = OwnNames.table(ofTrigger: name), isMeant(number) else { continue }
-            try connection.executeScript("DROP TRIGGER \(quoted(name))")
-        }
+        let present = try PresentTriggers(connection)
+        for number in present.tables where isMeant(number) { try drop(present.names(ofTable: number)) }
+    }
+
+    private func drop(_ triggers: [String]) throws {
+        for name in triggers { try connection.executeScript("DROP TRIGGER \(quoted(name))") }
     }
 
     /// Notes the rows of a table that nothing was known of as inserted.

@@ -62,9 +62,10 @@ struct TrackingPlan: Equatable {
         try leaveOutChildrenOfLeftOutTables(schema, selection, isNew: isNew, elsewhere)
         if isNew { try ReferenceCheck(schema: schema, tracked: tracked.map(\.name)).check(selection.references) }
         if isNew { try checkPlainReferences(selection.plainReferences, schema) }
+        let names = trackedNames
         for index in tracked.indices {
             guard let table = schema.table(tracked[index].name) else { continue }
-            tracked[index].identity = try identity(of: table, schema, selection)
+            tracked[index].identity = try identity(of: table, schema, selection, names)
         }
     }
 
@@ -128,13 +129,14 @@ struct TrackingPlan: Equatable {
         _ schema: Schema, _ selection: TableSelection, isNew: Bool, _ elsewhere: Set<String>
     ) throws {
         var isSettled = false
+        var names = trackedNames
         while !isSettled {
             isSettled = true
             for record in tracked {
                 guard
                     let child = schema.table(record.name),
                     let parent = child.foreignKeys.first(where: { key in
-                        !isTracked(key.parentTable)
+                        !names.contains(foldedName(key.parentTable))
                             && (schema.flaw(of: key, in: child) == nil
                                 || elsewhere.contains(foldedName(key.parentTable)))
                     })?.parentTable
@@ -146,6 +148,7 @@ struct TrackingPlan: Equatable {
                             + "Select both or neither.")
                 }
                 tracked.removeAll { $0.name == record.name }
+                names.remove(foldedName(record.name))
                 leftOut.append(LeftOutTable(name: record.name, reason: "refers to \(parent), which does not travel"))
                 isSettled = false
             }
@@ -153,8 +156,9 @@ struct TrackingPlan: Equatable {
     }
 
     private func checkPlainReferences(_ names: [PlainReferenceName], _ schema: Schema) throws {
+        let known = trackedNames
         for name in names {
-            let child = schema.table(name.table).flatMap { isTracked($0.name) ? $0 : nil }
+            let child = schema.table(name.table).flatMap { known.contains(foldedName($0.name)) ? $0 : nil }
             let isThere = child?.foreignKeys.contains { key in
                 Set(key.columns.map(foldedName)) == Set(name.columns.map(foldedName))
             }
@@ -166,10 +170,10 @@ struct TrackingPlan: Equatable {
         }
     }
 
-    private func isTracked(_ name: String) -> Bool { tracked.contains { equalNames($0.name, name) } }
+    private var trackedNames: Set<String> { Set(tracked.map { foldedName($0.name) }) }
 
     private func identity(
-        of table: SchemaTable, _ schema: Schema, _ selection: TableSelection
+        of table: SchemaTable, _ schema: Schema, _ selection: TableSelection, _ trackedNames: Set<String>
     ) throws -> TableIdentity {
         if let declared = selection.declaredIdentities.first(where: { equalNames($0.key, table.name) }) {
             return .declared(declared.value.map { name in table.column(name)?.name ?? name })
@@ -178,7 +182,8 @@ struct TrackingPlan: Equatable {
         let isReference =
             table.foreignKeys.contains { key in
                 key.columns.count == 1 && equalNames(key.columns[0], table.primaryKey[0])
-                    && !equalNames(key.parentTable, table.name) && isTracked(key.parentTable)
+                    && !equalNames(key.parentTable, table.name)
+                    && trackedNames.contains(foldedName(key.parentTable))
             }
             || selection.references.contains { reference in
                 equalNames(reference.table, table.name) && equalNames(reference.column, table.primaryKey[0])
