@@ -51,7 +51,7 @@ struct MeasuredProcess {
             case .create:
                 _ = try Replica.create(Store(path: database), containerPath: container, name: "creating")
             case .sync:
-                try Replica(path: database).sync()
+                _ = try Replica(path: database).sync()
             }
         }
         let outcome = Outcome(seconds: time, peakBytes: try ProcessUsage.peakBytes())

@@ -31,7 +31,8 @@ struct Options {
                         shell                 the sqlite3 shell as writer
                         rules                 with UNIQUE and foreign keys, and without
                         small changesets      1 minute
-                        hard cases            1 minute: chains, many tables, rows that become one, conflicts, triggers
+                        hard cases            2 minutes: chains, many tables, rows that become one, conflicts, triggers;
+                                              a part of a case's name measures that one
                         history               nothing new after many changes
                         size                  3 minutes: join, memory and merge against the size of the store
                         key-value             sets of up to a million members

@@ -131,9 +131,12 @@ struct Suite {
     }
 
     private func hardCases() throws {
-        guard options.isWanted("hard cases") else { return }
-        try HardCasesBenchmark(folder: options.memory, divisor: options.isQuick ? 10 : 1)
-            .run(progress: { progress("hard cases, \($0.name)") }, results)
+        // One of them, too, by a part of its name.
+        let isWhole = options.isWanted("hard cases")
+        guard isWhole || HardCase.all.contains(where: { options.isWanted($0.name) }) else { return }
+        try HardCasesBenchmark(
+            folder: options.memory, divisor: options.isQuick ? 10 : 1, only: isWhole ? [] : options.only
+        ).run(progress: { progress("hard cases, \($0.name)") }, results)
     }
 
     private func sizes() throws {
