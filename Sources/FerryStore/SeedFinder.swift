@@ -10,10 +10,13 @@ struct SeedFinder {
     /// Whether the rows are what statements made of them, also those of objects that the rules must decide on. What is
     /// replayed leaves such rows as they were.
     private let isAfterStatements: Bool
+    private let lookups: RowLookups
 
-    init(_ access: StoreAccess, isAfterStatements: Bool = false) {
+    /// - Parameter lookups: what somebody else looked up since rows were written last.
+    init(_ access: StoreAccess, isAfterStatements: Bool = false, _ lookups: RowLookups? = nil) {
         self.access = access
         self.isAfterStatements = isAfterStatements
+        self.lookups = lookups ?? RowLookups(access)
     }
 
     func seeds(_ touched: [TouchedObject]) throws -> [RowToken] {
@@ -21,8 +24,6 @@ struct SeedFinder {
         var seeds: [RowToken] = []
         var isSeed: Set<RowToken> = []
         var related: Set<Int> = []
-        var lookup = ChildLookup(access)
-        var targets = TargetLookup(access)
         let references = ValueReferences(access)
         var orphans = OrphanSearch(access)
         var table: TrackedTable?
@@ -44,13 +45,15 @@ struct SeedFinder {
                 add(token)
                 for reference in try references.references(to: token, by: object.columns) { add(reference.child) }
             } else if object.isDeleted {
-                if try lookup.hasChildren(table, key: object.key) { add(token) }
+                if try lookups.children.hasChildren(table, key: object.key) { add(token) }
             } else {
                 let places = table.foreignKeys.indices.filter { place in
                     table.foreignKeys[place].action != .none
                         && table.foreignKeys[place].columns.contains { object.columns.contains($0) }
                 }
-                if !places.isEmpty, try !targets.areThere(table, key: object.key, through: places) { add(token) }
+                if !places.isEmpty, try !lookups.targets.areThere(table, key: object.key, through: places) {
+                    add(token)
+                }
             }
             if !object.needsRules || isAfterStatements {
                 for orphan in try orphans.search(object, table) { add(orphan) }
@@ -114,6 +117,17 @@ struct SeedFinder {
             }
         }
         return false
+    }
+}
+
+/// What rows refer to and what refers to them, as far as somebody asked. It holds for as long as no row is written.
+final class RowLookups {
+    var targets: TargetLookup
+    var children: ChildLookup
+
+    init(_ access: StoreAccess) {
+        targets = TargetLookup(access)
+        children = ChildLookup(access)
     }
 }
 

@@ -119,7 +119,7 @@ extension Store {
             guard let packed else { break }
             if try KeylessTables(access).note(packed.keyless) { access = try access.renewed() }
             // A key that changed hands is no operation, and yet it may leave rows behind that refer to it.
-            try settle(packed.touched, access)
+            try settle(packed.touched, access, packed.lookups)
             for object in packed.touched where !tables.contains(object.table) { tables.insert(object.table) }
             if packed.isLast { break }
         }
@@ -141,6 +141,8 @@ extension Store {
         var keyless: Set<Int>
         /// Whether nothing more is noted.
         var isLast: Bool
+        /// What was looked up of the rows, none of which was written since.
+        var lookups: RowLookups
     }
 
     /// Packs one changeset.
@@ -151,8 +153,9 @@ extension Store {
     ) throws -> Packed? {
         let captured = try ChangeCapture(access).takePendingChanges(
             upTo: limit, maximumBytes: limit > 1 ? maximumPackedBytes.withLock { $0 } : .max, &clock)
+        let lookups = RowLookups(access)
         if let captured {
-            let broken = try BrokenKeySearch(access).keys(captured)
+            let broken = try BrokenKeySearch(access, lookups).keys(captured)
             if !broken.isEmpty { throw BrokenKeys(keys: broken) }
         }
         outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
@@ -170,11 +173,14 @@ extension Store {
             try stage(changes, schema: schema, time: time, access, seal, &outcome)
             if isSchemaNews { try access.meta.set(.schemaUnsent, 0) }
         }
-        return captured.map { Packed(touched: $0.touched, keyless: $0.keylessTables, isLast: $0.isLast) }
+        return captured.map {
+            Packed(touched: $0.touched, keyless: $0.keylessTables, isLast: $0.isLast, lookups: lookups)
+        }
     }
 
-    func settle(_ touched: [TouchedObject], _ access: StoreAccess) throws {
-        let seeds = try SeedFinder(access, isAfterStatements: true).seeds(touched)
+    /// - Parameter lookups: what was looked up of the rows since one was written last.
+    func settle(_ touched: [TouchedObject], _ access: StoreAccess, _ lookups: RowLookups? = nil) throws {
+        let seeds = try SeedFinder(access, isAfterStatements: true, lookups).seeds(touched)
         if seeds.isEmpty { return }
         let formerRows = RowMaintenance.formerRows(touched)
         try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds, formerRows: formerRows) }

@@ -9,15 +9,13 @@ import FerryMerge
 /// at the rows.
 struct BrokenKeySearch {
     private let access: StoreAccess
-    private var targets: TargetLookup
-    private var children: ChildLookup
+    private let lookups: RowLookups
     private let valueReferences: ValueReferences
     private var answers: [DeclaredKey: Bool] = [:]
 
-    init(_ access: StoreAccess) {
+    init(_ access: StoreAccess, _ lookups: RowLookups) {
         self.access = access
-        targets = TargetLookup(access)
-        children = ChildLookup(access)
+        self.lookups = lookups
         valueReferences = ValueReferences(access)
     }
 
@@ -64,8 +62,8 @@ struct BrokenKeySearch {
             return key.action != .none && isUnanswered(key) && key.columns.contains { object.columns.contains($0) }
         }
         if places.isEmpty { return }
-        if try targets.areThere(table, key: object.key, through: places) { return }
-        for place in places where try !targets.areThere(table, key: object.key, through: [place]) {
+        if try lookups.targets.areThere(table, key: object.key, through: places) { return }
+        for place in places where try !lookups.targets.areThere(table, key: object.key, through: [place]) {
             try check(table.foreignKeys[place])
         }
     }
@@ -75,7 +73,7 @@ struct BrokenKeySearch {
         for (incoming, key) in incoming(table) where isUnanswered(key) {
             if case .unique(let columns) = key.target {
                 if try mayBeMissed(object, columns, by: key, incoming) { try check(key) }
-            } else if try children.hasChildren(table, key: object.key, by: incoming) {
+            } else if try lookups.children.hasChildren(table, key: object.key, by: incoming) {
                 try check(key)
             }
         }
