@@ -7,8 +7,12 @@ import FerryMerge
 /// this device did not know of the deletion when it wrote, and who has forgotten it did not know of what was written.
 struct OwnHolders {
     private let access: StoreAccess
+    private let scan: ReferenceScan
 
-    init(_ access: StoreAccess) { self.access = access }
+    init(_ access: StoreAccess) {
+        self.access = access
+        scan = ReferenceScan(access)
+    }
 
     /// - Parameters:
     ///   - heldBack: rows whose deletion is held back.
@@ -16,15 +20,23 @@ struct OwnHolders {
     /// - Returns: those of `heldBack` that such a row refers to by RESTRICT or NO ACTION, or that one of them refers to.
     func held(among heldBack: [RowToken], with published: Set<RowToken>) throws -> Set<RowToken> {
         var found: Set<RowToken> = []
-        var rest = try heldBack.map { (token: $0, holders: try holders(of: $0)) }
-        while true {
-            let held = rest.filter { entry in
-                entry.holders.contains { $0.isOwn || published.contains($0.token) || found.contains($0.token) }
+        var work: [RowToken] = []
+        /// What else an object holds, should it be found to be held itself.
+        var others: [RowToken: [RowToken]] = [:]
+        for token in heldBack {
+            for holder in try holders(of: token) {
+                if holder.isOwn || published.contains(holder.token) {
+                    if found.insert(token).inserted { work.append(token) }
+                } else {
+                    others[holder.token, default: []].append(token)
+                }
             }
-            if held.isEmpty { return found }
-            found.formUnion(held.map(\.token))
-            rest.removeAll { found.contains($0.token) }
         }
+        try scan.finish()
+        while let holder = work.popLast() {
+            for token in others[holder] ?? [] where found.insert(token).inserted { work.append(token) }
+        }
+        return found
     }
 
     private struct Holder {
@@ -48,7 +60,10 @@ struct OwnHolders {
             let key = child.foreignKeys[incoming.foreignKey]
             // What has values that others refer to is never forgotten (`TombstoneCollection`).
             guard case .restrict = key.action, child.isLocal, let parts = key.parts(of: state.key) else { return [] }
-            let objects = try Travelling(access).objects(of: child, referringBy: key, to: parts)
+            let travelling = Travelling(access)
+            let objects = try scan.keys(of: child, referringBy: key, to: parts).compactMap {
+                try travelling.object(child, $0)
+            }
             return try objects.flatMap { object in
                 try ([object] + access.joined.members(of: object, child.id)).map {
                     try holder(RowToken(table: child.id, id: $0), by: key)

@@ -22,6 +22,9 @@ struct PlainUpdates {
         var kept: FieldValue
     }
 
+    /// The most columns of an update that is merged so.
+    private static let maximumColumns = 32
+
     /// - Returns: `nil` where merging one object may concern others, or columns have policies.
     init?(
         _ access: StoreAccess, _ table: TrackedTable, _ columns: PlainColumns, _ rows: MergedRows,
@@ -46,6 +49,8 @@ struct PlainUpdates {
     ) throws -> Bool {
         guard operation.kind == .update, part.payloads.isEmpty else { return false }
         let shape = part.shapes[operation.shape]
+        // Each column is looked for among the stamps of all: of many, to decode the state costs less.
+        if shape.count > Self.maximumColumns { return false }
         let values = part.values(of: operation)
         let stamp = Stamp(time: operation.time, device: part.device)
         let author = try devices.number(of: part.device)
