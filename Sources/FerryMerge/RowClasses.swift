@@ -2,21 +2,30 @@ import FerryCore
 
 /// Which visible objects of a region are one row: the result of rule 3, and what it is worked out on.
 public struct RowClasses: Sendable {
-    /// Who is or offers a token, oldest first.
-    let providers: [RowToken: [Int]]
+    /// Who is or offers a token: by tokens, and of one token the oldest first. Sorted, because a table of hashes takes twice the memory.
+    private let providers: [Provider]
     /// Oldest insertion first; ties, which only a device's own insertions have, by table and ID.
     let byAge: [Int]
     /// What rule 2 says at present.
     public internal(set) var outcomes: [RowOutcome]
     /// Further targets of references, by object and reference.
     private var links: [Int: [Int: [Int]]] = [:]
-    /// For each object that is not its own representative, a way to it.
-    private var parents: [Int: Int] = [:]
-    private var membersByRepresentative: [Int: [Int]] = [:]
-    private var causes: [Int: RuleClaim] = [:]
+    /// For each object that is not its own representative, a way to it; -1 for others. Empty where all are their own.
+    private var parents: [Int32] = []
+    /// For each object the next one of its class, in any order, and for each representative the last one; -1 where there is none.
+    private var next: [Int32] = []
+    private var last: [Int32] = []
+    /// By what objects came to their classes, and for each object the place of that; -1 where there is none.
+    private var causes: [RuleClaim] = []
+    private var placesOfCauses: [Int32] = []
     private let ages: [Int]
     /// Changes whenever something else may follow from the classes.
     public private(set) var revision = 0
+
+    private struct Provider: Sendable {
+        var token: RowToken
+        var object: Int32
+    }
 
     init(_ objects: [RuleObject]) {
         byAge = objects.indices.sorted { left, right in
@@ -24,15 +33,20 @@ public struct RowClasses: Sendable {
             if a.inserted != b.inserted { return a.inserted.isOlder(than: b.inserted) }
             return a.token.table != b.token.table ? a.token.table < b.token.table : a.token.id < b.token.id
         }
-        var providers: [RowToken: [Int]] = [:]
-        for index in byAge {
-            providers[objects[index].token, default: []].append(index)
-            for token in objects[index].offers { providers[token, default: []].append(index) }
-        }
-        self.providers = providers
         var ages = Array(repeating: 0, count: objects.count)
         for (age, index) in byAge.enumerated() { ages[index] = age }
         self.ages = ages
+        var providers: [Provider] = []
+        providers.reserveCapacity(objects.reduce(0) { $0 + 1 + $1.offers.count })
+        for (index, object) in objects.enumerated() {
+            providers.append(Provider(token: object.token, object: Int32(index)))
+            for token in object.offers { providers.append(Provider(token: token, object: Int32(index))) }
+        }
+        providers.sort { left, right in
+            left.token != right.token
+                ? left.token < right.token : ages[Int(left.object)] < ages[Int(right.object)]
+        }
+        self.providers = providers
         outcomes = objects.map { _ in .gone }
     }
 
@@ -42,18 +56,43 @@ public struct RowClasses: Sendable {
     /// Whether any reference means something else than its own values say.
     public var hasLinks: Bool { !links.isEmpty }
 
+    /// Who is or offers a token, oldest first.
+    func providers(of token: RowToken) -> some Sequence<Int> {
+        var (low, high) = (0, providers.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if providers[middle].token < token { low = middle + 1 } else { high = middle }
+        }
+        return providers[low...].lazy.prefix { $0.token == token }.map { Int($0.object) }
+    }
+
     /// The object under which the class of an object is shown: its oldest; itself where it is alone.
     public func representative(of object: Int) -> Int {
+        if parents.isEmpty { return object }
         var index = object
-        while let parent = parents[index] { index = parent }
+        while parents[index] >= 0 { index = Int(parents[index]) }
         return index
     }
 
     /// The objects that a representative's row shows, oldest first.
-    public func members(of representative: Int) -> [Int] { membersByRepresentative[representative] ?? [representative] }
+    public func members(of representative: Int) -> [Int] {
+        guard representsOthers(representative) else { return [representative] }
+        var members = [representative]
+        var index = next[representative]
+        while index >= 0 {
+            members.append(Int(index))
+            index = next[Int(index)]
+        }
+        return members.sorted { ages[$0] < ages[$1] }
+    }
+
+    /// Whether an object's row shows others too.
+    public func representsOthers(_ object: Int) -> Bool { !parents.isEmpty && parents[object] < 0 && next[object] >= 0 }
 
     /// The claim by which an object came to its class; `nil` for one that is alone or was there first.
-    public func cause(of object: Int) -> RuleClaim? { causes[object] }
+    public func cause(of object: Int) -> RuleClaim? {
+        placesOfCauses.isEmpty || placesOfCauses[object] < 0 ? nil : causes[Int(placesOfCauses[object])]
+    }
 
     /// The visible object of the region that a reference leads to: what is, or offers, its token, or what it was found
     /// to mean once resolved.
@@ -63,7 +102,7 @@ public struct RowClasses: Sendable {
     }
 
     /// The visible object of the region that is, or offers, a token; of several the oldest.
-    public func visible(_ token: RowToken) -> Int? { providers[token]?.first { outcomes[$0].isVisible } }
+    public func visible(_ token: RowToken) -> Int? { providers(of: token).first { outcomes[$0].isVisible } }
 
     mutating func add(_ link: RuleLink) {
         revision += 1
@@ -72,9 +111,11 @@ public struct RowClasses: Sendable {
 
     mutating func reset() {
         revision += 1
-        parents = [:]
-        membersByRepresentative = [:]
-        causes = [:]
+        parents = []
+        next = []
+        last = []
+        causes = []
+        placesOfCauses = []
     }
 
     /// - Returns: whether they were two classes before.
@@ -83,11 +124,17 @@ public struct RowClasses: Sendable {
         if a == b { return false }
         revision += 1
         let (older, younger) = ages[a] < ages[b] ? (a, b) : (b, a)
-        let members = (members(of: older) + members(of: younger)).sorted { ages[$0] < ages[$1] }
-        parents[younger] = older
-        membersByRepresentative[younger] = nil
-        membersByRepresentative[older] = members
-        causes[younger] = claim
+        if parents.isEmpty {
+            parents = Array(repeating: -1, count: ages.count)
+            next = parents
+            placesOfCauses = parents
+            last = ages.indices.map { Int32($0) }
+        }
+        parents[younger] = Int32(older)
+        next[Int(last[older])] = Int32(younger)
+        last[older] = last[younger]
+        placesOfCauses[younger] = Int32(causes.count)
+        causes.append(claim)
         return true
     }
 }

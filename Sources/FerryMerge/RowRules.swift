@@ -103,7 +103,7 @@ public enum RowOutcome: Equatable, Sendable {
     /// Hidden until the target of this reference is shown.
     case waits(reference: Int)
     /// Hidden because an older object claims the same UNIQUE value, and the index is not one that joins.
-    case outranked(claim: RuleClaim)
+    indirect case outranked(claim: RuleClaim)
     /// Hidden because the schema refuses the row.
     case refused
 
@@ -215,7 +215,7 @@ private struct Region {
         }
         while let index = work.popLast() {
             for reference in objects[index].references where reference.action == .restrict {
-                let candidates = classes.providers[reference.target] ?? []
+                let candidates = classes.providers(of: reference.target)
                 // Revived ones do not count: who is revived must not depend on who came first.
                 if candidates.contains(where: { objects[$0].isAlive }) { continue }
                 if try surroundings.isShownOutside(reference.target) { continue }
@@ -230,7 +230,7 @@ private struct Region {
 
     /// By-value targets may have several deleted candidates. The one that was deleted last is meant: others may have been
     /// forgotten by then. Of those deleted at once, the oldest.
-    private func lastDeleted(_ candidates: [Int]) -> Int? {
+    private func lastDeleted(_ candidates: some Sequence<Int>) -> Int? {
         var last: Int?
         for candidate in candidates where objects[candidate].isRestorable {
             guard let known = last, let latest = objects[known].deleted else {
@@ -280,7 +280,7 @@ private struct Region {
     private func isShown(_ object: Int, _ position: Int, _ surroundings: some RuleSurroundings) throws -> Bool {
         if broken[object]?.contains(position) ?? false { return false }
         let token = objects[object].references[position].target
-        for candidate in classes.providers[token] ?? [] where classes.outcomes[candidate].isVisible { return true }
+        for candidate in classes.providers(of: token) where classes.outcomes[candidate].isVisible { return true }
         for link in linked[object] ?? [] where link.reference == position && classes.outcomes[link.target].isVisible {
             return true
         }
@@ -313,13 +313,14 @@ private struct Region {
         classes.reset()
         while true {
             var claims: [(index: Int, claim: RuleClaim)] = []
+            claims.reserveCapacity(objects.count)
             for index in classes.byAge where classes.outcomes[index].isVisible {
-                claims += try surroundings.claims(of: index, classes).map { (index, $0) }
+                for claim in try surroundings.claims(of: index, classes) { claims.append((index, claim)) }
             }
             if unite(claims) { continue }
             if classes.isTrivial { return }
-            for index in classes.byAge where classes.members(of: index).count > 1 {
-                claims += try surroundings.claims(ofClass: index, classes).map { (index, $0) }
+            for index in classes.byAge where classes.representsOthers(index) {
+                for claim in try surroundings.claims(ofClass: index, classes) { claims.append((index, claim)) }
             }
             if !unite(claims) { return }
         }

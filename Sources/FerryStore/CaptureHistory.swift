@@ -177,9 +177,14 @@ struct CaptureHistory {
             }
         }
         for note in notes { try take(note, &clock) }
-        for (number, objects) in examined {
-            for (object, examination) in objects { try settle(object, examination, registry[number], &clock) }
+        for number in Array(examined.keys) {
+            // By their IDs: who holds the list while one is taken off makes a copy of it.
+            for object in Array((examined[number] ?? [:]).keys) {
+                guard let examination = examined[number]?[object] else { continue }
+                try settle(object, examination, registry[number], &clock)
+            }
         }
+        examined = [:]
     }
 
     mutating func take(_ note: Note, _ clock: inout HybridClock) throws {

@@ -59,7 +59,8 @@ struct ChangesetApplier {
         }
         // Children go before their parents, so that a parent finds none left. (Rows to which nothing can refer are gone.)
         for group in deletions.reversed() { touched += try RowRemoval(access).remove(group) }
-        try RowMaintenance(access).settle(touched)
+        (work, deletions) = ([:], [])
+        try RowMaintenance(access).settle(&touched)
         outcome.conflicts = access.recordedConflicts - conflictsBefore
         return outcome
     }

@@ -8,14 +8,26 @@ final class DisplayedRows {
     let classes: RowClasses
     private let meaning: References
     private let registry: Registry
-    private var resolvedValues: [Int: FieldValues] = [:]
+    /// Whether objects' values are resolved by now.
+    private var isResolved: [Bool]
+    /// The resolved values that are others than an object's own.
+    private var resolvedValues: [Int: [(column: Int, value: FieldValue?)]] = [:]
+    /// Rows of so many objects that they are not made again each time, and where the rows of several have values from.
     private var rows: [Int: Row] = [:]
-    private var joinedSources: [Int: [Int: Int]] = [:]
+    private var joinedSources: [Int: Sources] = [:]
+    private static let fewMembers = 8
 
     /// One row: its values as they travel, and for the columns that do not come from its own object the one they do.
     struct Row {
         var values: FieldValues
-        var sources: [Int: Int] = [:]
+        var sources = Sources()
+    }
+
+    /// The objects that a row has values from beside its own, by column. A list, because few columns are in it.
+    struct Sources {
+        fileprivate var list: [(column: Int32, object: Int32)] = []
+
+        subscript(column: Int) -> Int? { list.first { $0.column == column }.map { Int($0.object) } }
     }
 
     init(_ objects: [RegionObject], _ classes: RowClasses, _ registry: Registry) {
@@ -23,6 +35,7 @@ final class DisplayedRows {
         self.classes = classes
         self.registry = registry
         meaning = References(registry: registry)
+        isResolved = Array(repeating: false, count: objects.count)
     }
 
     /// Whether references may show something else than their own values.
@@ -32,24 +45,36 @@ final class DisplayedRows {
 
     /// An object's own values, references resolved and cleared ones NULL.
     func resolved(_ index: Int) -> FieldValues {
-        if let known = resolvedValues[index] { return known }
-        var values = resolvedWithoutClearing(index)
+        let own = objects[index].values
+        if isResolved[index] {
+            var known = own
+            for (column, value) in resolvedValues[index] ?? [] { known[column] = value }
+            return known
+        }
+        var values = resolvedWithoutClearing(index, own)
         if case .shown(let cleared, _) = classes.outcomes[index] {
             for place in cleared {
                 for column in foreignKey(index, place).columns { values[column] = .null }
             }
         }
-        resolvedValues[index] = values
+        isResolved[index] = true
+        if values != own {
+            resolvedValues[index] = objects[index].table.columns.indices.compactMap { column in
+                values[column] == own[column] ? nil : (column, values[column])
+            }
+        }
         return values
     }
 
     /// An object's own values, references resolved.
-    private func resolvedWithoutClearing(_ index: Int) -> FieldValues {
+    private func resolvedWithoutClearing(_ index: Int, _ own: FieldValues) -> FieldValues {
         let object = objects[index]
-        guard isResolving else { return object.values }
-        var values = represented(object)
-        for place in object.references.indices {
-            for column in foreignKey(index, place).columns { values[column] = resolved(index, column) }
+        guard isResolving else { return own }
+        var values = represented(object, own)
+        for reference in object.references {
+            for column in object.table.foreignKeys[reference.foreignKey].columns {
+                values[column] = resolved(index, column)
+            }
         }
         return values
     }
@@ -140,9 +165,11 @@ final class DisplayedRows {
     }
 
     /// An object's own values, with representatives in place of references to visible objects.
-    func represented(_ object: RegionObject) -> FieldValues {
-        var values = object.values
-        for column in object.table.columns {
+    func represented(_ object: RegionObject) -> FieldValues { represented(object, object.values) }
+
+    private func represented(_ object: RegionObject, _ own: FieldValues) -> FieldValues {
+        var values = own
+        for column in object.table.referenceColumns {
             guard let value = values[column.id] else { continue }
             values[column.id] = represented(value, column)
         }
@@ -181,35 +208,34 @@ final class DisplayedRows {
     func row(_ representative: Int) -> Row {
         if let known = rows[representative] { return known }
         var row = Row(values: resolved(representative), sources: sources(representative))
-        for (column, source) in row.sources { row.values[column] = resolved(source)[column] }
-        rows[representative] = row
+        for (column, source) in row.sources.list { row.values[Int(column)] = resolved(Int(source))[Int(column)] }
+        if row.sources.list.count > Self.fewMembers { rows[representative] = row }
         return row
     }
 
     /// The columns of a row that do not come from its own object, and the members that they come from.
-    private func sources(_ representative: Int) -> [Int: Int] {
-        let members = classes.members(of: representative)
-        if members.count == 1 { return [:] }
+    private func sources(_ representative: Int) -> Sources {
+        guard classes.representsOthers(representative) else { return Sources() }
         if let known = joinedSources[representative] { return known }
-        var sources: [Int: Int] = [:]
-        for group in objects[representative].table.columnGroups where !group.isKey {
-            guard let source = newest(group.columns, members), source != representative else { continue }
-            for column in group.columns { sources[column] = source }
+        let groups = objects[representative].table.columnGroups.filter { !$0.isKey }
+        var newest: [(stamp: Stamp, member: Int)?] = Array(repeating: nil, count: groups.count)
+        // The member that wrote last to any of a group's columns; the older of two that wrote at once.
+        for member in classes.members(of: representative) {
+            let registers = objects[member].state.registers
+            for (place, group) in groups.enumerated() {
+                for column in group.columns {
+                    guard let stamp = registers.stamp(of: column) else { continue }
+                    if newest[place].map({ $0.stamp < stamp }) ?? true { newest[place] = (stamp, member) }
+                }
+            }
+        }
+        var sources = Sources()
+        for (group, source) in zip(groups, newest) {
+            guard let source, source.member != representative else { continue }
+            for column in group.columns { sources.list.append((Int32(column), Int32(source.member))) }
         }
         joinedSources[representative] = sources
         return sources
-    }
-
-    /// The member that wrote last to any of the columns; the older of two that wrote at once.
-    private func newest(_ columns: [Int], _ members: [Int]) -> Int? {
-        var newest: (stamp: Stamp, member: Int)?
-        for member in members {
-            for column in columns {
-                guard let stamp = objects[member].state.registers.stamp(of: column) else { continue }
-                if newest.map({ $0.stamp < stamp }) ?? true { newest = (stamp, member) }
-            }
-        }
-        return newest?.member
     }
 
     // MARK: Tokens
@@ -238,7 +264,7 @@ final class DisplayedRows {
             case .gone, .outranked, .refused: continue
             }
             for (place, reference) in object.references.enumerated() {
-                let key = foreignKey(index, place)
+                let key = object.table.foreignKeys[reference.foreignKey]
                 if case .mapped = key.target { continue }
                 guard classes.target(of: index, reference: place, token: reference.token) == nil,
                     try !isShownOutside(reference.token),
@@ -266,7 +292,7 @@ final class DisplayedRows {
         for (index, object) in objects.enumerated() {
             guard case .shown(let cleared, _) = classes.outcomes[index] else { continue }
             for (place, reference) in object.references.enumerated() where !cleared.contains(place) {
-                let key = foreignKey(index, place)
+                let key = object.table.foreignKeys[reference.foreignKey]
                 let target = classes.target(of: index, reference: place, token: reference.token)
                 let expected = target.map { shownToken(of: classes.representative(of: $0), key) } ?? reference.token
                 if expected == nil || meaning.target(key, resolved(index)) != expected {

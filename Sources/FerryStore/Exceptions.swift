@@ -19,12 +19,15 @@ struct ExceptionList {
 
     /// - Parameters:
     ///   - isExceptional: whether the object is listed.
+    ///   - cause: by what it came to be shown by another's row.
     ///   - check: of how it is shown (`ShownChecks`).
-    func record(_ object: RegionObject, isExceptional: Bool, tokens: Set<RowToken>, check: UInt64) throws {
+    func record(
+        _ object: RegionObject, isExceptional: Bool, cause: RuleClaim?, tokens: Set<RowToken>, check: UInt64
+    ) throws {
         let former = try forget(object.token)
         access.digests.noteShown(object.token.table, from: former, to: check)
         if !isExceptional { return }
-        let (kind, reason) = try describe(object)
+        let (kind, reason) = try describe(object, cause)
         try connection.execute(
             "INSERT INTO ferry_exception VALUES (?, ?, ?, ?, ?)", .integer(Int64(object.token.table)),
             .blob(object.token.id.bytes[...]), .integer(Int64(kind.rawValue)), .text(reason),
@@ -54,12 +57,12 @@ struct ExceptionList {
         return 0
     }
 
-    private func describe(_ object: RegionObject) throws -> (ExceptionKind, String) {
+    private func describe(_ object: RegionObject, _ cause: RuleClaim?) throws -> (ExceptionKind, String) {
         switch object.outcome {
         case .gone: return (.heldBack, "")
         case .shown(_, true): return (.heldBack, "deleted, but other rows still refer to it")
         case .shown where object.isJoined:
-            let names = object.cause.map { self.names(of: $0, object.table) } ?? ""
+            let names = cause.map { self.names(of: $0, object.table) } ?? ""
             return (.joined, "one row with an older one that has the same \(names)")
         case .shown where !object.others.isEmpty:
             return (.joining, "shows \(object.members.count) rows as one")

@@ -31,6 +31,8 @@ final class MergedRows {
     private let allColumns: [Int]
     /// What the rules may have to look at.
     @exclusivity(unchecked) private(set) var touched: [TouchedObject] = []
+    /// The columns of the last object left to the rules: mostly the next one's are the same, and share the memory.
+    @exclusivity(unchecked) private var lastColumns: [Int] = []
     /// Objects that died and still have their rows.
     @exclusivity(unchecked) private(set) var deletions: [DyingRow] = []
 
@@ -130,10 +132,11 @@ final class MergedRows {
     private func leaveToRules(_ merge: inout ObjectMerge) throws {
         keepWon(&merge, merge.won)
         try objects.save(merge.state)
+        let columns = merge.won.keys
+        if columns != lastColumns { lastColumns = columns }
         touched.append(
             TouchedObject(
-                table: table.id, object: merge.state.object, columns: merge.won.keys, isDeleted: false,
-                needsRules: true))
+                table: table.id, object: merge.state.object, columns: lastColumns, isDeleted: false, needsRules: true))
     }
 
     private func update(_ merge: inout ObjectMerge) throws {

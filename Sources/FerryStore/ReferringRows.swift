@@ -21,22 +21,23 @@ struct ReferringRows {
 
     /// Notes the rows that keep an object's from going.
     func readHolders(_ object: RegionObject) throws {
+        var holders: [RowToken] = []
         for incoming in object.table.incoming {
             let key = access.registry[incoming.table].foreignKeys[incoming.foreignKey]
             guard case .restrict = key.action else { continue }
             if case .unique = key.target { continue }
             for child in try children(object, incoming)
             where !(incoming.table == object.token.table && child == object.token.id) {
-                object.holders.append(child)
-                object.holderTables.append(incoming.table)
+                holders.append(RowToken(table: incoming.table, id: child))
             }
         }
+        object.holders = holders
     }
 
     /// The key by which rows refer to an object now: its row's, the one that its row had, or one that is reserved for an
     /// object which another row is about to show.
     func referredKey(of object: RegionObject) -> [FieldValue] {
-        if object.row != nil { return object.state.key }
+        if object.hasRow { return object.state.key }
         return formerRows[object.token]?.key ?? (object.isJoined ? object.state.key : [])
     }
 
@@ -49,7 +50,7 @@ struct ReferringRows {
         case .mapped, .key: parts = key.parts(of: referredKey(of: object)) ?? []
         case .unique(let columns):
             // As the row has them, where there is one: it may refer to what has no row.
-            let row = object.row == nil ? nil : try access.reader(of: object.table.id).read(object.state.key)
+            let row = !object.hasRow ? nil : try access.reader(of: object.table.id).read(object.state.key)
             let former = object.values.overlaid(with: formerRows[object.token]?.values ?? [:])
             parts = try columns.map { column in
                 if let row { return row[column] ?? .null }

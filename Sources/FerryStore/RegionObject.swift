@@ -2,57 +2,127 @@ import FerryCore
 import FerryMerge
 
 /// One object of a region: its state, its row, and what both mean to the rules.
+///
+/// A region may have a hundred thousand of them, so what an object is made of lies packed and is made anew each time that it is
+/// asked for: an eighth of the memory. Keep in a variable what is needed more than once.
 final class RegionObject {
     let token: RowToken
+    /// Its place in the region.
+    let place: Int
     let table: TrackedTable
-    var state: ObjectState
-    /// The present row's values as they travel; `nil` where there is no row.
-    let row: FieldValues?
-    /// The state's values: the row's, except where the state keeps others.
-    let values: FieldValues
-    let references: [(foreignKey: Int, token: RowToken)]
-    /// As what it claims UNIQUE values.
-    let owner: UniqueClaims.Owner
-    /// What its values claim as they are.
-    let claims: [RuleClaim]
-    /// What it offers to foreign keys on other columns than the key.
-    let offers: [RowToken]
-    /// Tokens that the present row offers or claims and the state's values do not.
-    let formerTokens: [RowToken]
-    /// What it, or its row, claimed at any point of the solving at hand by other values than its own.
-    var passingClaims: Set<RowToken> = []
-    /// Objects whose rows hold it back by RESTRICT; read where it is dead and has a row.
-    var holders: [ObjectID] = []
-    var holderTables: [Int] = []
-    /// Who was shown by its row beside itself.
-    var formerMembers: [ObjectID] = []
+    /// Whether it has a row at present.
+    let hasRow: Bool
     /// Whether who refers to its row was added because the row means or shows something else than before.
     var followsRow = false
-    var refusal: String?
+    /// Values, row, references and what is claimed and offered (`Facts`).
+    private let facts: [UInt8]
+    private var packedState: [UInt8]
+    /// What few objects have.
+    private var rest: Rest?
+    /// What it, or its row, claimed at any point of the solving at hand by other values than its own.
+    private(set) var passingClaims: [RowToken] = []
+    /// Who was shown by its row beside itself.
+    var formerMembers: [ObjectID] = []
     var outcome = RowOutcome.gone
     /// Who is shown by its row beside itself, oldest first. (Not itself: it would never be freed.)
     var others: [RegionObject] = []
-    /// By whose row it is shown; `nil` where it is not.
-    weak var representative: RegionObject?
-    /// By what it came to be shown by another's row.
-    var cause: RuleClaim?
+    /// By whose row it is shown; `nil` where it is not. All objects of a region live as long as the region.
+    unowned var representative: RegionObject?
+
+    private final class Rest {
+        /// A state with more than a packed one holds: none, or one.
+        var states: [ObjectState] = []
+        var holders: [RowToken] = []
+        var refusal: String?
+    }
 
     init(
         token: RowToken, table: TrackedTable, state: ObjectState, row: FieldValues?, values: FieldValues,
         references: [(foreignKey: Int, token: RowToken)], claims: [RuleClaim], offers: [RowToken],
-        formerTokens: [RowToken]
+        formerTokens: [RowToken], place: Int
     ) {
         self.token = token
+        self.place = place
         self.table = table
+        hasRow = row != nil
+        facts = Facts.pack(
+            owner: UniqueClaims.Owner(state), row: row, values: values, references: references, claims: claims,
+            offers: offers, formerTokens: formerTokens)
+        packedState = []
         self.state = state
-        owner = UniqueClaims.Owner(state)
-        self.row = row
-        self.values = values
-        self.references = references
-        self.claims = claims
-        self.offers = offers
-        self.formerTokens = formerTokens
     }
+
+    private func changeRest(_ body: (Rest) -> Void) {
+        let rest = rest ?? Rest()
+        body(rest)
+        self.rest = rest
+    }
+
+    // MARK: What it is made of
+
+    var state: ObjectState {
+        get {
+            if let state = rest?.states.first { return state }
+            return PackedState.unpack(packedState, token.id) { values }
+        }
+        set {
+            guard let packed = PackedState.pack(newValue, values: newValue.kept.fields.isEmpty ? [:] : values) else {
+                changeRest { $0.states = [newValue] }
+                return
+            }
+            packedState = packed
+            if let rest { rest.states = [] }
+        }
+    }
+
+    /// The state's values: the row's, except where the state keeps others.
+    var values: FieldValues { Facts.values(facts, width: table.columns.count) }
+
+    /// The present row's values as they travel; `nil` where there is no row.
+    var row: FieldValues? { hasRow ? Facts.otherRow(facts, width: table.columns.count) ?? values : nil }
+
+    /// As what it claims UNIQUE values.
+    var owner: UniqueClaims.Owner { .init(token.id, key: Facts.ownersKey(facts)) }
+
+    var references: [(foreignKey: Int, token: RowToken)] { Facts.references(facts) }
+
+    /// What its values claim as they are.
+    var claims: [RuleClaim] { Facts.claims(facts) }
+
+    /// What it offers to foreign keys on other columns than the key.
+    var offers: [RowToken] { Facts.offers(facts) }
+
+    /// Tokens that the present row offers or claims and the state's values do not.
+    var formerTokens: [RowToken] { Facts.formerTokens(facts) }
+
+    /// Notes claims of the solving at hand. Those of its own values need no note.
+    func pass(_ claims: [RuleClaim]) {
+        let own = self.claims
+        for claim in claims where claim.token != passingClaims.last && !own.contains(where: { $0.token == claim.token })
+        {
+            passingClaims.append(claim.token)
+            // Once for each power of two: what came twice goes.
+            let count = passingClaims.count
+            if count >= 8, count & (count - 1) == 0 { passingClaims = Array(Set(passingClaims)) }
+        }
+    }
+
+    func forgetPassingClaims() { if !passingClaims.isEmpty { passingClaims = [] } }
+
+    // MARK: What few have
+
+    /// Objects whose rows hold it back by RESTRICT; read where it is dead and has a row.
+    var holders: [RowToken] {
+        get { rest?.holders ?? [] }
+        set { if rest != nil || !newValue.isEmpty { changeRest { $0.holders = newValue } } }
+    }
+
+    var refusal: String? {
+        get { rest?.refusal }
+        set { if rest != nil || newValue != nil { changeRest { $0.refusal = newValue } } }
+    }
+
+    // MARK: What came of it
 
     /// Who is shown by its row, itself included, oldest first; empty where it has none.
     var members: [RegionObject] { isShown ? [self] + others : [] }
@@ -70,7 +140,10 @@ final class RegionObject {
 
     /// Columns that are shown as NULL or as their default, with the action that says so.
     var clearedColumns: [Int: ForeignKeyAction] {
+        let cleared = cleared
+        if cleared.isEmpty { return [:] }
         var columns: [Int: ForeignKeyAction] = [:]
+        let references = references
         for place in cleared {
             let key = table.foreignKeys[references[place].foreignKey]
             for column in key.columns { columns[column] = key.action }
@@ -80,11 +153,11 @@ final class RegionObject {
 
     /// What the rules see.
     func ruleObject(isHeldFromOutside: Bool) -> RuleObject {
-        RuleObject(
-            token: token, isAlive: state.registers.isAlive,
-            isRestorable: state.registers.inserted != nil,
-            inserted: state.registers.inserted ?? Stamp(time: .latest, device: DeviceID(high: 0, low: 0)),
-            deleted: state.registers.deleted, offers: offers,
+        let registers = state.registers
+        return RuleObject(
+            token: token, isAlive: registers.isAlive, isRestorable: registers.inserted != nil,
+            inserted: registers.inserted ?? Stamp(time: .latest, device: DeviceID(high: 0, low: 0)),
+            deleted: registers.deleted, offers: offers,
             references: references.map { place, target in
                 let action: ReferenceAction =
                     switch table.foreignKeys[place].action {
@@ -95,5 +168,194 @@ final class RegionObject {
                     }
                 return RuleReference(target: target, action: action)
             }, isHeldFromOutside: isHeldFromOutside, isRefused: refusal != nil)
+    }
+}
+
+/// What an object of a region is made of and does not change, in one array: the places of five parts, and the parts.
+private enum Facts {
+    /// The parts, in their order; the values come first, at `partsStart`.
+    private enum Part: Int, CaseIterable { case owner, otherRow, references, claims, tokens }
+
+    private static let partsStart = 4 * Part.allCases.count
+
+    static func pack(
+        owner: UniqueClaims.Owner, row: FieldValues?, values: FieldValues,
+        references: [(foreignKey: Int, token: RowToken)], claims: [RuleClaim], offers: [RowToken],
+        formerTokens: [RowToken]
+    ) -> [UInt8] {
+        var writer = PackedWriter(reservingCapacity: 128)
+        var places: [Int] = []
+        writer.write(values)
+        places.append(writer.bytes.count)
+        writer.write(owner.key == nil ? 0 : 1)
+        if let key = owner.key { writer.write(key) }
+        places.append(writer.bytes.count)
+        let otherRow = row == values ? nil : row
+        writer.write(otherRow == nil ? 0 : 1)
+        if let otherRow { writer.write(otherRow) }
+        places.append(writer.bytes.count)
+        writer.write(each: references) {
+            $0.write(varint: $1.foreignKey)
+            $0.write($1.token)
+        }
+        places.append(writer.bytes.count)
+        writer.write(each: claims) {
+            $0.write($1.hidesLosers ? 1 : 0)
+            $0.write(varint: $1.index ?? -1)
+            $0.write($1.token)
+        }
+        places.append(writer.bytes.count)
+        writer.write(each: offers) { $0.write($1) }
+        writer.write(each: formerTokens) { $0.write($1) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(partsStart + writer.bytes.count)
+        for place in places {
+            let place = UInt32(partsStart + place)
+            for shift in [0, 8, 16, 24] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: place >> shift)) }
+        }
+        bytes += writer.bytes
+        return bytes
+    }
+
+    private static func reader(_ bytes: [UInt8], _ part: Part) -> PackedReader {
+        var place: UInt32 = 0
+        for index in 0..<4 { place |= UInt32(bytes[4 * part.rawValue + index]) << UInt32(8 * index) }
+        return PackedReader(bytes, at: Int(place))
+    }
+
+    static func values(_ bytes: [UInt8], width: Int) -> FieldValues {
+        var reader = PackedReader(bytes, at: partsStart)
+        return reader.values(width: width)
+    }
+
+    static func ownersKey(_ bytes: [UInt8]) -> FieldValue? {
+        var reader = reader(bytes, .owner)
+        return reader.byte() == 0 ? nil : reader.value()
+    }
+
+    static func otherRow(_ bytes: [UInt8], width: Int) -> FieldValues? {
+        var reader = reader(bytes, .otherRow)
+        return reader.byte() == 0 ? nil : reader.values(width: width)
+    }
+
+    static func references(_ bytes: [UInt8]) -> [(foreignKey: Int, token: RowToken)] {
+        var reader = reader(bytes, .references)
+        return reader.list { ($0.varint(), $0.token()) }
+    }
+
+    static func claims(_ bytes: [UInt8]) -> [RuleClaim] {
+        var reader = reader(bytes, .claims)
+        return reader.list { reader in
+            let hidesLosers = reader.byte() == 1
+            let index = reader.varint()
+            return RuleClaim(token: reader.token(), index: index < 0 ? nil : index, hidesLosers: hidesLosers)
+        }
+    }
+
+    static func offers(_ bytes: [UInt8]) -> [RowToken] {
+        var reader = reader(bytes, .tokens)
+        return reader.list { $0.token() }
+    }
+
+    static func formerTokens(_ bytes: [UInt8]) -> [RowToken] {
+        var reader = reader(bytes, .tokens)
+        _ = reader.list { $0.token() }
+        return reader.list { $0.token() }
+    }
+}
+
+/// The state of an object, as most are, in one array.
+private enum PackedState {
+    private struct Flags: OptionSet {
+        let rawValue: UInt16
+        static let inserted = Flags(rawValue: 1)
+        static let deleted = Flags(rawValue: 2)
+        /// The insertion wrote all fields that have a stamp, and the others have none behind them.
+        static let plainFields = Flags(rawValue: 4)
+        static let keptFields = Flags(rawValue: 8)
+        /// What is kept is what the object's values are.
+        static let keepsValues = Flags(rawValue: 16)
+        static let keptKey = Flags(rawValue: 32)
+        static let givenKey = Flags(rawValue: 64)
+        /// The key that was given is the object's own.
+        static let ownKeyGiven = Flags(rawValue: 128)
+        static let stored = Flags(rawValue: 256)
+        static let deletionWins = Flags(rawValue: 512)
+    }
+
+    /// - Parameter values: the object's; asked for only where the state keeps some.
+    /// - Returns: `nil` where the state has policies' values, or deletions before the newest one.
+    static func pack(_ state: ObjectState, values: @autoclosure () -> FieldValues) -> [UInt8]? {
+        let registers = state.registers
+        guard state.policies.isEmpty, registers.earlierDeletions.isEmpty else { return nil }
+        var flags: Flags = []
+        if registers.inserted != nil { flags.insert(.inserted) }
+        if registers.deleted != nil { flags.insert(.deleted) }
+        if registers.deletionWins { flags.insert(.deletionWins) }
+        if let inserted = registers.inserted, registers.fields.allSatisfy({ $0 == inserted }) {
+            flags.insert(.plainFields)
+        }
+        if !state.kept.fields.isEmpty {
+            flags.insert(.keptFields)
+            if state.kept.fields == values() { flags.insert(.keepsValues) }
+        }
+        if state.kept.key != nil { flags.insert(.keptKey) }
+        if state.givenKey != nil { flags.insert(state.givenKey == state.ownKey ? .ownKeyGiven : .givenKey) }
+        if state.isStored { flags.insert(.stored) }
+        var writer = PackedWriter(reservingCapacity: 80)
+        writer.write(varint: Int(flags.rawValue))
+        writer.write(UInt8(state.shown.rawValue))
+        writer.write(each: state.key) { $0.write($1) }
+        if let inserted = registers.inserted { writer.write(inserted) }
+        if let deleted = registers.deleted { writer.write(deleted) }
+        writer.write(varint: registers.fields.count)
+        if !flags.contains(.plainFields) {
+            for stamp in registers.fields {
+                writer.write(stamp == nil ? 0 : stamp == registers.inserted ? 1 : 2)
+                if let stamp, stamp != registers.inserted { writer.write(stamp) }
+            }
+        }
+        if flags.contains(.keptFields), !flags.contains(.keepsValues) { writer.write(state.kept.fields) }
+        if let key = state.kept.key { writer.write(key) }
+        if flags.contains(.givenKey), let key = state.givenKey { writer.write(key) }
+        writer.write(word: state.check)
+        writer.write(word: state.storedCheck)
+        return writer.exactBytes
+    }
+
+    /// - Parameter values: the object's, where the state keeps them.
+    static func unpack(_ bytes: [UInt8], _ object: ObjectID, values: () -> FieldValues) -> ObjectState {
+        var reader = PackedReader(bytes)
+        let flags = Flags(rawValue: UInt16(reader.varint()))
+        var state = ObjectState(object: object)
+        state.shown = Shown(rawValue: Int(reader.byte())) ?? .none
+        state.key = reader.list { $0.value() }
+        let inserted = flags.contains(.inserted) ? reader.stamp() : nil
+        let deleted = flags.contains(.deleted) ? reader.stamp() : nil
+        let count = reader.varint()
+        var fields = Array(repeating: flags.contains(.plainFields) ? inserted : nil, count: count)
+        if !flags.contains(.plainFields) {
+            for column in fields.indices {
+                switch reader.byte() {
+                case 1: fields[column] = inserted
+                case 2: fields[column] = reader.stamp()
+                default: break
+                }
+            }
+        }
+        state.registers = ObjectRegisters(inserted: inserted, deleted: deleted, fields: fields)
+        state.registers.deletionWins = flags.contains(.deletionWins)
+        if flags.contains(.keepsValues) {
+            state.kept.fields = values()
+        } else if flags.contains(.keptFields) {
+            state.kept.fields = reader.values(width: count)
+        }
+        if flags.contains(.keptKey) { state.kept.key = reader.value() }
+        state.isStored = flags.contains(.stored)
+        if flags.contains(.givenKey) { state.givenKey = reader.value() }
+        if flags.contains(.ownKeyGiven) { state.givenKey = state.ownKey }
+        state.check = reader.word()
+        state.storedCheck = reader.word()
+        return state
     }
 }

@@ -41,18 +41,21 @@ struct RegionWriter {
         var insertions: [RegionObject] = []
         var refused = Refused()
         var taken: [(object: RegionObject, reason: String)] = []
-        for object in region.objects where object.state.shown == .joined && !object.isJoined {
+        for object in region.objects where !object.isJoined {
+            var state = object.state
+            if state.shown != .joined { continue }
             // References that no foreign key checks ask the state what leads to it: no other row any more.
-            object.state.shown = .none
-            try access.objects(of: object.table.id).save(object.state)
+            state.shown = .none
+            try access.objects(of: object.table.id).save(state)
+            object.state = state
         }
-        for object in region.objects where object.row != nil && !object.isShown {
+        for object in region.objects where object.hasRow && !object.isShown {
             try delete(object)
             written += 1
         }
         // Who gets a row gets its key first, so that references to it can be written.
         // Integer keys come before keys that are made of them.
-        let appearing = region.objects.filter { $0.isShown && $0.row == nil }
+        let appearing = region.objects.filter { $0.isShown && !$0.hasRow }
         var moves: [(object: RegionObject, former: FieldValue)] = []
         for object in appearing where object.table.isMapped {
             if let former = try assignKey(object) { moves.append((object, former)) }
@@ -60,7 +63,7 @@ struct RegionWriter {
         try checkClaims(of: appearing)
         for object in appearing where !object.table.isMapped { try assignKey(object) }
         insertions += appearing
-        for object in region.objects where object.isShown && object.row != nil {
+        for object in region.objects where object.isShown && object.hasRow {
             let changes = try differences(object)
             if changes.isEmpty { continue }
             written += 1
@@ -84,7 +87,7 @@ struct RegionWriter {
             }
         }
         // Oldest first: where two claim what the rules could not see, the oldest is there when the other one is refused.
-        for object in insertions.sorted(by: isOlder) {
+        for object in oldestFirst(insertions) {
             if let refusal = try insert(object) {
                 if refusal.isTakenValue {
                     taken.append((object, refusal.message))
@@ -102,7 +105,8 @@ struct RegionWriter {
             guard let key = object.state.key.first else { continue }
             try KeyReservations(access).moveReferences(to: object.token.id, in: object.table, from: former, to: key)
         }
-        for object in region.objects { try record(object) }
+        let formerMembers = FormerMembers()
+        for object in region.objects { try record(object, formerMembers) }
         try recordClasses()
         return written
     }
@@ -128,10 +132,14 @@ struct RegionWriter {
         if !others.keys.isEmpty { throw others }
     }
 
-    private func isOlder(_ left: RegionObject, _ right: RegionObject) -> Bool {
-        let (a, b) = (left.state.registers.inserted, right.state.registers.inserted)
-        if a != b, let a, let b { return a.isOlder(than: b) }
-        return left.token.id < right.token.id
+    private func oldestFirst(_ objects: [RegionObject]) -> [RegionObject] {
+        let ages = objects.map { (object: $0, inserted: $0.state.registers.inserted) }
+        return ages.sorted { left, right in
+            if left.inserted != right.inserted, let a = left.inserted, let b = right.inserted {
+                return a.isOlder(than: b)
+            }
+            return left.object.token.id < right.object.token.id
+        }.map(\.object)
     }
 
     private func delete(_ object: RegionObject) throws {
@@ -139,12 +147,14 @@ struct RegionWriter {
             throw FerryError(
                 .database, "A row of \(object.table.name) cannot be removed: \(refusal.message). A trigger forbids it.")
         }
-        guard object.table.isMapped, let key = object.state.key.first else { return }
+        var state = object.state
+        guard object.table.isMapped, let key = state.key.first else { return }
         // Its key is free for others from now on, unless rows refer to it all the same.
-        object.state.kept.key = key
-        if try !KeyReservations(access).isInUse(key, of: object.table) { object.state.key = [] }
-        object.state.shown = .none
-        try access.objects(of: object.table.id).save(object.state)
+        state.kept.key = key
+        if try !KeyReservations(access).isInUse(key, of: object.table) { state.key = [] }
+        state.shown = .none
+        try access.objects(of: object.table.id).save(state)
+        object.state = state
     }
 
     /// - Returns: the stand-in by which rows outside of the region may refer to it.
@@ -161,10 +171,12 @@ struct RegionWriter {
                 }
                 throw taken
             }
-            object.state.key = [key]
+            var state = object.state
+            state.key = [key]
             // Saved at once: the next allocation must see it, and references look it up.
-            object.state.shown = .row
-            try access.objects(of: object.table.id).save(object.state)
+            state.shown = .row
+            try access.objects(of: object.table.id).save(state)
+            object.state = state
             return former
         }
         let row = region.displayedRow(of: object)
@@ -252,17 +264,31 @@ struct RegionWriter {
 
     // MARK: State and exceptions
 
-    private func record(_ object: RegionObject) throws {
+    /// Who was shown by rows. The answers for large classes are kept: all of their members ask for the same.
+    private final class FormerMembers {
+        private var known: [RowToken: Set<ObjectID>] = [:]
+
+        func of(_ object: RegionObject) -> Set<ObjectID> {
+            if object.formerMembers.count < 8 { return Set(object.formerMembers) }
+            if let members = known[object.token] { return members }
+            let members = Set(object.formerMembers)
+            known[object.token] = members
+            return members
+        }
+    }
+
+    private func record(_ object: RegionObject, _ formerMembers: FormerMembers) throws {
         var state = object.state
+        let values = object.values
         if let representative = object.representative, !representative.others.isEmpty {
-            try recordDifferences(object, representative)
+            try recordDifferences(object, representative, values, state.registers, formerMembers)
         }
         if object.isShown {
-            state.kept = try keptBesideRow(object)
-            state.shown = isExceptional(object) ? .exceptionalRow : .row
+            state.kept = try keptBesideRow(object, values)
+            state.shown = isExceptional(object, values) ? .exceptionalRow : .row
         } else {
-            if object.row != nil {
-                state.kept.fields = object.values
+            if object.hasRow {
+                state.kept.fields = values
                 if object.table.isMapped, let key = state.key.first { state.kept.key = key }
             }
             // What is only referred to keeps the key by which it is.
@@ -270,11 +296,11 @@ struct RegionWriter {
             state.shown = object.isJoined ? .joined : object.outcome == .gone ? .none : .hidden
         }
         let objects = access.objects(of: object.table.id)
-        objects.renewCheck(of: &state, row: object.values)
+        objects.renewCheck(of: &state, row: values)
         try objects.save(state)
         try ExceptionList(access).record(
-            object, isExceptional: state.shown.isExceptional, tokens: exceptionTokens(object),
-            check: shownCheck(object, state))
+            object, isExceptional: state.shown.isExceptional, cause: region.cause(of: object),
+            tokens: exceptionTokens(object), check: shownCheck(object, state))
         if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }
     }
 
@@ -312,10 +338,10 @@ struct RegionWriter {
 
     /// The values that the row does not show: of columns that it does not have, cleared references, and where it shows
     /// those of another object or of a reference's representative.
-    private func keptBesideRow(_ object: RegionObject) throws -> KeptValues {
+    private func keptBesideRow(_ object: RegionObject, _ values: FieldValues) throws -> KeptValues {
         let row = region.displayedRow(of: object)
         var kept = KeptValues()
-        for (column, value) in object.values {
+        for (column, value) in values {
             let source = row.source(column)
             if source.clearedColumns[column] != nil || row.values[column] != value
                 || !object.table.columns[column].isLocal
@@ -323,23 +349,26 @@ struct RegionWriter {
                 kept.fields[column] = value
             }
         }
-        kept.fields = kept.fields.overlaid(with: try KeyReservations(access).misleading(object.values, object.table))
+        kept.fields = kept.fields.overlaid(with: try KeyReservations(access).misleading(values, object.table))
         return kept
     }
 
     /// Keeps what an object says and the row that shows it does not, where it is shown by it for the first time.
-    private func recordDifferences(_ object: RegionObject, _ representative: RegionObject) throws {
+    private func recordDifferences(
+        _ object: RegionObject, _ representative: RegionObject, _ values: FieldValues, _ registers: ObjectRegisters,
+        _ formerMembers: FormerMembers
+    ) throws {
+        let former = formerMembers.of(representative)
         let isNew =
             object.isJoined
-            ? !representative.formerMembers.contains(object.token.id)
-            : representative.members.contains { $0 !== object && !object.formerMembers.contains($0.token.id) }
+            ? !former.contains(object.token.id) : representative.others.contains { !former.contains($0.token.id) }
         guard isNew else { return }
         let row = region.displayedRow(of: representative)
         let resolved = region.resolvedValues(of: object)
-        for (column, value) in object.values where !object.table.keyColumnIDs.contains(column) {
+        for (column, value) in values where !object.table.keyColumnIDs.contains(column) {
             // References to rows that are one are no difference.
             guard let shown = row.values[column], shown != value, shown != resolved[column],
-                let lost = object.state.registers.stamp(of: column),
+                let lost = registers.stamp(of: column),
                 let kept = row.source(column).state.registers.stamp(of: column)
             else { continue }
             try ConflictLog(access).record(
@@ -348,10 +377,10 @@ struct RegionWriter {
         }
     }
 
-    private func isExceptional(_ object: RegionObject) -> Bool {
+    private func isExceptional(_ object: RegionObject, _ values: FieldValues) -> Bool {
         if !object.others.isEmpty || object.isRevived || !object.clearedColumns.isEmpty { return true }
         let shown = region.displayedRow(of: object).values
-        return object.table.telltaleColumns.contains { shown[$0] != object.values[$0] }
+        return object.table.telltaleColumns.contains { shown[$0] != values[$0] }
     }
 
     /// What leads to an exceptional object: tokens that it refers to, claims or offers, by its own values, as it is shown,
@@ -359,8 +388,9 @@ struct RegionWriter {
     private func exceptionTokens(_ object: RegionObject) throws -> Set<RowToken> {
         var tokens = Set(object.references.map(\.token) + object.claims.map(\.token) + object.offers)
         // When what it refers to through another table's foreign keys becomes one with another row, it may mean somebody.
-        for column in object.table.columns {
-            guard let parent = column.reference, case .reference(let id)? = object.values[column.id] else { continue }
+        let values = object.table.referenceColumns.isEmpty ? [:] : object.values
+        for column in object.table.referenceColumns {
+            guard let parent = column.reference, case .reference(let id)? = values[column.id] else { continue }
             tokens.insert(RowToken(table: parent, id: id))
         }
         tokens.formUnion(try defaultTargets(object))

@@ -15,9 +15,18 @@ struct RowMaintenance {
     /// - Returns: the number of rows written.
     @discardableResult
     func settle(_ touched: [TouchedObject]) throws -> Int {
+        var touched = touched
+        return try settle(&touched)
+    }
+
+    /// The same, and forgets the objects as soon as they are not needed: the rules need the memory.
+    @discardableResult
+    func settle(_ touched: inout [TouchedObject]) throws -> Int {
         let seeds = try SeedFinder(access).seeds(touched)
+        let formerRows = seeds.isEmpty ? [:] : Self.formerRows(touched)
+        touched = []
         if seeds.isEmpty { return 0 }
-        return try settle(seeds: seeds, formerRows: Self.formerRows(touched))
+        return try settle(seeds: seeds, formerRows: formerRows)
     }
 
     /// The rows of objects that are gone, to which other rows may still refer.

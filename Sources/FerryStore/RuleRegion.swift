@@ -16,7 +16,7 @@ final class RuleRegion {
     private let travelling: Travelling
     private let uniqueClaims: UniqueClaims
     private(set) var objects: [RegionObject] = []
-    private var places: [RowToken: Int] = [:]
+    private var places = TokenIndex()
     /// How to look for rows that offer what members refer to by value.
     private var offerSearch: OfferSearch
     /// How to look for rows that refer to members.
@@ -34,7 +34,7 @@ final class RuleRegion {
     /// The number of objects, from the first, that the rules were solved with last.
     private var solvedCount = 0
     /// What visible objects and joined rows claimed in the solving at hand, and which of it rivals were looked for.
-    private var claimed: [RowToken: (object: Int, claim: RuleClaim, values: FieldValues)] = [:]
+    private var claimed: [RowToken: Claimed] = [:]
     private var searched: Set<RowToken> = []
     private var lookedUp: Set<RowToken> = []
     /// The objects whose rows offer tokens, as far as they were asked for: rows do not change while the rules are solved.
@@ -43,6 +43,20 @@ final class RuleRegion {
     /// The objects whose rows showed, at any point of the solving at hand, other values to those who refer to them by value
     /// than they do now: what is broken once stays broken, so these take part.
     private var wavering: Set<Int> = []
+
+    /// Who claims something.
+    private struct Claimed {
+        var object: Int32
+        /// The place of the index; -1 for the key.
+        var index: Int32
+        /// By what; none where that is the object's own values.
+        var values: ClaimingValues?
+    }
+
+    private final class ClaimingValues {
+        let values: FieldValues
+        init(_ values: FieldValues) { self.values = values }
+    }
 
     init(
         _ access: StoreAccess, formerRows: [RowToken: FormerRow] = [:], wantedKeys: [RowToken: FieldValue] = [:],
@@ -58,14 +72,16 @@ final class RuleRegion {
         referring = ReferringRows(access, formerRows: formerRows)
     }
 
-    func contains(_ token: RowToken) -> Bool { places[token] != nil }
+    func contains(_ token: RowToken) -> Bool { place(of: token) != nil }
 
-    subscript(token: RowToken) -> RegionObject? { places[token].map { objects[$0] } }
+    private func place(of token: RowToken) -> Int? { places.place(of: token, in: objects) }
+
+    subscript(token: RowToken) -> RegionObject? { place(of: token).map { objects[$0] } }
 
     /// Adds an object; one that the store knows nothing of is not added.
     @discardableResult
     func add(_ token: RowToken) throws -> Bool {
-        if places[token] != nil { return false }
+        if contains(token) { return false }
         let table = access.registry[token.table]
         guard table.isLocal else { return false }
         var state = try access.objects(of: token.table).load(token.id)
@@ -91,9 +107,9 @@ final class RuleRegion {
         }
         let object = RegionObject(
             token: token, table: table, state: state, row: row, values: values, references: references, claims: claims,
-            offers: offers, formerTokens: former)
-        places[token] = objects.count
+            offers: offers, formerTokens: former, place: objects.count)
         objects.append(object)
+        places.insert(objects.count - 1, in: objects)
         let isJoined = try addClass(of: object)
         if row != nil, !state.registers.isAlive {
             // Who refers to a joined row may mean any of its objects.
@@ -124,7 +140,7 @@ final class RuleRegion {
         while true {
             try expand()
             claimed = [:]
-            for object in objects { object.passingClaims.removeAll() }
+            for object in objects { object.forgetPassingClaims() }
             displayed = nil
             let solution = try RowRules.solve(
                 objects.map { $0.ruleObject(isHeldFromOutside: isHeldFromOutside($0)) }, self)
@@ -135,12 +151,17 @@ final class RuleRegion {
                 if !solution.classes.isTrivial { try addResolvedTargets(of: objects[index]) }
             }
             // In an order of its own, so that every run does the same.
-            let unsearched = claimed.filter { !searched.contains($0.key) }.sorted { $0.key < $1.key }
-            for (token, entry) in unsearched where searched.insert(token).inserted {
-                try addRivals(objects[entry.object], entry.claim, entry.values)
+            for token in claimed.keys.sorted() where searched.insert(token).inserted {
+                guard let entry = claimed[token] else { continue }
+                let object = objects[Int(entry.object)]
+                try addRivals(
+                    object, token, entry.index < 0 ? nil : Int(entry.index), entry.values?.values ?? object.values)
             }
-            if objects.count == count { return try referring.finish() }
+            if objects.count == count { break }
         }
+        // What only the growing needed.
+        (claimed, searched, lookedUp, providers) = ([:], [], [], [:])
+        try referring.finish()
     }
 
     private func take(_ solution: RowSolution) {
@@ -150,31 +171,38 @@ final class RuleRegion {
             let isVisible = object.outcome.isVisible
             object.representative = isVisible ? objects[solution.classes.representative(of: index)] : nil
             object.others = object.isShown ? solution.classes.members(of: index).dropFirst().map { objects[$0] } : []
-            object.cause = object.isJoined ? solution.classes.cause(of: index) : nil
         }
         displayed = DisplayedRows(objects, solution.classes, access.registry)
     }
 
     /// What the row of a shown object shows.
     func displayedRow(of object: RegionObject) -> (values: FieldValues, source: (Int) -> RegionObject) {
-        guard let displayed, let index = places[object.token] else { return (object.values, { _ in object }) }
-        let row = displayed.row(index)
+        guard let displayed else { return (object.values, { _ in object }) }
+        let row = displayed.row(object.place)
         return (row.values, { column in row.sources[column].map { self.objects[$0] } ?? object })
+    }
+
+    /// By what an object came to be shown by another's row.
+    func cause(of object: RegionObject) -> RuleClaim? {
+        guard object.isJoined, let displayed else { return nil }
+        return displayed.classes.cause(of: object.place)
     }
 
     /// An object's own values, references resolved.
     func resolvedValues(of object: RegionObject) -> FieldValues {
-        guard let displayed, let index = places[object.token] else { return object.values }
-        return displayed.resolved(index)
+        guard let displayed else { return object.values }
+        return displayed.resolved(object.place)
     }
 
     /// What an object claims and offers as it is shown.
     func shownTokens(of object: RegionObject) throws -> [RowToken] {
-        guard let displayed, let index = places[object.token], object.outcome.isVisible else { return [] }
+        guard let displayed, object.outcome.isVisible else { return [] }
+        let index = object.place
         let resolved = displayed.resolved(index)
         var tokens = [displayed.resolvedKey(index)].compactMap { $0 }
+        let own = object.values
         for values in object.isShown ? [resolved, displayed.row(index).values] : [resolved]
-        where values != object.values {
+        where values != own {
             tokens += try uniqueClaims.claims(object.table, values, of: object.owner).map(\.token)
             tokens += meaning.offers(of: object.table, values)
         }
@@ -200,7 +228,8 @@ final class RuleRegion {
     /// What references that lead nowhere mean once what they are made of is resolved, where that is something else than by
     /// their own values.
     func awaitedTargets(of object: RegionObject) -> [RowToken] {
-        guard let displayed, let index = places[object.token] else { return [] }
+        guard let displayed else { return [] }
+        let index = object.place
         return object.references.enumerated().compactMap { place, reference in
             guard displayed.classes.target(of: index, reference: place, token: reference.token) == nil,
                 let resolved = displayed.resolvedTarget(of: index, place), resolved != reference.token
@@ -212,7 +241,7 @@ final class RuleRegion {
     /// Adds who refers to a row that goes, that means fewer objects than before, or that shows another key or other
     /// values that foreign keys refer to.
     private func follow(_ object: RegionObject) throws {
-        if object.followsRow { return }
+        if object.followsRow || object.table.incoming.isEmpty { return }
         guard object.isShown else {
             if referring.referredKey(of: object).isEmpty { return }
             object.followsRow = true
@@ -226,11 +255,12 @@ final class RuleRegion {
         let shown = displayedRow(of: object).values
         let isKeyChanged = table.keyColumnIDs.contains { row[$0] != shown[$0] }
         // A row that only gains objects leaves nobody behind.
-        let hasLost = object.formerMembers.contains { former in !object.members.contains { $0.token.id == former } }
+        let members = object.formerMembers.isEmpty ? [] : Set(object.members.map(\.token.id))
+        let hasLost = object.formerMembers.contains { !members.contains($0) }
         if isKeyChanged || hasLost {
             object.followsRow = true
             try addDependents(object)
-        } else if wavering.contains(places[object.token] ?? -1)
+        } else if wavering.contains(object.place)
             // Also where only the case changes: who means another object of the row shows what it shows.
             || table.offeredKeys.contains(where: { $0.contains { row[$0] != shown[$0] } })
         {
@@ -241,7 +271,8 @@ final class RuleRegion {
     /// Adds what may stand for the target of a reference that has none to be seen: the object whose row shows the key
     /// or the value that the reference means once what it is made of is resolved.
     private func addResolvedTargets(of object: RegionObject) throws {
-        guard let displayed, let index = places[object.token] else { return }
+        guard let displayed else { return }
+        let index = object.place
         for (place, reference) in object.references.enumerated() {
             let key = object.table.foreignKeys[reference.foreignKey]
             guard displayed.classes.target(of: index, reference: place, token: reference.token) == nil else { continue }
@@ -268,15 +299,15 @@ final class RuleRegion {
     }
 
     private func isHeldFromOutside(_ object: RegionObject) -> Bool {
-        zip(object.holderTables, object.holders).contains { places[RowToken(table: $0, id: $1)] == nil }
+        object.holders.contains { !contains($0) }
     }
 
     func isShownOutside(_ token: RowToken) throws -> Bool {
-        if places[token] != nil { return false }
-        if let known = providers[token] { return known.map { places[$0] == nil } ?? false }
+        if contains(token) { return false }
+        if let known = providers[token] { return known.map { !contains($0) } ?? false }
         let provider = try provider(of: token)
         providers[token] = .some(provider)
-        return provider.map { places[$0] == nil } ?? false
+        return provider.map { !contains($0) } ?? false
     }
 
     /// The object whose row offers a token.
@@ -294,7 +325,7 @@ final class RuleRegion {
             let index = expandedCount
             expandedCount += 1
             try expand(objects[index])
-            guard objects[index].row != nil, isExpectedHidden(objects[index]) else { continue }
+            guard objects[index].hasRow, isExpectedHidden(objects[index]) else { continue }
             expectedHidden.insert(index)
             try addDependents(objects[index]) { $0.action == .cascade }
         }
@@ -304,7 +335,7 @@ final class RuleRegion {
     private func isExpectedHidden(_ object: RegionObject) -> Bool {
         object.references.contains { place, target in
             let key = object.table.foreignKeys[place]
-            guard key.action == .cascade, let parent = places[target] else { return false }
+            guard key.action == .cascade, let parent = self.place(of: target) else { return false }
             if case .unique = key.target { return false }
             return expectedHidden.contains(parent) || parent < solvedCount && !objects[parent].outcome.isVisible
         }
@@ -312,7 +343,8 @@ final class RuleRegion {
 
     /// Adds what an object's values concern.
     private func expand(_ object: RegionObject) throws {
-        for (_, target) in object.references where !offerSearch.isNoted(target) {
+        let references = object.references
+        for (_, target) in references where !offerSearch.isNoted(target) {
             if let place = try access.objects(of: target.table).place(of: target.id) {
                 if place.shown != .row { try add(target) }
             } else if let shown = try access.joined.representative(of: target.id, target.table) {
@@ -320,8 +352,9 @@ final class RuleRegion {
             }
         }
         // What its columns refer to through another table's foreign keys may be joined too.
-        for column in object.table.columns {
-            guard let parent = column.reference, case .reference(let id)? = object.values[column.id],
+        let values = object.table.referenceColumns.isEmpty ? [:] : object.values
+        for column in object.table.referenceColumns {
+            guard let parent = column.reference, case .reference(let id)? = values[column.id],
                 try access.objects(of: parent).place(of: id)?.shown == .joined
             else { continue }
             try add(RowToken(table: parent, id: id))
@@ -330,17 +363,20 @@ final class RuleRegion {
         // offer the values that it refers to.
         let tokens =
             [object.token] + object.offers + object.claims.map(\.token) + object.formerTokens
-            + object.references.map(\.token).filter(offerSearch.isNoted)
+            + references.map(\.token).filter(offerSearch.isNoted)
         for token in tokens {
             for member in try access.exceptionTokens.objects(concernedBy: token) { try add(member) }
         }
     }
 
     /// Whoever shows or waits with what an object claims.
-    private func addRivals(_ object: RegionObject, _ claim: RuleClaim, _ values: FieldValues) throws {
-        for member in try access.exceptionTokens.objects(concernedBy: claim.token) { try add(member) }
-        guard let place = claim.index else {
-            try add(claim.token)
+    /// - Parameter place: that of the index; `nil` for the key.
+    private func addRivals(
+        _ object: RegionObject, _ claim: RowToken, _ place: Int?, _ values: FieldValues
+    ) throws {
+        for member in try access.exceptionTokens.objects(concernedBy: claim) { try add(member) }
+        guard let place else {
+            try add(claim)
             return
         }
         for key in try uniqueClaims.holders(object.table, place, values, of: object.owner) {
@@ -376,27 +412,33 @@ extension RuleRegion: RuleSurroundings {
     func claims(of index: Int, _ classes: RowClasses) throws -> [RuleClaim] {
         let object = objects[index]
         guard case .shown(let cleared, _) = classes.outcomes[index] else { return [] }
-        let isResolving = !object.references.isEmpty && (!classes.isTrivial || classes.hasLinks)
-        if !isResolving, cleared.isEmpty { return note(object.claims, index, object.values) }
+        let isResolving = (!classes.isTrivial || classes.hasLinks) && !object.references.isEmpty
+        if !isResolving, cleared.isEmpty { return note(object.claims, index) }
         let rows = rows(classes)
         let values = rows.resolved(index)
-        var claims =
-            values == object.values ? object.claims : try self.claims(of: object, values)
+        let isOwn = values == object.values
+        var claims = isOwn ? object.claims : try self.claims(of: object, values)
         if let key = rows.resolvedKey(index) { claims.append(RuleClaim(token: key, index: nil)) }
-        object.passingClaims.formUnion(claims.map(\.token))
-        return note(claims, index, values)
+        object.pass(claims)
+        return note(claims, index, isOwn ? nil : values)
     }
 
     func claims(ofClass representative: Int, _ classes: RowClasses) throws -> [RuleClaim] {
         let object = objects[representative]
         let values = rows(classes).row(representative).values
         let claims = try self.claims(of: object, values)
-        object.passingClaims.formUnion(claims.map(\.token))
+        object.pass(claims)
         return note(claims, representative, values)
     }
 
-    private func note(_ claims: [RuleClaim], _ index: Int, _ values: FieldValues) -> [RuleClaim] {
-        for claim in claims where !searched.contains(claim.token) { claimed[claim.token] = (index, claim, values) }
+    /// - Parameter values: by which the object claims that; `nil` for its own.
+    private func note(_ claims: [RuleClaim], _ index: Int, _ values: FieldValues? = nil) -> [RuleClaim] {
+        var claiming: ClaimingValues?
+        for claim in claims where !searched.contains(claim.token) {
+            if claiming == nil { claiming = values.map(ClaimingValues.init) }
+            claimed[claim.token] = Claimed(
+                object: Int32(index), index: Int32(claim.index ?? -1), values: claiming)
+        }
         return claims
     }
 
@@ -421,5 +463,35 @@ extension RuleRegion: RuleSurroundings {
             }
         }
         return broken
+    }
+}
+
+/// Where objects of a region are, by their tokens. A table of places alone: each object has its token already.
+private struct TokenIndex {
+    /// Powers of two, at most half full; -1 where nothing is.
+    private var slots: [Int32] = Array(repeating: -1, count: 16)
+
+    func place(of token: RowToken, in objects: [RegionObject]) -> Int? {
+        var slot = token.hashValue & (slots.count - 1)
+        while slots[slot] >= 0 {
+            if objects[Int(slots[slot])].token == token { return Int(slots[slot]) }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    /// Enters the last of the objects, which is not in the table.
+    mutating func insert(_ place: Int, in objects: [RegionObject]) {
+        if 2 * objects.count > slots.count {
+            slots = Array(repeating: -1, count: 2 * slots.count)
+            for place in objects.indices.dropLast() { enter(place, objects[place].token) }
+        }
+        enter(place, objects[place].token)
+    }
+
+    private mutating func enter(_ place: Int, _ token: RowToken) {
+        var slot = token.hashValue & (slots.count - 1)
+        while slots[slot] >= 0 { slot = (slot + 1) & (slots.count - 1) }
+        slots[slot] = Int32(place)
     }
 }

@@ -103,10 +103,14 @@ final class TrackedTable: @unchecked Sendable {
     /// The columns that the local table has, in the order of their numbers.
     @exclusivity(unchecked) private(set) var localColumns: [TrackedColumn] = []
 
+    /// The columns that hold other tables' keys, in the order of their numbers.
+    @exclusivity(unchecked) private(set) var referenceColumns: [TrackedColumn] = []
+
     /// Computes what follows from the columns; the last step of making the registry.
     func finish() {
         keyColumnIDs = isMapped ? [] : keyColumns.compactMap { name in columnID(name) }
         localColumns = columns.filter(\.isLocal)
+        referenceColumns = columns.filter { $0.reference != nil }
         columnGroups = groups()
         keyGroupColumns = Set(columnGroups.filter(\.isKey).flatMap(\.columns))
         let key = Set(keyColumnIDs)
