@@ -2,6 +2,7 @@ import FerryEngine
 import FerryStore
 
 /// What grows worst: each hard case with n, two, four and eight times as much, in a process of its own.
+/// Times are the process's own (`MeasuredProcess.Outcome.processorSeconds`).
 struct HardCasesBenchmark {
     let folder: String
     /// By how much smaller the cases are, for a short run.
@@ -16,17 +17,25 @@ struct HardCasesBenchmark {
         for hard in HardCase.all where only.isEmpty || only.contains(where: hard.name.contains) {
             progress(hard)
             var times: [Double] = []
+            var plainTimes: [Double] = []
             var peak = 0.0
             for factor in Self.factors {
                 let count = max(hard.size * factor / divisor, 4)
-                let outcome = try run(hard, count)
+                let (outcome, plain) = try run(hard, count)
                 let name = "\(hard.name), \(grouped(count)) \(hard.counts)"
-                results.add(Self.section, name, "s", .ferry, outcome.seconds)
+                results.add(Self.section, name, "s", .ferry, outcome.processorSeconds)
+                if let plain {
+                    results.add(Self.section, name, "s", .plain, plain)
+                    plainTimes.append(plain)
+                }
                 peak = Double(outcome.peakBytes) / 1e6
                 results.add(Self.section, name + ", peak memory", "MB", .ferry, peak)
-                times.append(outcome.seconds)
+                times.append(outcome.processorSeconds)
             }
             results.add(Self.section, Self.growth(hard), "×", .ferry, times[times.count - 1] / times[0])
+            if let first = plainTimes.first, let last = plainTimes.last {
+                results.add(Self.section, Self.growth(hard), "×", .plain, last / first)
+            }
             results.add(Self.section, Self.peak(hard), "MB", .ferry, peak)
         }
     }
@@ -37,20 +46,26 @@ struct HardCasesBenchmark {
     /// The line that says how much memory eight times as much takes.
     static func peak(_ hard: HardCase) -> String { "\(hard.name), the most memory" }
 
-    private func run(_ hard: HardCase, _ count: Int) throws -> MeasuredProcess.Outcome {
+    /// - Returns: what came of it, and the seconds of plain SQLite for the same statements, where they are known.
+    private func run(
+        _ hard: HardCase, _ count: Int
+    ) throws -> (outcome: MeasuredProcess.Outcome, plain: Double?) {
         let place = try Place(below: folder)
         defer { place.remove() }
         let path = place.database("first")
         let app = try Database(path: path)
         try app.execute(hard.schema(count))
         if hard.measured == .create {
-            return try MeasuredProcess.run(.create, database: path, container: place.container)
+            let outcome = try MeasuredProcess.run(.create, database: path, container: place.container)
+            return (outcome, try plainSeconds(for: app, hard.schema(count), in: place))
         }
         let first = Device(
             app: app,
             replica: try Replica.create(Store(path: path), containerPath: place.container, name: "first").replica)
         if hard.measured == .join {
-            return try MeasuredProcess.run(.join, database: place.database("second"), container: place.container)
+            return (
+                try MeasuredProcess.run(.join, database: place.database("second"), container: place.container), nil
+            )
         }
         let second = try Device.joining(place)
         try first.app.execute(hard.first(count))
@@ -63,6 +78,27 @@ struct HardCasesBenchmark {
             try first.sync()
         }
         try second.replica.store.close()
-        return try MeasuredProcess.run(.sync, database: place.database("second"), container: place.container)
+        return (
+            try MeasuredProcess.run(.sync, database: place.database("second"), container: place.container), nil
+        )
+    }
+
+    /// What plain SQLite takes to make the tables, indexes and triggers that Ferry made in a database: for each of them it reads
+    /// through its schema.
+    private func plainSeconds(for tracked: Database, _ schema: String, in place: Place) throws -> Double {
+        let statement = try tracked.prepare(
+            """
+            SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema
+            WHERE sql IS NOT NULL AND name LIKE 'ferry%' ORDER BY type = 'trigger', type = 'index', rowid)
+            """)
+        defer { statement.rewind() }
+        guard try statement.step(), case .text(let script) = statement.value(0) else {
+            throw BenchmarkError("a tracked database has nothing of Ferry's")
+        }
+        let plain = try Database(path: place.database("plain"))
+        try plain.execute("\(Database.pageCache); \(schema)")
+        let before = ProcessUsage.threadSeconds()
+        try plain.execute("BEGIN; \(script); COMMIT")
+        return ProcessUsage.threadSeconds() - before
     }
 }

@@ -16,7 +16,9 @@ struct MeasuredProcess {
     }
 
     struct Outcome: Codable {
+        /// Seconds of the clock, and of processor time, in the system as well: what other programs on the machine do not change.
         var seconds: Double
+        var processorSeconds: Double
         /// The most memory that the process had at once.
         var peakBytes: Int
     }
@@ -42,6 +44,7 @@ struct MeasuredProcess {
             return false
         }
         let (database, container) = (arguments[2], arguments[3])
+        let before = ProcessUsage.processorSeconds()
         let time = try seconds {
             switch command {
             case .join:
@@ -54,7 +57,9 @@ struct MeasuredProcess {
                 _ = try Replica(path: database).sync()
             }
         }
-        let outcome = Outcome(seconds: time, peakBytes: try ProcessUsage.peakBytes())
+        let outcome = Outcome(
+            seconds: time, processorSeconds: ProcessUsage.processorSeconds() - before,
+            peakBytes: try ProcessUsage.peakBytes())
         FileHandle.standardOutput.write(try JSONEncoder().encode(outcome))
         return true
     }

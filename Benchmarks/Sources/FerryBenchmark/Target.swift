@@ -180,7 +180,11 @@ struct Target {
         HardCase.all.flatMap { hard in
             [(HardCasesBenchmark.growth(hard), 12.0, "×"), (HardCasesBenchmark.peak(hard), 128, "MB")].map {
                 line, limit, unit in
-                Target(name: line, limit: limit, unit: unit) { $0.line(HardCasesBenchmark.section, line)?.ferry }
+                Target(name: line, limit: limit, unit: unit) {
+                    $0.line(HardCasesBenchmark.section, line)?.ferry
+                } least: {
+                    $0.line(HardCasesBenchmark.section, line)?.plain
+                }
             }
         }
     }
