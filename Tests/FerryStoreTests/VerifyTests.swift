@@ -316,6 +316,27 @@ final class VerifyTests: XCTestCase {
         XCTAssertEqual(Set(try device.store.verify(deep: true).differences.map(\.table)), ["t", "g"])
     }
 
+    func testACollationOfAnAppsUnderABuiltInNameIsAsked() throws {
+        let (capital, small) = (FieldValue.text(Array("É".utf8)[...]), FieldValue.text(Array("é".utf8)[...]))
+        let queue = try DatabaseQueue()
+        func areOne() throws -> Bool {
+            try queue.write { database in
+                let connection = SQLConnection(try XCTUnwrap(database.sqliteConnection))
+                defer { connection.finalizeStatements() }
+                let scratch = try PlainScratch(PlainSchema(tables: []), borrowing: connection)
+                let forms = [capital, small].map { scratch.equality.form($0, "NOCASE") }
+                XCTAssertNil(scratch.failure)
+                return forms[0] == forms[1]
+            }
+        }
+        XCTAssertFalse(try areOne())
+        try queue.write { database in
+            database.add(
+                collation: DatabaseCollation("NOCASE") { left, right in left.lowercased().compare(right.lowercased()) })
+        }
+        XCTAssertTrue(try areOne())
+    }
+
     func testTablesForWhichSomethingIsMissingAreNamedAndAllOthersAreCompared() throws {
         let device = try appDevice()
         try strip(device)

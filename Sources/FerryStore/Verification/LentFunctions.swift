@@ -38,8 +38,14 @@ final class LentFunctions {
     var failure: (any Error)? { loans.lazy.compactMap(\.failure).first }
 
     /// Registers with a connection what the app's connection has of its own.
+    /// - Parameter borrower: without anything of its own yet.
     init(of lender: SQLConnection, to borrower: OpaquePointer) throws {
         for name in try Self.collations(lender) { try lendCollation(name, lender, borrower) }
+        let plain = SQLConnection(borrower)
+        defer { plain.finalizeStatements() }
+        for name in ["NOCASE", "RTRIM"] where try Self.order(by: name, lender) != Self.order(by: name, plain) {
+            try lendCollation(name, lender, borrower)
+        }
         let functions = try lender.rows(
             "SELECT DISTINCT name, narg, flags FROM pragma_function_list WHERE NOT builtin AND type = 's' ORDER BY 1, 2"
         )
@@ -58,6 +64,19 @@ final class LentFunctions {
             if ["BINARY", "NOCASE", "RTRIM"].contains(name.uppercased()) { return false }
             return try lender.hasCollation(name)
         }
+    }
+
+    /// How texts compare that an app's collation under the name of a built-in one would tell otherwise: such apps compare
+    /// letters beyond ASCII.
+    private static func order(by collation: String, _ connection: SQLConnection) throws -> [FieldValue] {
+        let texts = ["É", "é", "e", "ß", "SS", "a", "A", "_", "a ", "ı", "I", "Я", "я"].map { "('\($0)')" }
+        return try connection.rows(
+            """
+            WITH text(value) AS (VALUES \(texts.joined(separator: ", ")))
+            SELECT a.value = b.value COLLATE \(collation), a.value < b.value COLLATE \(collation)
+            FROM text a, text b ORDER BY CAST(a.value AS BLOB), CAST(b.value AS BLOB)
+            """
+        ).flatMap { $0 }
     }
 
     private func lendCollation(_ name: String, _ lender: SQLConnection, _ borrower: OpaquePointer) throws {

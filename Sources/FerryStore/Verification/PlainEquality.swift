@@ -95,22 +95,6 @@ final class PlainEquality {
         return form
     }
 
-    /// The text that stands for all which a built-in collation takes for one, on every device.
-    func representative(of text: ArraySlice<UInt8>, _ collation: String) throws -> ArraySlice<UInt8> {
-        let function: String
-        switch collation {
-        case "NOCASE": function = "lower(?)"
-        case "RTRIM": function = "rtrim(?, ' ')"
-        default: return text
-        }
-        guard case .text(var bytes)? = try connection.firstValue("SELECT \(function)", .text(text)) else { return text }
-        // NOCASE compares nothing behind a NUL but the length.
-        if collation == "NOCASE", let end = bytes.firstIndex(of: 0) {
-            for place in end..<bytes.endIndex { bytes[place] = 0 }
-        }
-        return bytes
-    }
-
     private func text(_ value: FieldValue, _ collation: String) throws -> FieldValue {
         let known = try classes[collation] ?? makeClasses(collation)
         if let form = known.forms[value] { return form }

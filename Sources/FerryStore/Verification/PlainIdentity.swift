@@ -1,3 +1,4 @@
+import CFerrySQLite
 import FerryCore
 
 /// The IDs of objects whose primary key decides them, computed anew from the values: one ID for two keys, or the ID of another
@@ -5,8 +6,30 @@ import FerryCore
 ///
 /// Built-in functions of SQLite say what texts a collation takes for one: `lower` folds what NOCASE does, `rtrim` cuts what RTRIM
 /// passes over. https://www.sqlite.org/datatype3.html#collating_sequences
-struct PlainIdentity {
-    let equality: PlainEquality
+///
+/// Not thread-safe.
+final class PlainIdentity {
+    private let equality: PlainEquality
+    /// A connection without anything of an app's: IDs are the same on all devices.
+    private let handle: OpaquePointer
+    private let connection: SQLConnection
+
+    /// - Parameter equality: what says what columns make of values.
+    init(equality: PlainEquality) throws {
+        self.equality = equality
+        var opened: OpaquePointer?
+        guard sqlite3_open(":memory:", &opened) == SQLITE_OK, let opened else {
+            sqlite3_close_v2(opened)
+            throw FerryError(.database, "SQLite cannot open a database in memory: there may be no memory left.")
+        }
+        handle = opened
+        connection = SQLConnection(opened)
+    }
+
+    deinit {
+        connection.finalizeStatements()
+        sqlite3_close_v2(handle)
+    }
 
     /// - Returns: `nil` where the values do not tell.
     func id(of object: PlainObject, in table: PlainSchema.Table) throws -> ObjectID? {
@@ -56,7 +79,7 @@ struct PlainIdentity {
             writer.write64(real.bitPattern)
         case .text(let bytes):
             writer.write(3)
-            writer.writeCounted(try equality.representative(of: bytes, collation))
+            writer.writeCounted(try representative(of: bytes, collation))
         case .blob(let bytes):
             writer.write(4)
             writer.writeCounted(bytes)
@@ -64,5 +87,20 @@ struct PlainIdentity {
             writer.write(5)
             writer.write(id)
         }
+    }
+    /// The text that stands for all which a built-in collation takes for one.
+    private func representative(of text: ArraySlice<UInt8>, _ collation: String) throws -> ArraySlice<UInt8> {
+        let function: String
+        switch collation {
+        case "NOCASE": function = "lower(?)"
+        case "RTRIM": function = "rtrim(?, ' ')"
+        default: return text
+        }
+        guard case .text(var bytes)? = try connection.firstValue("SELECT \(function)", .text(text)) else { return text }
+        // NOCASE compares nothing behind a NUL but the length.
+        if collation == "NOCASE", let end = bytes.firstIndex(of: 0) {
+            for place in end..<bytes.endIndex { bytes[place] = 0 }
+        }
+        return bytes
     }
 }

@@ -74,7 +74,7 @@ extension Store {
         report.deep = true
         try RowComparison(access, stored, outcomes).compare(
             &report, without: Set(tables.reasons.keys.map { schema.tables[$0].name }))
-        try compareIdentities(stored, schema, PlainIdentity(equality: rows.equality), &report)
+        try compareIdentities(stored, schema, try PlainIdentity(equality: rows.equality), &report)
         if let failure = rows.equality.failure { throw failure }
     }
 
