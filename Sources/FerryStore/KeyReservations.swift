@@ -93,7 +93,8 @@ struct KeyReservations {
         for place in table.referringColumns {
             let child = access.registry[place.table]
             for rowKey in try rows(of: child, place.column, holding: former) {
-                try move(rowKey, of: child, place.column, to: key, of: object)
+                let values = try self.values(of: rowKey, child, referringTo: object, in: table, by: [former, key])
+                try move(rowKey, knownBy: values, of: child, place.column, to: key)
             }
         }
     }
@@ -106,21 +107,38 @@ struct KeyReservations {
                 + "LIMIT \(limit)", key)
     }
 
+    /// A row's key as it travels while references to an object are being moved: by what they held before, and by what those of
+    /// its columns hold that were moved already.
+    private func values(
+        of rowKey: [FieldValue], _ child: TrackedTable, referringTo object: ObjectID, in table: TrackedTable,
+        by keys: [FieldValue]
+    ) throws -> [FieldValue] {
+        var values = try Travelling(access).key(rowKey, child)
+        for (place, number) in child.keyColumnIDs.enumerated() {
+            let column = child.columns[number]
+            if column.reference == table.id, keys.contains(column.key(rowKey[place])) {
+                values[place] = .reference(object)
+            }
+        }
+        return values
+    }
+
+    /// - Parameter values: the row's key as it travels.
     private func move(
-        _ rowKey: [FieldValue], of child: TrackedTable, _ column: Int, to key: FieldValue, of target: ObjectID
+        _ rowKey: [FieldValue], knownBy values: [FieldValue], of child: TrackedTable, _ column: Int, to key: FieldValue
     ) throws {
         let writer = access.writer(of: child.id)
         guard let place = child.keyColumnIDs.firstIndex(of: column) else {
-            if let refusal = try writer.update(
-                key: rowKey, [(column, key)], of: Travelling(access).object(child, rowKey))
-            {
+            let object =
+                try child.isMapped
+                ? Travelling(access).object(child, rowKey)
+                : access.joined.representative(of: child.derivedID(values), child.id) ?? child.derivedID(values)
+            if let refusal = try writer.update(key: rowKey, [(column, key)], of: object) {
                 throw failure(child, refusal)
             }
             return
         }
         // The key is part of the row's own: another row, and the state of its object follows.
-        var values = try Travelling(access).key(rowKey, child)
-        values[place] = .reference(target)
         let object = child.derivedID(values)
         guard var row = try access.reader(of: child.id).read(rowKey) else { return }
         row[column] = key

@@ -73,4 +73,27 @@ final class BrokenKeyStoryTests: XCTestCase {
             1: DELETE FROM whole; INSERT INTO whole(name) VALUES ('c')  -- foreign keys off
             """)
     }
+
+    /// Both columns of the key get the one that the row takes.
+    func testARowThatIsKnownTwiceByARowThatComes() throws {
+        let schema = TestSchema(
+            name: "loops",
+            sql: """
+                CREATE TABLE place(id INTEGER PRIMARY KEY, name TEXT);
+                CREATE TABLE road(
+                    a INTEGER NOT NULL REFERENCES place, b INTEGER NOT NULL REFERENCES place,
+                    beside INTEGER REFERENCES place, PRIMARY KEY(a, b));
+                """)
+        try assertHolds(
+            schema,
+            """
+            1: INSERT INTO road VALUES (5, 5, 5)  -- foreign keys off
+            1: pass
+            2: pass 1
+            1: INSERT INTO place VALUES (5, 'x')  -- foreign keys off
+            1: pass
+            2: pass 1
+            2: UPDATE road SET beside = NULL
+            """)
+    }
 }
