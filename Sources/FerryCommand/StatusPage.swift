@@ -52,6 +52,8 @@ struct StatusPage {
                 style.yellow("The policy “\(policy.policy)” of “\(policy.target)” is not known here. ")
                     + "Changes of its table wait for who knows it.")
         }
+        news += report.tablesApart.map { style.yellow($0.problem) }
+        if !report.tablesApart.isEmpty { news.append(TableApart.advice) }
         news += report.leftOutTriggers.map { style.yellow($0.problem) }
         if !report.leftOutTriggers.isEmpty { news.append(LeftOutTrigger.advice) }
         if report.hidden > 0 { news.append(Wording.count(report.hidden, "row is", "rows are") + " hidden; see below.") }

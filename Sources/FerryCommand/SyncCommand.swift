@@ -16,7 +16,8 @@ struct SyncCommand: DatabaseCommand {
             nothing is lost.
 
             JSON: {"published": {"segments", "changes"}, "replayed": {"segments", "changes"}, "hidden", "conflicts", \
-            "waiting": [{"device", "reason", "code", "sinceMilliseconds", "file"}], "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "compaction" (as `compact` tells it, only then), "seconds"}
+            "waiting": [{"device", "reason", "code", "sinceMilliseconds", "file"}], \
+            "tablesApart": [{"table", "here", "there", "devices"}] (only where there are some), "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "compaction" (as `compact` tells it, only then), "seconds"}
 
             Examples:
               ferry sync music.sqlite
@@ -37,6 +38,7 @@ struct SyncCommand: DatabaseCommand {
         }
         if report.compaction?.mended ?? false { console.warn(CompactionPage.mended) }
         for reason in report.compaction?.skipped ?? [] { console.warn(reason) }
+        TablesApart.warn(report.tablesApart ?? [], console)
         try WaitingDevices.tell(report.waiting, of: argument.database, console)
     }
 }
@@ -62,6 +64,15 @@ enum SyncSentence {
             text += " \(Wording.count(report.hidden, "row is", "rows are")) hidden; `ferry conflicts` shows them."
         }
         return text
+    }
+}
+
+/// Tables that other devices have by another primary key.
+enum TablesApart {
+    /// Warns of each.
+    static func warn(_ tables: [TableApart], _ console: Console) {
+        for table in tables { console.warn(table.problem) }
+        if !tables.isEmpty { console.hint(TableApart.advice) }
     }
 }
 

@@ -38,6 +38,32 @@ public enum TableIdentity: Hashable, Sendable {
     case key([String])
     /// IDs are derived, at insertion, from the values of the columns that a person named.
     case declared([String])
+
+    /// The order of a table's generations in a snapshot: by kind, then by the names of the columns as bytes.
+    public func precedes(_ other: TableIdentity) -> Bool {
+        if kind != other.kind { return kind < other.kind }
+        let (left, right) = (columns, other.columns)
+        for (name, otherName) in zip(left, right) where name != otherName {
+            return name.utf8.lexicographicallyPrecedes(otherName.utf8)
+        }
+        return left.count < right.count
+    }
+
+    private var kind: UInt8 {
+        switch self {
+        case .surrogate: 0
+        case .key: 1
+        case .declared: 2
+        }
+    }
+
+    /// The columns that it names.
+    public var columns: [String] {
+        switch self {
+        case .surrogate: []
+        case .key(let columns), .declared(let columns): columns
+        }
+    }
 }
 
 /// The changes of one changeset to one table. Values lie in one array, so that an operation allocates nothing.

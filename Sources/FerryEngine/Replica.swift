@@ -164,6 +164,8 @@ public final class Replica: Sendable {
                 device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue,
                 sinceMilliseconds: since[device], file: problem.path)
         }
+        let apart = tablesApart(reading)
+        report.tablesApart = apart.isEmpty ? nil : apart
         report.hidden = reading.hidden
         report.renewed = unreported
         unreported = nil

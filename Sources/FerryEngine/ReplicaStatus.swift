@@ -95,7 +95,7 @@ extension Replica {
                 failingSinceMilliseconds: failure?.sinceMilliseconds),
             tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
             leftOut: status.leftOut.map { .init(name: $0.name, reason: $0.reason) },
-            leftOutTriggers: try store.leftOutTriggers(), devices: peers,
+            tablesApart: tablesApart(reading), leftOutTriggers: try store.leftOutTriggers(), devices: peers,
             unpublished: status.pendingNotes + status.outboxChanges, hidden: status.hidden,
             exceptions: status.exceptional.map {
                 .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)

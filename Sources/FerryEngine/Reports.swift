@@ -43,6 +43,8 @@ public struct SyncReport: Codable, Equatable, Sendable {
     /// Conflicts that this sync brought.
     public var conflicts = 0
     public var waiting: [Waiting] = []
+    /// Tables that other devices have by another primary key; `nil` where there are none.
+    public var tablesApart: [TableApart]?
     /// What was rolled up, collected and removed of this device's files; `nil` where nothing was.
     public var compaction: CompactionReport?
     /// Tells that the database got a new device ID; `nil` where it kept the one that it had.
@@ -157,6 +159,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
     public var container: ContainerPlace
     public var tables: [Table]
     public var leftOut: [LeftOut]
+    /// Tables that other devices have by another primary key.
+    public var tablesApart: [TableApart]
     /// The app's triggers that a replay by this process leaves out.
     public var leftOutTriggers: [LeftOutTrigger]
     public var devices: [Peer]

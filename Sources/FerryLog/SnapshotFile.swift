@@ -12,7 +12,7 @@ struct SnapshotFile {
         /// The most bytes of a body before compression.
         var bodyBytes: Int { self == .manifest ? SnapshotLimits.manifestBytes : SnapshotLimits.chunkBytes }
         /// The newest version that is written and read.
-        var version: UInt8 { self == .manifest ? 2 : 1 }
+        var version: UInt8 { self == .manifest ? 3 : 1 }
     }
 
     /// Bytes before the body.

@@ -29,7 +29,7 @@ public enum SnapshotManifestDecoder {
             manifest.schema = StampedSchema(
                 record: try SchemaEncoding.read(form, names: names, budget: &budget, from: &reader), stamp: stamp)
         }
-        manifest.tables = try readTables(names, budget: &budget, from: &reader)
+        manifest.tables = try readTables(names, version: version, budget: &budget, from: &reader)
         guard reader.isAtEnd else { throw ByteReader.malformed("it goes on behind its end") }
         return manifest
     }
@@ -83,7 +83,7 @@ public enum SnapshotManifestDecoder {
     }
 
     private static func readTables(
-        _ names: [String], budget: inout SegmentBudget, from reader: inout ByteReader
+        _ names: [String], version: UInt8, budget: inout SegmentBudget, from reader: inout ByteReader
     ) throws(FerryError) -> [SnapshotManifest.Table] {
         let count = try reader.readCount(minimumBytes: 3)
         try budget.check(count, atMost: SnapshotLimits.tables, "tables in a snapshot")
@@ -91,10 +91,14 @@ public enum SnapshotManifestDecoder {
         var chunkCount = 0
         for _ in 0..<count {
             let name = try TableLayout.readName(names, from: &reader)
-            guard tables.last.map({ $0.name.utf8.lexicographicallyPrecedes(name.utf8) }) ?? true else {
-                throw ByteReader.malformed("its tables are not in order")
-            }
             let identity = try TableLayout.readIdentity(names, budget: &budget, from: &reader)
+            let isInOrder =
+                tables.last.map { last in
+                    last.name == name
+                        ? version > 2 && last.identity.precedes(identity)
+                        : last.name.utf8.lexicographicallyPrecedes(name.utf8)
+                } ?? true
+            guard isInOrder else { throw ByteReader.malformed("its tables are not in order") }
             let chunks = try reader.readCount(minimumBytes: 18)
             chunkCount += chunks
             try budget.check(chunkCount, atMost: SnapshotLimits.chunks, "chunks in a snapshot")

@@ -11,7 +11,11 @@ public enum SnapshotManifestEncoder {
     }
 
     /// The first version that can say it.
-    static func version(of manifest: SnapshotManifest) -> UInt8 { manifest.lateChanges.isEmpty ? 1 : 2 }
+    static func version(of manifest: SnapshotManifest) -> UInt8 {
+        let tables = manifest.tables
+        if zip(tables, tables.dropFirst()).contains(where: { $0.name == $1.name }) { return 3 }
+        return manifest.lateChanges.isEmpty ? 1 : 2
+    }
 
     static func body(of manifest: SnapshotManifest) throws(FerryError) -> [UInt8] {
         var budget = SegmentBudget.forSnapshot(isDecoding: false)

@@ -245,8 +245,17 @@ struct CapturedWriter {
         guard operation.isReview else { return [operation] }
         var byTime: [HybridTime: FieldValues] = [:]
         var rest: FieldValues = [:]
-        // A value that somebody else wrote and that waits for its column to be there is newer.
-        for (column, value) in operation.values where state.kept.fields[column] == nil {
+        for (column, value) in operation.values {
+            // A column that means something else now was written when it was written as it was before.
+            let former = table.columns[column].precursors.compactMap { state.registers.stamp(of: $0)?.time }.max()
+            if let former, former < .latest,
+                state.registers.stamp(of: column).map({ $0.time <= former }) ?? true
+            {
+                byTime[former.next, default: [:]][column] = value
+                continue
+            }
+            // A value that somebody else wrote and that waits for its column to be there is newer.
+            if state.kept.fields[column] != nil { continue }
             if let known = state.registers.stamp(of: column), known.time < .latest {
                 byTime[known.time.next, default: [:]][column] = value
             } else {

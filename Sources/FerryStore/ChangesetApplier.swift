@@ -36,7 +36,7 @@ struct ChangesetApplier {
             clock.observe(changeset.time, wallMilliseconds: wall)
             if snapshot == nil && !isOwn { try positions.note(changeset) }
             for changes in changeset.tables {
-                guard let table = access.registry.table(named: changes.name) else {
+                guard let table = access.registry.table(named: changes.name, changes.identity) else {
                     throw FerryError(.internalInconsistency, "The table \(changes.name) was not entered before replay.")
                 }
                 work[table.id, default: []].append(
@@ -100,7 +100,7 @@ final class ChangesetPart {
         if let former, former.authors == authors {
             shapes = former.shapes
         } else {
-            let numbers = changes.columns.map { table.columnID($0) }
+            let numbers = changes.columns.map { table.columnID(travelling: $0) }
             shapes = changes.shapes.map { $0.map { numbers[$0] ?? -1 } }
         }
         sequence = changeset.sequence

@@ -48,7 +48,7 @@ struct InsertionWriter {
         states = NewStates(access, table, atOnce: access.newRowsAtOnce)
         singleState = NewStates(access, table, atOnce: 1)
         changes = TableChanges(
-            name: table.name, identity: table.identity, columns: table.localColumns.map(\.name),
+            name: table.name, identity: table.identity, columns: table.localColumns.map(\.travellingName),
             shapes: [Array(columns.indices)])
         gathered = GatheredRows(width: columns.count)
         gathered.reserveRows(rows.objects.count)

@@ -73,7 +73,7 @@ extension Store {
         let (revived, renewed) = (revived[name] ?? [], renewed[name] ?? [])
         if revived.isEmpty && renewed.isEmpty { return changes }
         return try readAccess { access in
-            guard let table = access.registry.table(named: changes.name) else { return changes }
+            guard let table = access.registry.table(named: changes.name, changes.identity) else { return changes }
             var rest = TableChanges(name: changes.name, identity: changes.identity)
             rest.columns = changes.columns
             rest.payloads = changes.payloads
@@ -81,7 +81,7 @@ extension Store {
             // Keys, and what stands on something else than a value, are not written again.
             let stays = changes.columns.indices.map { place in
                 changes.payload(of: place) != nil
-                    || table.columnID(changes.columns[place]).map(table.keyColumnIDs.contains) ?? true
+                    || table.columnID(travelling: changes.columns[place]).map(table.keyColumnIDs.contains) ?? true
             }
             var shapes: [Int: Int] = [:]
             for operation in changes.operations where !revived.contains(operation.object) {
@@ -174,10 +174,12 @@ private struct OldRows {
     mutating func take(_ changes: TableChanges, _ clock: inout HybridClock) throws {
         let name = foldedName(changes.name)
         let (revived, renewed) = (revived[name] ?? [], renewed[name] ?? [])
-        guard !revived.isEmpty || !renewed.isEmpty, let table = access.registry.table(named: changes.name) else {
+        guard !revived.isEmpty || !renewed.isEmpty,
+            let table = access.registry.table(named: changes.name, changes.identity)
+        else {
             return
         }
-        let columns = changes.columns.map { table.columnID($0) }
+        let columns = changes.columns.map { table.columnID(travelling: $0) }
         var (inserted, updated) = (TableChangesBuilder(table), TableChangesBuilder(table))
         for operation in changes.operations where operation.kind == .insert {
             let isRevived = revived.contains(operation.object)
@@ -232,10 +234,12 @@ private struct OldRows {
     /// rows become one.
     private func noteOvertakenClassmates() throws {
         for changes in updates {
-            guard let table = access.registry.table(named: changes.name), try access.joined.areAny(in: table.id) else {
+            guard let table = access.registry.table(named: changes.name, changes.identity),
+                try access.joined.areAny(in: table.id)
+            else {
                 continue
             }
-            let columns = changes.columns.map { table.columnID($0) }
+            let columns = changes.columns.map { table.columnID(travelling: $0) }
             for operation in changes.operations {
                 let members = try access.classmates(of: operation.object, table.id)
                 if members.count < 2 { continue }
@@ -279,7 +283,7 @@ private struct OldRows {
         let own = FieldValue.integer(Int64(try access.devices.number(of: access.device)))
         let time = FieldValue.integer(Int64(bitPattern: try access.oldTime().rawValue))
         for changes in changes {
-            guard let table = access.registry.table(named: changes.name) else { continue }
+            guard let table = access.registry.table(named: changes.name, changes.identity) else { continue }
             for operation in changes.operations {
                 for member in try access.classmates(of: operation.object, table.id) {
                     for kind in kinds {

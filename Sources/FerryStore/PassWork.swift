@@ -51,6 +51,7 @@ extension Store {
         try access { access in
             var work = try PassWork(access, willCommitReplay)
             try pack(&work.access, &work.clock, &work.outcome, seal, &work.touched)
+            try changeGenerations(&work, seal)
             work.touched.formUnion(try showKeptValues(work.access))
             try takeUpPolicies(&work.access, &work.touched)
             let result = try body(&work)

@@ -62,9 +62,10 @@ extension Registry {
     private func take(_ setting: PolicySetting) {
         switch setting.target {
         case .table(let name):
-            guard let table = table(named: name) else { return }
-            table.policies.append(setting)
-            table.deletionWins = setting.word == PolicyWord.deleteWins
+            for table in tables(named: name) {
+                table.policies.append(setting)
+                table.deletionWins = setting.word == PolicyWord.deleteWins
+            }
         case .index(let name):
             for table in tables.values {
                 guard let place = table.uniqueIndex(named: name) else { continue }
@@ -72,13 +73,14 @@ extension Registry {
                 if setting.word == PolicyWord.hideLoser { table.uniqueIndexes[place].hidesLosers = true }
             }
         case .column(let name, let column):
-            guard let table = table(named: name) else { return }
-            table.policies.append(setting)
-            guard let number = table.columnID(column), table.objectionToPolicy(of: number) == nil,
-                let policy = ColumnPolicy(word: setting.word)
-            else { return }
-            table.columns[number].policy = policy
-            table.hasColumnPolicies = table.columns.contains { $0.policy != .lastWriterWins }
+            for table in tables(named: name) {
+                table.policies.append(setting)
+                guard let number = table.columnID(column), table.objectionToPolicy(of: number) == nil,
+                    let policy = ColumnPolicy(word: setting.word)
+                else { continue }
+                table.columns[number].policy = policy
+                table.hasColumnPolicies = table.columns.contains { $0.policy != .lastWriterWins }
+            }
         }
     }
 }

@@ -4,7 +4,12 @@ import Foundation
 /// The tracked tables of a store: the registry joined with the local schema.
 struct Registry: Sendable {
     private(set) var tables: [Int: TrackedTable] = [:]
+    /// The generation that this database shows of each table, or showed last, by the name in lower case.
     private var numbers: [String: Int] = [:]
+    /// All generations of each table.
+    private var generations: [String: [Int]] = [:]
+    /// Tables whose rows are told by the columns of a former key, until what is noted is packed (`Generations.leaving`).
+    private(set) var leaving: Set<Int> = []
     var leftOut: [LeftOutTable] = []
     /// What changes of the schema leave to be done.
     var news = SchemaNews()
@@ -15,7 +20,27 @@ struct Registry: Sendable {
     /// The foreign keys among those that may refuse what becomes of a row.
     var stayingChains: [StayingChain] = []
 
+    /// The generation of a table that this database shows, or showed last.
     func table(named name: String) -> TrackedTable? { numbers[foldedName(name)].flatMap { tables[$0] } }
+
+    /// The generation of a table that identifies rows in one way.
+    func table(named name: String, _ identity: TableIdentity) -> TrackedTable? {
+        let all = tables(named: name)
+        // Mostly there is one, and it is that one.
+        if all.count == 1, all[0].identity == identity { return all[0] }
+        let folded = identity.folded
+        return all.first { $0.identity.folded == folded }
+    }
+
+    /// All generations of a table, in the order in which they were entered.
+    func tables(named name: String) -> [TrackedTable] {
+        (generations[foldedName(name)] ?? []).compactMap { tables[$0] }
+    }
+
+    var haveOneGenerationEach: Bool { generations.count == tables.count }
+
+    /// Whether a table is not the generation that this database shows, or showed last.
+    func isOfAnotherGeneration(_ table: TrackedTable) -> Bool { numbers[foldedName(table.name)] != table.id }
 
     /// A table by its number.
     ///
@@ -46,15 +71,20 @@ struct Registry: Sendable {
             let table = TrackedTable(
                 id: row.int(0), name: row.string(1), identity: identity, isLocal: false, columns: [], keyColumns: [])
             tables[table.id] = table
-            numbers[foldedName(table.name)] = table.id
+            generations[foldedName(table.name), default: []].append(table.id)
+        }
+        let present = try Generations.load(StoreMeta(connection: connection))
+        for (name, all) in generations {
+            numbers[name] = present.shown[name].flatMap { all.contains($0) ? $0 : nil } ?? all[0]
         }
         try connection.forEachRow("SELECT \"table\", number, name FROM ferry_column ORDER BY \"table\", number") {
             row in
             tables[row.int(0)]?.columns.append(TrackedColumn(id: row.int(1), name: row.string(2), isLocal: false))
         }
+        let namesLeaving = Set(
+            present.leaving.keys.compactMap { Int($0).flatMap { tables[$0] } }.map { foldedName($0.name) })
         for number in tables.keys.sorted() {
-            guard let local = schema.table(self[number].name), local.kind == .table, !local.primaryKey.isEmpty
-            else {
+            guard let local = local(number, schema, present) else {
                 if case .key(let columns) = self[number].identity {
                     tables[number]?.keyColumns = columns
                 } else {
@@ -62,6 +92,7 @@ struct Registry: Sendable {
                 }
                 continue
             }
+            bind(self[number], local, schema, present.meanings["\(number)"] ?? [:], leaving: namesLeaving)
             describe(self[number], local)
         }
         for table in tables.values { table.finish() }
@@ -78,6 +109,50 @@ struct Registry: Sendable {
         let keyless: [String] = try StoreMeta(connection: connection).json(.keylessTables) ?? []
         linkStayingTables(schema, keyless: Set(keyless))
         appHasTriggers = schema.hasTriggers
+    }
+
+    /// A table of the registry as the local schema has it; `nil` where this database does not show it.
+    private mutating func local(_ number: Int, _ schema: Schema, _ generations: Generations) -> SchemaTable? {
+        let table = self[number]
+        guard numbers[foldedName(table.name)] == number, let local = schema.table(table.name), local.kind == .table,
+            !local.primaryKey.isEmpty
+        else { return nil }
+        if let key = generations.leaving["\(number)"], let former = local.identified(by: key) {
+            leaving.insert(number)
+            table.note(presentNames: key)
+            return former
+        }
+        return local.fits(table.identity) ? local : nil
+    }
+
+    /// Tells which columns of a table are by another meaning those that the local table has (`ColumnMeaning`).
+    /// - Parameters:
+    ///   - meanings: what columns referred to before.
+    ///   - leaving: tables that still are what they were before. What refers to them by something else now waits until they are not.
+    private func bind(
+        _ table: TrackedTable, _ local: SchemaTable, _ schema: Schema, _ meanings: [String: ColumnMeaning],
+        leaving: Set<String>
+    ) {
+        for column in local.columns where !column.isGenerated {
+            let known = meanings[foldedName(column.name)]
+            let target = local.target(of: column.name, schema) ?? known?.target ?? ""
+            let variant = ColumnMeaning.variant(column.name, target)
+            if let known, known.target != target, !leaving.isEmpty,
+                local.parents(of: column.name).contains(where: { leaving.contains(foldedName($0)) })
+            {
+                table.hide(column.name)
+                continue
+            }
+            guard let number = table.columns.firstIndex(where: { equalNames($0.name, variant) }) else { continue }
+            table.hide(column.name)
+            table.columns[number].presentName = column.name
+            table.columns[number].isHidden = false
+            table.columns[number].precursors = table.columns.indices.filter { other in
+                other != number
+                    && equalNames(
+                        ColumnMeaning.base(of: table.columns[other].name) ?? table.columns[other].name, column.name)
+            }
+        }
     }
 
     private func describe(_ table: TrackedTable, _ local: SchemaTable) {
@@ -98,10 +173,13 @@ struct Registry: Sendable {
             }
         }
         for index in table.columns.indices {
-            guard let column = local.column(table.columns[index].name), !column.isGenerated,
+            guard let column = local.column(table.columns[index].presentName ?? table.columns[index].name),
+                !column.isGenerated, !table.columns[index].isHidden,
                 !table.isMapped || !equalNames(column.name, local.primaryKey[0])
             else { continue }
             table.columns[index].isLocal = true
+            // What others call it travels.
+            if table.columns[index].presentName != nil { table.columns[index].formerName = table.columns[index].name }
             table.columns[index].name = column.name
             table.columns[index].affinity = column.affinity
             table.columns[index].collation = column.collation
@@ -165,7 +243,8 @@ struct Registry: Sendable {
             else { continue }
             let columns = key.columns.compactMap { self[number].columnID($0) }
             guard columns.count == key.columns.count else { continue }
-            let parentColumns = key.parentColumns.isEmpty ? parent.keyColumns : key.parentColumns
+            let parentKey = schema.table(parent.name)?.primaryKey ?? parent.keyColumns
+            let parentColumns = key.parentColumns.isEmpty ? parentKey : key.parentColumns
             guard parentColumns.count == columns.count, let target = Self.target(parent, parentColumns)
             else { continue }
             let declared = schema.declaredKey(key, of: local)
@@ -240,14 +319,15 @@ struct Registry: Sendable {
 
     // MARK: Changing the registry
 
-    /// Enters a table or its new columns, and makes its state table where it has none.
+    /// Enters a generation of a table or its new columns, and makes its state table where it has none.
+    /// - Returns: its number.
+    @discardableResult
     static func register(
         _ name: String, _ identity: TableIdentity, columns: [String], _ numbers: inout FreeNumbers,
         in connection: SQLConnection
-    ) throws {
-        // As SQLite compares names: a peer may spell them in other capitals.
-        let ofName = "SELECT number FROM ferry_table WHERE name = ? COLLATE NOCASE"
-        if try connection.firstValue(ofName, .text(name)) == nil {
+    ) throws -> Int {
+        var known = try TableGeneration.named(name, identity, connection)?.number
+        if known == nil {
             try connection.execute(
                 "INSERT INTO ferry_table(number, name, identity) VALUES (?, ?, ?)",
                 .integer(Int64(numbers.next())), .text(name), .text(IdentityText.format(identity)))
@@ -257,9 +337,10 @@ struct Registry: Sendable {
                 keyColumns: keyColumns)
             for statement in StoreTables.createObjectTable(table) { try connection.executeScript(statement) }
             _ = try StateDigests.enter(table, nil, connection)
+            known = table.id
         }
-        let number = FieldValue.integer(
-            Int64(try connection.count(ofName, .text(name))))
+        guard let known else { throw FerryError(.internalInconsistency, "A table was not entered.") }
+        let number = FieldValue.integer(Int64(known))
         for column in columns {
             try connection.execute(
                 """
@@ -268,6 +349,7 @@ struct Registry: Sendable {
                 WHERE NOT EXISTS (SELECT 1 FROM ferry_column WHERE "table" = ?1 AND name = ?2 COLLATE NOCASE)
                 """, number, .text(column))
         }
+        return known
     }
 }
 

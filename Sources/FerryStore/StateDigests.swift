@@ -100,7 +100,7 @@ final class StateDigests {
         var hash = WordHash()
         hash.absorb(foldedName(table.name))
         for column in table.localColumns.sorted(by: { foldedName($0.name) < foldedName($1.name) }) {
-            hash.absorb(foldedName(column.name))
+            hash.absorb(foldedName(column.travellingName))
             hash.absorb("\(column.affinity)")
         }
         return UInt32(truncatingIfNeeded: hash.value)

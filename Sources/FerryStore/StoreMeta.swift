@@ -110,6 +110,8 @@ struct StoreMeta {
         case stranded
         /// What changes of the schema leave to be done, as JSON (`SchemaNews`).
         case schemaNews
+        /// Which generation of each table this database shows, as JSON (`Generations`).
+        case generations
         /// How many triggers stood on each table when they were last made, as JSON: by the table's number.
         case triggers
     }

@@ -50,7 +50,7 @@ extension Store {
         return try passing(seal) { work in
             if !gate.rest.isEmpty {
                 try checkSequence(Array(gate.rest), work.access)
-                let replayed = try work.replaying { try replay(&gate, &$0) }
+                let replayed = try work.replaying { try replay(&gate, &$0, seal) }
                 try ContextLog(work.access).prune()
                 for device in replayed {
                     // Of a log that stopped within a segment, the last checksum is not known.
@@ -75,7 +75,9 @@ extension Store {
 
     /// Replays what the policies allow, each part under those that came before it.
     /// - Returns: the devices of which something was replayed.
-    private func replay(_ gate: inout PolicyGate, _ work: inout PassWork) throws -> Set<DeviceID> {
+    private func replay(
+        _ gate: inout PolicyGate, _ work: inout PassWork, _ seal: SegmentSealer
+    ) throws -> Set<DeviceID> {
         var replayed: Set<DeviceID> = []
         while let changesets = gate.next(work.access.registry, hooks) {
             let seeds = try PlainReferenceChange.takeUp(PlainReferenceList.targets(in: changesets), &work.access)
@@ -84,6 +86,8 @@ extension Store {
             }
             work.take(merged)
             try settle(seeds, work.access, &work.touched)
+            try GenerationWriters(work.access).note(changesets)
+            try passOn(changesets, &work, seal)
             replayed.formUnion(changesets.map(\.device))
             try takeUpPolicies(&work.access, &work.touched)
         }
@@ -159,7 +163,8 @@ extension Store {
             if !broken.isEmpty { throw BrokenKeys(keys: broken) }
         }
         outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
-        let isSchemaNews = try access.meta.integer(.schemaUnsent) == 1
+        // While rows are told by a former key the schema is not what this device is about to show.
+        let isSchemaNews = try access.registry.leaving.isEmpty && access.meta.integer(.schemaUnsent) == 1
         let changes = captured?.tables ?? []
         if !changes.isEmpty || isSchemaNews {
             let schema =
@@ -247,21 +252,31 @@ extension Store {
     func enter(tablesOf changesets: [Changeset]) throws {
         if changesets.isEmpty { return }
         // Many changesets name the same few tables with the same columns: each is looked up once.
-        var layouts: [TableLayout: Changeset] = [:]
+        var layouts: Set<TableLayout> = []
         for changeset in changesets {
             for changes in changeset.tables {
-                let layout = TableLayout(name: changes.name, identity: changes.identity, columns: changes.columns)
-                if layouts[layout] == nil { layouts[layout] = changeset }
+                layouts.insert(
+                    TableLayout(name: changes.name, identity: changes.identity, columns: changes.columns))
             }
         }
+        let schemas = changesets.compactMap(\.schema)
         let news = try read { connection in
-            try layouts.filter { layout, changeset in try isNews(layout, changeset, connection) }
+            // Of a table that is known it matters how a device shows it, though nothing was written to it yet.
+            for record in schemas.flatMap(\.tracked)
+            where try !TableGeneration.all(record.name, connection).isEmpty {
+                layouts.insert(TableLayout(name: record.name, identity: record.identity, columns: []))
+            }
+            return try layouts.filter { try isNews($0, connection) }
         }
         if news.isEmpty { return }
         try writeAsFerry { connection in
             var numbers = FreeNumbers(connection)
-            for layout in news.keys {
+            for layout in news {
                 try Registry.register(layout.name, layout.identity, columns: layout.columns, &numbers, in: connection)
+            }
+            // Perhaps this database has one of them, by its schema.
+            if news.contains(where: { $0.columns.contains { ColumnMeaning.base(of: $0) != nil } }) {
+                try StoreMeta(connection: connection).set(.schemaVersion, -1)
             }
             return ((), [])
         }
@@ -273,31 +288,14 @@ extension Store {
         var columns: [String]
     }
 
-    private func isNews(_ layout: TableLayout, _ changeset: Changeset, _ connection: SQLConnection) throws -> Bool {
-        guard
-            case .integer(let number)? = try connection.firstValue(
-                "SELECT number FROM ferry_table WHERE name = ? COLLATE NOCASE", .text(layout.name))
-        else { return true }
-        try checkIdentity(layout, changeset, connection)
+    private func isNews(_ layout: TableLayout, _ connection: SQLConnection) throws -> Bool {
+        guard let known = try TableGeneration.named(layout.name, layout.identity, connection) else { return true }
         return try layout.columns.contains { column in
             try connection.count(
-                "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ? COLLATE NOCASE", .integer(number),
+                "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ? COLLATE NOCASE",
+                .integer(Int64(known.number)),
                 .text(column)) == 0
         }
-    }
-
-    /// Objects of a table can only be matched where both devices identify them the same way.
-    private func checkIdentity(_ changes: TableLayout, _ changeset: Changeset, _ connection: SQLConnection) throws {
-        guard
-            case .text(let bytes)? = try connection.firstValue(
-                "SELECT identity FROM ferry_table WHERE name = ? COLLATE NOCASE", .text(changes.name))
-        else { return }
-        let own = try IdentityText.parse(String(decoding: bytes, as: UTF8.self))
-        if own.folded == changes.identity.folded { return }
-        throw FerryError(
-            .incompatibleSchema,
-            "Its table \(changes.name) identifies rows in another way than this database's. Bring both schemas in line.",
-            device: changeset.device, sequence: changeset.sequence)
     }
 
     /// Whether a head that tells of the log up to `sequence`, the last segment's checksum being `checksum`, can be this

@@ -28,6 +28,8 @@ public struct StoreReading: Sendable {
     /// The logs that two copies of a database wrote, and of which nothing tells where the branches part: those of which this
     /// database wrote one, or took in all.
     public let forkedLogs: Set<DeviceID>
+    /// Tables that other devices have by another primary key.
+    public let otherGenerations: [OtherGeneration]
     /// Why the last sync failed, and since when syncs fail for that reason; `nil` where it did not.
     public let failure: WaitingReason?
 
@@ -59,6 +61,7 @@ public struct StoreReading: Sendable {
         lateChanges = try LateChanges.all(meta)
         forkedLogs = try ForkedLogList.all(meta)
         failure = try WaitingReason.failure(meta)
+        otherGenerations = try OtherGeneration.all(connection)
         let devices = devices
         func table<Value>(_ value: (DeviceRecord) -> Value?) -> [DeviceID: Value] {
             Dictionary(uniqueKeysWithValues: devices.compactMap { record in value(record).map { (record.id, $0) } })

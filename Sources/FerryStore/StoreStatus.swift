@@ -62,6 +62,8 @@ extension Store {
             var tables: [StoreStatus.TableCount] = []
             for table in access.registry.tables.values.sorted(by: { foldedName($0.name) < foldedName($1.name) }) {
                 if SchemaReader.trackedOwnTables.contains(table.name) { continue }
+                // What waits of another generation is told by itself.
+                if access.registry.isOfAnotherGeneration(table) { continue }
                 let objects =
                     counting
                     ? try connection.count(

@@ -3,7 +3,7 @@ import FerryCore
 /// Ferry's tables in the app's database (Docs/Architecture.md, "What Ferry keeps in the database").
 enum StoreTables {
     /// The version of these tables; a store of another version is refused.
-    static let version: Int64 = 7
+    static let version: Int64 = 8
     /// The earliest version that is made over in place: what it lacks is computed (`upgrade`).
     static let earliestVersion: Int64 = 6
 
@@ -21,19 +21,35 @@ enum StoreTables {
     static func tellsRows(_ meta: StoreMeta) throws -> Bool { try (meta.integer(.version) ?? 0) >= 7 }
 
     /// Makes the tables of an earlier version over. What they are to hold beside is computed by whoever calls it.
-    /// - Returns: whether they were of an earlier version.
-    static func upgrade(_ meta: StoreMeta) throws -> Bool {
-        if try (meta.integer(.version) ?? 0) >= version { return false }
+    /// - Returns: the version that they were of; `nil` where it is the present one.
+    static func upgrade(_ meta: StoreMeta) throws -> Int64? {
+        let present = try meta.integer(.version) ?? 0
+        if present >= version { return nil }
+        if present < 7 {
+            try meta.connection.executeScript(
+                """
+                ALTER TABLE ferry_digest ADD COLUMN shown INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE ferry_digest ADD COLUMN exceptions INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE ferry_digest ADD COLUMN shape INTEGER;
+                ALTER TABLE ferry_exception ADD COLUMN "check" INTEGER NOT NULL DEFAULT 0;
+                """)
+        }
+        // Names were unique. ALTER TABLE RENAME would refuse its work where somebody else's view is broken.
         try meta.connection.executeScript(
             """
-            ALTER TABLE ferry_digest ADD COLUMN shown INTEGER NOT NULL DEFAULT 0;
-            ALTER TABLE ferry_digest ADD COLUMN exceptions INTEGER NOT NULL DEFAULT 0;
-            ALTER TABLE ferry_digest ADD COLUMN shape INTEGER;
-            ALTER TABLE ferry_exception ADD COLUMN "check" INTEGER NOT NULL DEFAULT 0;
+            CREATE TEMP TABLE ferry_aside AS SELECT number, name, identity FROM ferry_table;
+            DROP TABLE main.ferry_table;
+            \(createTable);
+            INSERT INTO ferry_table SELECT number, name, identity FROM temp.ferry_aside;
+            DROP TABLE temp.ferry_aside;
             """)
         try meta.set(.version, version)
-        return true
+        return present
     }
+
+    /// The registry of tables: one row for each generation of each (`Generations`).
+    private static let createTable =
+        "CREATE TABLE ferry_table(number INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, identity TEXT NOT NULL)"
 
     static let create = """
         CREATE TABLE ferry_meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -47,8 +63,7 @@ enum StoreTables {
         CREATE TABLE ferry_context(
             author INTEGER NOT NULL, other INTEGER NOT NULL, time INTEGER NOT NULL, seen INTEGER NOT NULL,
             PRIMARY KEY(author, other, time)) WITHOUT ROWID;
-        CREATE TABLE ferry_table(
-            number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE, identity TEXT NOT NULL);
+        \(createTable);
         CREATE TABLE ferry_column(
             "table" INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL COLLATE NOCASE,
             PRIMARY KEY("table", number), UNIQUE("table", name)) WITHOUT ROWID;

@@ -25,7 +25,7 @@ struct TableChangesBuilder {
         localCount = columns.count
         for column in columns {
             places[column.id] = changes.columns.count
-            changes.columns.append(column.name)
+            changes.columns.append(column.travellingName)
         }
     }
 
@@ -80,7 +80,7 @@ struct TableChangesBuilder {
     private mutating func placeOfForeign(_ column: Int) -> Int {
         let made = changes.columns.count
         if !changes.payloads.isEmpty { changes.payloads.append(nil) }
-        changes.columns.append(table.columns[column].name)
+        changes.columns.append(table.columns[column].travellingName)
         places[column] = made
         return made
     }
@@ -90,7 +90,7 @@ struct TableChangesBuilder {
         if let known = payloadPlaces[column] { return known }
         let made = changes.columns.count
         changes.payloads += Array(repeating: nil, count: made - changes.payloads.count) + [column.kind]
-        changes.columns.append(table.columns[column.number].name)
+        changes.columns.append(table.columns[column.number].travellingName)
         payloadPlaces[column] = made
         return made
     }

@@ -27,14 +27,23 @@ public struct TableDigests: Hashable, Sendable {
     }
 
     /// Describes a table.
-    /// - Parameter state: its token and its digest.
-    public init(name: String, state: (token: UInt32, digest: UInt64), rows: UInt64? = nil, shape: UInt64? = nil) {
+    /// - Parameters:
+    ///   - state: its token and its digest.
+    ///   - identity: how its rows are told, where several generations of the table are known: only the same one is compared.
+    public init(
+        name: String, state: (token: UInt32, digest: UInt64), rows: UInt64? = nil, shape: UInt64? = nil,
+        identity: TableIdentity? = nil
+    ) {
         self.name = name
         (stateToken, self.state) = state
         self.rows = rows
         self.shape = shape
         var hash = WordHash()
         hash.absorb(foldedName(name))
+        if let identity {
+            hash.absorb(IdentityText.format(identity.folded))
+            stateToken = UInt32(truncatingIfNeeded: hash.adding(UInt64(state.token)))
+        }
         rowsToken = UInt32(truncatingIfNeeded: hash.adding(8))
         shapeToken = UInt32(truncatingIfNeeded: hash.adding(9))
     }
@@ -63,10 +72,12 @@ public struct TableDigests: Hashable, Sendable {
         var tables: [TableDigests] = []
         try connection.forEachRow(
             """
-            SELECT name, token, sum, count, \(rest) FROM ferry_digest JOIN ferry_table ON number = "table"
-            WHERE token IS NOT NULL ORDER BY number
+            SELECT name, token, sum, count, \(rest), identity,
+                EXISTS(SELECT 1 FROM ferry_table o WHERE o.name = t.name COLLATE NOCASE AND o.number <> t.number)
+            FROM ferry_digest JOIN ferry_table t ON number = "table" WHERE token IS NOT NULL ORDER BY number
             """
         ) { row in
+            let identity = row.int(8) == 0 ? nil : try IdentityText.parse(row.string(7))
             let count = row.integer(5)
             tables.append(
                 TableDigests(
@@ -74,7 +85,7 @@ public struct TableDigests: Hashable, Sendable {
                     state: (
                         UInt32(truncatingIfNeeded: row.integer(1)), Self.digest(row.integer(2), row.integer(3))
                     ), rows: count == 0 ? nil : Self.digest(row.integer(4), count),
-                    shape: row.isNull(6) ? nil : UInt64(bitPattern: row.integer(6))))
+                    shape: row.isNull(6) ? nil : UInt64(bitPattern: row.integer(6)), identity: identity))
         }
         return tables
     }

@@ -27,8 +27,8 @@ extension Store {
             let coverage = try UnseenTables(work.access.connection).coverage()
             var taken: [UnseenChanges] = []
             for table in work.access.registry.parentsFirst where table.isLocal {
-                guard let covered = coverage[table.id].flatMap({ $0 }) else { continue }
-                let findings = try UnseenWrites(work.access, table, covered: covered).note()
+                guard let covered = coverage[table.id], covered.isShown else { continue }
+                let findings = try UnseenWrites(work.access, table, covered: covered.columns).note()
                 let changes = UnseenChanges(
                     table: table.name, changed: findings.changed, inserted: findings.inserted,
                     deleted: findings.deleted, left: findings.left)

@@ -41,15 +41,20 @@ struct TombstoneCollection {
     /// Whether this device knows all that may refer to a deleted object: while values wait here for a table or a column
     /// that it does not have yet, it does not.
     func isSchemaWhole() throws -> Bool {
-        for table in access.registry.tables.values {
-            if table.isLocal, table.columns.allSatisfy(\.isLocal) { continue }
+        // Of a generation that was left everything is known by the present one.
+        let left = try Generations.load(access.meta).left
+        for table in access.registry.tables.values where !left.contains(table.id) {
+            if table.isLocal, table.columns.allSatisfy({ $0.isLocal || $0.isHidden }) { continue }
             let statement = try access.connection.prepare(
                 "SELECT object FROM \(table.objectTable) WHERE kept IS NOT NULL AND \"check\" <> 0")
             defer { statement.reset() }
             while try statement.step() {
                 guard let id: ObjectID = statement.id(0) else { continue }
                 let kept = try access.objects(of: table.id).load(id).kept.fields
-                if kept.contains(where: { !table.isLocal || !table.columns[$0.key].isLocal }) { return false }
+                let isForeign = kept.contains { column, _ in
+                    !table.isLocal || !table.columns[column].isLocal && !table.columns[column].isHidden
+                }
+                if isForeign { return false }
             }
         }
         return true

@@ -41,7 +41,9 @@ extension Store {
         if news.unseen.isEmpty, news.reshaped.isEmpty { return }
         for unseen in news.unseen {
             guard let table = access.registry.tables[unseen.table], table.isLocal else { continue }
-            _ = try UnseenWrites(access, table, covered: unseen.covered, wasAbsent: unseen.wasAbsent).note()
+            _ = try UnseenWrites(
+                access, table, covered: unseen.covered, wasAbsent: unseen.wasAbsent, wasThere: unseen.wasThere ?? false
+            ).note()
         }
         for number in news.reshaped {
             guard let table = access.registry.tables[number] else { continue }

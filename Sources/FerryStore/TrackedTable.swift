@@ -185,11 +185,37 @@ final class TrackedTable: @unchecked Sendable {
             .sorted { $0.columns[0] < $1.columns[0] }
     }
 
+    /// Notes that the local table has a column by this name which means something else.
+    func hide(_ name: String) {
+        if let number = columns.firstIndex(where: { equalNames($0.name, name) }) { columns[number].isHidden = true }
+    }
+
+    /// Notes by which names the local table has the columns of its former key.
+    func note(presentNames names: [String]) {
+        guard case .key(let columns) = identity else { return }
+        for (column, name) in zip(columns, names) where !equalNames(column, name) {
+            guard let number = columnID(column) else { continue }
+            self.columns[number].presentName = name
+        }
+    }
+
     let objectTable: String
     let oldRowsTable: String
 
+    /// The number of a column by its name in the local table, or by the one that it travels by.
     func columnID(_ name: String) -> Int? {
-        columns.first { equalNames($0.name, name) }?.id
+        var other: Int?
+        for column in columns where equalNames(column.name, name) {
+            // Another one may bear the name that does not mean what the local one means.
+            if !column.isHidden { return column.id }
+            other = column.id
+        }
+        return other
+    }
+
+    /// The number of a column by the name by which it travels.
+    func columnID(travelling name: String) -> Int? {
+        columns.first { equalNames($0.travellingName, name) }?.id
     }
 
     /// `"a" IS ?1 AND "b" IS ?2`: finds the row with a local key, numbered from `first`. Keys are found through the
@@ -223,6 +249,15 @@ final class TrackedTable: @unchecked Sendable {
 struct TrackedColumn: Sendable {
     var id: Int
     var name: String
+    /// The name that the local table has for it by now, where a key's column was renamed; and the one by which it travels then.
+    var presentName: String?
+    var formerName: String?
+    /// Whether the local table has a column by its name that means something else.
+    var isHidden = false
+    /// The columns that were the same column of the local table by another meaning.
+    var precursors: [Int] = []
+    /// The name by which it travels.
+    var travellingName: String { formerName ?? name }
     /// Whether the local table has it and its values travel.
     var isLocal: Bool
     var affinity: SchemaColumn.Affinity = .blob

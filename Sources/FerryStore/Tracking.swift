@@ -46,10 +46,12 @@ struct Tracking {
     func currentRegistry() throws -> Registry {
         try StoreTables.checkVersion(meta)
         let reader = SchemaReader(connection: connection)
-        if try StoreTables.upgrade(meta) {
+        if let former = try StoreTables.upgrade(meta) {
             var registry = try update(rowsAreOld: false)
-            registry.news.unproven = registry.tables.keys.sorted()
-            try registry.news.save(meta)
+            if former < 7 {
+                registry.news.unproven = registry.tables.keys.sorted()
+                try registry.news.save(meta)
+            }
             return registry
         }
         if try reader.version() != meta.integer(.schemaVersion) { return try update(rowsAreOld: false) }
@@ -78,16 +80,18 @@ struct Tracking {
     }
 
     /// Brings registry and triggers up to the present schema.
-    /// - Parameter triggered: tables whose triggers were out of the way for a moment in which nothing was written.
+    /// - Parameters:
+    ///   - triggered: tables whose triggers were out of the way for a moment in which nothing was written.
+    ///   - isPacked: whether everything that is noted is packed, so that tables with another primary key become others.
     @discardableResult
-    func update(rowsAreOld: Bool, triggered released: Set<Int> = []) throws -> Registry {
+    func update(
+        rowsAreOld: Bool, triggered released: Set<Int> = [], isPacked: Bool = false
+    ) throws -> Registry {
         let reader = SchemaReader(connection: connection)
         let schema = try reader.read()
-        let plan = try plan(schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
-        let known = Set(
-            try connection.rows("SELECT name FROM ferry_table").compactMap { row -> String? in
-                if case .text(let bytes) = row[0] { foldedName(String(decoding: bytes, as: UTF8.self)) } else { nil }
-            })
+        var plan = try plan(schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
+        let known = Set(try connection.rows("SELECT number FROM ferry_table").map { $0[0].number })
+        let arriving = try GenerationPlan(connection, schema).decide(&plan.tracked, isPacked: isPacked)
         let unseen = UnseenTables(connection)
         let coverage = try unseen.coverage()
         let triggered = try unseen.tablesWithTriggers().union(released)
@@ -96,38 +100,58 @@ struct Tracking {
         for record in plan.tracked {
             guard let table = schema.table(record.name) else { continue }
             try Registry.register(
-                record.name, record.identity, columns: travellingColumns(table, record), &numbers, in: connection)
+                record.name, record.identity, columns: try travellingColumns(table, record), &numbers, in: connection)
         }
         var registry = try Registry(connection, schema)
+        let meanings = ColumnMeanings(connection, schema)
+        if try meanings.update(registry) { registry = try Registry(connection, schema) }
+        if isPacked { try meanings.appendRewritten(registry) } else { try meanings.noteRewritten(registry) }
         try widenPending(registry.keyWidth)
         // Parents first, so that what refers to a row finds it noted where a flush ends between them.
-        let planned = Set(plan.tracked.map { foldedName($0.name) })
+        let names = Set(plan.tracked.map { foldedName($0.name) })
+        let planned = Set(registry.tables.values.filter { $0.isLocal && names.contains(foldedName($0.name)) }.map(\.id))
         let present = try PresentTriggers(connection)
-        for table in registry.parentsFirst where planned.contains(foldedName(table.name)) {
+        for table in registry.parentsFirst where planned.contains(table.id) {
             let hasNews = try makeTriggers(table, present)
             if hasNews || !triggered.contains(table.id) { news.adopted.append(table.id) }
+            if arriving.contains(table.id) {
+                // Its rows come from another generation (`GenerationChange`).
+                continue
+            }
             // A table that had triggers has noted its rows; one that is new, or was made anew, has not.
-            if !known.contains(foldedName(table.name)) {
+            if !known.contains(table.id) {
                 try noteRows(table, areOld: rowsAreOld)
             } else if !triggered.contains(table.id) {
-                let covered = coverage[table.id].flatMap { $0 }
-                news.unseen.append(UnseenTable(table: table.id, covered: covered ?? [], wasAbsent: covered == nil))
+                let covered = coverage[table.id]
+                news.unseen.append(
+                    UnseenTable(
+                        table: table.id, covered: covered?.columns ?? [], wasAbsent: !(covered?.isShown ?? false),
+                        wasThere: covered.map { !$0.columns.isEmpty }))
             }
         }
         // Triggers that went along with a table when it was renamed note nothing any more.
-        try dropTriggers { registry.tables[$0].map { !planned.contains(foldedName($0.name)) } ?? true }
+        try dropTriggers { !planned.contains($0) }
         for number in registry.tables.keys.sorted() {
             let table = registry[number]
+            // A table that has lost its key is there all the same, and nobody looks at its rows.
+            if !table.isLocal, !registry.isOfAnotherGeneration(table),
+                schema.table(table.name)?.primaryKey.isEmpty ?? false
+            {
+                try connection.execute(
+                    "UPDATE ferry_digest SET token = NULL, shape = NULL WHERE \"table\" = ?", .integer(Int64(number)))
+                continue
+            }
             let local = table.isLocal ? schema.table(table.name) : nil
             let hasLostColumns = try StateDigests.enter(
                 table, local.map { TableShape(table, $0, registry) }, connection)
-            let isRemade = table.isLocal && known.contains(foldedName(table.name)) && !triggered.contains(number)
+            let isRemade = table.isLocal && known.contains(number) && !triggered.contains(number)
             if hasLostColumns || isRemade {
                 news.reshaped.append(number)
                 news.unproven.append(number)
             }
         }
         try unseen.noteTriggers()
+        try GenerationPlan(connection, schema).noteKeys(of: registry)
         registry.news = try SchemaNews.load(meta)
         registry.news.add(news)
         try registry.news.save(meta)
@@ -167,11 +191,20 @@ struct Tracking {
         return try TrackingPlan(schema, selection, isNew: isNew, elsewhere: Set(elsewhere))
     }
 
-    private func travellingColumns(_ table: SchemaTable, _ record: TrackedTableRecord) -> [String] {
-        table.columns.filter { column in
-            if column.isGenerated { return false }
-            if case .key = record.identity { return true }
-            return !equalNames(column.name, table.primaryKey[0])
+    private func travellingColumns(_ table: SchemaTable, _ record: TrackedTableRecord) throws -> [String] {
+        let number = try TableGeneration.named(record.name, record.identity, connection)?.number
+        let former = try number.flatMap { try Generations.load(meta).leaving["\($0)"] }
+        var local: [String] = []
+        if case .key(let columns) = record.identity {
+            // An integer key that a table got in place of the one by which its rows are told is no value of theirs.
+            if table.isIntegerKey, !table.fits(record.identity) { local = table.primaryKey }
+            // And a column of the former key travels by its former name.
+            for (name, column) in zip(former ?? columns, columns) where !equalNames(name, column) { local.append(name) }
+        } else {
+            local = [former?.first ?? table.primaryKey[0]]
+        }
+        return table.columns.filter { column in
+            !column.isGenerated && !local.contains { equalNames($0, column.name) }
         }.map(\.name)
     }
 
@@ -217,7 +250,7 @@ struct Tracking {
     }
 
     /// Notes the rows of a table that nothing was known of as inserted.
-    private func noteRows(_ table: TrackedTable, areOld: Bool) throws {
+    func noteRows(_ table: TrackedTable, areOld: Bool) throws {
         let slots = table.keyColumns.indices.map { "k\($0)" }
         // A 16-byte key is stored as the object ID only.
         let known = slots.count == 1 ? "coalesce(k0, object)" : slots.joined(separator: ", ")
@@ -240,14 +273,17 @@ struct Tracking {
             INSERT INTO ferry_pending("table", event, mask, at, \(slots))
             SELECT \(table.id), \(PendingEvent.review.rawValue), \(CaptureTriggers.mask(of: column.id)), julianday('now'),
                 \(table.keyList)
-            FROM \(quoted(table.name)) WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))
-            """)
+            FROM \(quoted(table.name))
+            """
+                + (column.precursors.isEmpty
+                    ? " WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))" : ""))
     }
 
     /// Removes every trace of Ferry's: triggers and tables, but for the table that the app's own triggers or views ask.
     /// - Returns: those triggers and views.
     func end() throws -> [String] {
         try dropTriggers { _ in true }
+        try GenerationPlan(connection, SchemaReader(connection: connection).read()).dropIndexes()
         let askers = try ReplayFlag(connection).askers()
         if !askers.isEmpty { try ReplayFlag(connection).rest() }
         let own = try OwnNames(connection)

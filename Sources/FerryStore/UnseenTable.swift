@@ -7,8 +7,10 @@ struct UnseenTable: Codable, Sendable {
     var table: Int
     /// The columns that the checks of its objects cover.
     var covered: [Int]
-    /// Whether Ferry saw the database without the table in between.
+    /// Whether Ferry saw the database without the table in between, or with one that has no key.
     var wasAbsent: Bool
+    /// Whether the table was there all the time, without a key: rows that are missing were deleted.
+    var wasThere: Bool?
 }
 
 /// What changes of the schema leave to be done, until it is done (`ferry_meta`, `schemaNews`).
@@ -48,12 +50,13 @@ struct UnseenTables {
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// What the checks of each table's objects cover; `nil` in place of the columns where the database did not have it.
-    func coverage() throws -> [Int: [Int]?] {
-        var coverage: [Int: [Int]?] = [:]
+    /// What the checks of each table's objects cover, and whether the database shows the table. Of one that it does not have there
+    /// are no columns.
+    func coverage() throws -> [Int: (columns: [Int], isShown: Bool)] {
+        var coverage: [Int: (columns: [Int], isShown: Bool)] = [:]
         try connection.forEachRow("SELECT \"table\", token, columns FROM ferry_digest") { row in
             let columns = row.string(2).split(separator: ",").compactMap { Int($0) }
-            coverage[row.int(0)] = .some(row.isNull(1) ? nil : columns)
+            coverage[row.int(0)] = (columns, !row.isNull(1))
         }
         return coverage
     }

@@ -14,6 +14,7 @@ struct UnseenWrites {
     private let travelling: Travelling
     private let checks: FormerChecks
     private let wasAbsent: Bool
+    private let wasThere: Bool
     /// The columns that were there before and are there now, but for those of the key.
     private let columns: [TrackedColumn]
     private let keySlots: String
@@ -28,10 +29,12 @@ struct UnseenWrites {
         var left = 0
     }
 
-    init(_ access: StoreAccess, _ table: TrackedTable, covered: [Int], wasAbsent: Bool = false) {
+    init(_ access: StoreAccess, _ table: TrackedTable, covered: [Int], wasAbsent: Bool = false, wasThere: Bool = false)
+    {
         self.access = access
         self.table = table
         self.wasAbsent = wasAbsent
+        self.wasThere = wasThere
         objects = access.objects(of: table.id)
         travelling = Travelling(access)
         checks = FormerChecks(table, covered: covered)
@@ -47,7 +50,7 @@ struct UnseenWrites {
         guard table.isLocal else { return findings }
         let pending = try PendingKeys(table, access.connection)
         let hasRows = try access.connection.count("SELECT EXISTS(SELECT 1 FROM \(quoted(table.name)))") != 0
-        let isGone = !hasRows || wasAbsent
+        let isGone = try !hasRows || wasAbsent && !wasThere || hasOtherKeys()
         let reader = access.reader(of: table.id)
         let exceptional = try solvedExceptions()
         for id in try shownObjects() {
@@ -72,6 +75,19 @@ struct UnseenWrites {
         }
         findings.inserted = try noteNewRows(pending)
         return findings
+    }
+
+    /// Whether the columns of the key got other names, and no row has a key that a row had before: then the table has another
+    /// key, and nothing was deleted.
+    private func hasOtherKeys() throws -> Bool {
+        guard table.columns.contains(where: { $0.formerName != nil }) else { return false }
+        let known = table.keyColumns.count == 1 ? "coalesce(k0, object)" : keySlots
+        return try access.connection.count(
+            """
+            SELECT EXISTS(SELECT \(table.keyList) FROM \(quoted(table.name)) INTERSECT
+                SELECT \(known) FROM \(table.objectTable)
+                WHERE \(Shown.way) IN (\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue)))
+            """) == 0
     }
 
     private func shownObjects() throws -> [ObjectID] {

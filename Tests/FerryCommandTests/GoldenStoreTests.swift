@@ -16,8 +16,12 @@ final class GoldenStoreTests: XCTestCase {
     }
 
     func testADatabaseGoesOnWhereItWas() throws {
+        for version in 6...8 { try checkThatItGoesOn(version) }
+    }
+
+    private func checkThatItGoesOn(_ version: Int) throws {
         let workshop = try begin()
-        let dump = try String(contentsOf: golden.appendingPathComponent("store-v6.sql"), encoding: .utf8)
+        let dump = try String(contentsOf: golden.appendingPathComponent("store-v\(version).sql"), encoding: .utf8)
         let path = workshop.path("shared")
         try workshop.sql(
             "a.sqlite", dump + "UPDATE ferry_meta SET value = '\(path)' WHERE name = 'containerPath';")

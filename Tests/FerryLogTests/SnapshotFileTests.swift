@@ -157,7 +157,7 @@ final class SnapshotFileTests: XCTestCase {
     func testANewerVersionAsksForAnUpdateAndAnotherContainersFileIsForeign() throws {
         for (bytes, decode) in try files() {
             var newer = bytes
-            newer[4] = 3
+            newer[4] = 4
             assertThrows(.formatTooNew) { try decode(newer) }
         }
         let other = ContainerID(high: 1, low: 1)
@@ -255,6 +255,34 @@ final class SnapshotFileTests: XCTestCase {
         XCTAssertEqual(
             Array(try SnapshotFile.decode(golden, .manifest, container: container).body),
             try SnapshotManifestEncoder.body(of: Samples.lateManifest()))
+    }
+
+    func testVersion3OfAManifestIsReadAndWrittenByteByByte() throws {
+        let golden = try Golden.bytes("manifest-v3.base64")
+        let manifest = try SnapshotManifestDecoder.decode(golden, container: container).manifest
+        XCTAssertEqual(manifest, Samples.manifestOfGenerations())
+        XCTAssertEqual(
+            Array(try SnapshotFile.decode(golden, .manifest, container: container).body),
+            try SnapshotManifestEncoder.body(of: Samples.manifestOfGenerations()))
+    }
+
+    /// Earlier versions know one generation of a table, and no version knows two that are the same.
+    func testGenerationsOfATableStandInOrder() throws {
+        let manifest = Samples.manifestOfGenerations()
+        XCTAssertEqual(try SnapshotManifestEncoder.encode(manifest).bytes[4], 3)
+        let body = try SnapshotManifestEncoder.body(of: manifest)
+        XCTAssertNoThrow(try SnapshotManifestDecoder.decode(body: body[...], version: 3, container: container))
+        assertThrows(.damagedFile) {
+            _ = try SnapshotManifestDecoder.decode(body: body[...], version: 2, container: self.container)
+        }
+        for tables in [manifest.tables.reversed(), manifest.tables + [manifest.tables[manifest.tables.count - 1]]] {
+            var wrong = manifest
+            wrong.tables = tables
+            let body = try SnapshotManifestEncoder.body(of: wrong)
+            assertThrows(.damagedFile) {
+                _ = try SnapshotManifestDecoder.decode(body: body[...], version: 3, container: self.container)
+            }
+        }
     }
 
     private typealias Decode = ([UInt8]) throws -> Void

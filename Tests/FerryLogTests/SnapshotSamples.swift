@@ -73,4 +73,15 @@ extension Samples {
         manifest.positions[device]?.lastLate = 9
         return manifest
     }
+
+    /// The same with a table of which there are three generations (version 3).
+    static func manifestOfGenerations() -> SnapshotManifest {
+        var manifest = lateManifest()
+        guard let last = manifest.tables.last else { return manifest }
+        manifest.tables.removeLast()
+        for identity in [TableIdentity.surrogate, .key(["code"]), .key(["code", "part"])] {
+            manifest.tables.append(.init(name: last.name, identity: identity, chunks: last.chunks))
+        }
+        return manifest
+    }
 }

@@ -352,6 +352,6 @@ final class SnapshotStoryTests: XCTestCase {
         // A part of a kind that is not known.
         try refused(.formatTooNew, register([0, 0, 1, 200, 0]))
         try refused(.damagedFile) { $0.table = "ferry_meta" }
-        try refused(.incompatibleSchema) { $0.identity = .surrogate }
+        try refused(.damagedFile) { $0.identity = .key(["name", "NAME"]) }
     }
 }

@@ -415,7 +415,7 @@ def snapshot_body(content, newest):
 
 
 def manifest(content, found=None):
-    container, body = snapshot_body(content, 2)
+    container, body = snapshot_body(content, 3)
     dictionaries = Dictionaries()
     dictionaries.read_names(body)
     yield f"snapshot of {container}"

@@ -78,6 +78,9 @@ struct StoreExamination {
                 .note, "database", "\(status.hidden) rows are hidden, because the schema would refuse them.",
                 advice: "They come back when what they wait for does. `ferry conflicts` shows them.")
         }
+        for apart in try replica.tablesApart(replica.store.reading()) {
+            report.add(.warning, "table \(apart.table)", apart.problem, advice: TableApart.advice)
+        }
         for reference in try replica.store.plainReferences() {
             report.add(
                 .note, "database",

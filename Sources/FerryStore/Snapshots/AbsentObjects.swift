@@ -15,19 +15,23 @@ struct AbsentObjects {
 
     /// Notes the store's objects between the last chunk of the table and the end of this one that are not in it.
     func note(besides chunk: SnapshotChunk, _ progress: SnapshotProgress) throws {
-        guard let table = access.registry.table(named: chunk.table), let end = chunk.objects.last?.id else { return }
+        guard let table = access.registry.table(named: chunk.table, chunk.identity), let end = chunk.objects.last?.id
+        else { return }
         // Of one without an insertion only writes came after it was collected, and nobody there can show it.
         let present = Set(chunk.objects.lazy.filter { $0.inserted != nil }.map(\.id))
         let partial = Set(chunk.objects.lazy.filter { $0.inserted == nil }.map(\.id))
         try note(
-            table, after: progress.last[chunk.table].flatMap { ObjectID($0) }, through: end, except: present,
+            table, after: progress.last[SnapshotProgress.key(chunk.table, chunk.identity)].flatMap { ObjectID($0) },
+            through: end, except: present,
             partial: partial)
     }
 
     /// Notes the store's objects behind each table's last chunk.
     func noteRest(_ progress: SnapshotProgress) throws {
         for table in access.registry.parentsFirst {
-            let last = progress.last[foldedName(table.name)].flatMap { ObjectID($0) }
+            let last = progress.last[SnapshotProgress.key(foldedName(table.name), table.identity)].flatMap {
+                ObjectID($0)
+            }
             try note(table, after: last, through: nil, except: [])
         }
     }

@@ -12,7 +12,7 @@ struct SnapshotLoad {
     func load(_ chunks: [SnapshotChunk]) throws -> ChangesetApplier.Outcome {
         var outcome = ChangesetApplier.Outcome()
         let conflictsBefore = access.recordedConflicts
-        let byTable = Dictionary(grouping: chunks) { access.registry.table(named: $0.table)?.id ?? -1 }
+        let byTable = Dictionary(grouping: chunks) { access.registry.table(named: $0.table, $0.identity)?.id ?? -1 }
         var arriving: [Int: Set<ObjectID>] = [:]
         for (number, chunks) in byTable where access.registry.tables[number]?.hasUncheckedReferences ?? false {
             arriving[number] = Set(chunks.flatMap(\.objects).filter { $0.inserted != nil }.map(\.id))
@@ -40,7 +40,7 @@ struct SnapshotLoad {
         _ chunk: SnapshotChunk, _ table: TrackedTable, _ rows: MergedRows,
         _ waiting: WaitingRows<SnapshotChunk.Object>?
     ) throws {
-        let columns = chunk.columns.map { table.columnID($0.name) }
+        let columns = chunk.columns.map { table.columnID(travelling: $0.name) }
         // What is more than a value is left to `merge`, as what is not known.
         let plain = chunk.shapes.map { $0.map { chunk.columns[$0].isRegister ? -1 : columns[$0] ?? -1 } }
         func writeAlone(_ object: SnapshotChunk.Object) throws {

@@ -65,7 +65,9 @@ extension Store {
             let done = try SnapshotProgress.read(access.meta)?.done ?? [:]
             let tables = manifest.tables.sorted { places[$0.name] ?? .max < places[$1.name] ?? .max }
             return tables.flatMap { table in
-                table.chunks.dropFirst(done[table.name] ?? 0).map { (table.name, $0) }
+                table.chunks.dropFirst(done[SnapshotProgress.key(table.name, table.identity)] ?? 0).map {
+                    (table.name, $0)
+                }
             }
         }
     }
@@ -100,13 +102,17 @@ extension Store {
                         return try ChangesetApplier(work.access).apply(changesets, &work.clock, from: standing)
                     }
                     work.take(merged)
+                    if !progress.isFresh {
+                        try passOn(SnapshotOperations(manifest.vector).changesets(of: group), &work, seal)
+                    }
                     try takeUpPolicies(&work.access, &work.touched)
                 }
             }
             for chunk in chunks {
                 if !progress.isFresh { try AbsentObjects(work.access, standing).note(besides: chunk, progress) }
-                progress.done[chunk.table, default: 0] += 1
-                progress.last[chunk.table] = chunk.objects.last?.id.hex
+                let key = SnapshotProgress.key(chunk.table, chunk.identity)
+                progress.done[key, default: 0] += 1
+                progress.last[key] = chunk.objects.last?.id.hex
             }
             try progress.save(work.access.meta)
             return work.outcome

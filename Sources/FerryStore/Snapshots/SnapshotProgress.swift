@@ -9,7 +9,7 @@ struct SnapshotProgress: Codable, Equatable {
     var manifest: String
     /// Whether the store had no object when it began, and has none but the snapshot's since.
     var isFresh: Bool
-    /// By table: the number of chunks merged, and the ID of the last object in them, in hexadecimal.
+    /// By table (`key`): the number of chunks merged, and the ID of the last object in them, in hexadecimal.
     var done: [String: Int] = [:]
     var last: [String: String] = [:]
 
@@ -23,6 +23,11 @@ struct SnapshotProgress: Codable, Equatable {
     var source: (device: DeviceID, manifest: Checksum)? {
         guard let device = DeviceID(device), let manifest = Checksum(manifest) else { return nil }
         return (device, manifest)
+    }
+
+    /// Names a generation of a table.
+    static func key(_ table: String, _ identity: TableIdentity) -> String {
+        "\(table) \(IdentityText.format(identity.folded))"
     }
 
     static func read(_ meta: StoreMeta) throws -> SnapshotProgress? { try meta.json(.snapshot) }

@@ -16,14 +16,21 @@ struct SnapshotSource {
         manifest.positions = try positions()
         manifest.contexts = try contexts()
         manifest.schema = try NewestSchema(access.connection).read()
-        let tables = access.registry.tables.values.map { (name: foldedName($0.name), table: $0) }
-        for (name, table) in tables.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
+        for table in access.registry.tables.values.sorted(by: Self.precedes) {
+            let name = foldedName(table.name)
             var chunks: [SnapshotManifest.Chunk] = []
             try TableSource(access, table).read { chunks.append(try body($0)) }
             if chunks.isEmpty { continue }
             manifest.tables.append(.init(name: name, identity: table.identity.folded, chunks: chunks))
         }
         return manifest
+    }
+
+    /// Generations of one table stand in the order of their identities.
+    private static func precedes(_ left: TrackedTable, _ right: TrackedTable) -> Bool {
+        let names = (foldedName(left.name), foldedName(right.name))
+        if names.0 != names.1 { return names.0.utf8.lexicographicallyPrecedes(names.1.utf8) }
+        return left.identity.folded.precedes(right.identity.folded)
     }
 
     private func positions() throws -> [DeviceID: SnapshotManifest.Position] {
@@ -85,7 +92,7 @@ private struct TableSource {
     func read(_ body: (SnapshotChunk) throws -> Void) throws {
         let columns = order.flatMap { number in
             [false, true].map {
-                SnapshotChunk.Column(name: foldedName(table.columns[number].name), isRegister: $0)
+                SnapshotChunk.Column(name: foldedName(table.columns[number].travellingName), isRegister: $0)
             }
         }
         var builder = SnapshotChunkBuilder(

@@ -1,0 +1,133 @@
+import FerryCore
+
+/// Decides which generation of each table this database shows, after its schema changed.
+///
+/// A table by another primary key is another generation. Before this database shows that one, everything that is noted is packed as
+/// changes of the former one: its rows are told by the former key's columns until then, where the table has them still. Then what
+/// is known of those rows passes over (`GenerationChange`).
+struct GenerationPlan {
+    private let connection: SQLConnection
+    private let schema: Schema
+    private var meta: StoreMeta { StoreMeta(connection: connection) }
+
+    init(_ connection: SQLConnection, _ schema: Schema) {
+        self.connection = connection
+        self.schema = schema
+    }
+
+    /// - Parameters:
+    ///   - tracked: what the schema asks for. The tables of which a former generation is still to be packed get its identity.
+    ///   - isPacked: whether everything that is noted is packed.
+    /// - Returns: the numbers of generations that rows of others pass over to.
+    func decide(_ tracked: inout [TrackedTableRecord], isPacked: Bool) throws -> Set<Int> {
+        let before = try Generations.load(meta)
+        var generations = before
+        var arriving: Set<Int> = []
+        var numbers = FreeNumbers(connection)
+        for index in tracked.indices {
+            let record = tracked[index]
+            guard let table = schema.table(record.name),
+                let present = try TableGeneration.shown(record.name, generations, connection)
+            else { continue }
+            if present.identity.folded == record.identity.folded {
+                if generations.leaving.removeValue(forKey: "\(present.number)") != nil, !isPacked {
+                    try dropIndex(of: present.number)
+                }
+                continue
+            }
+            let isHeld = try hasRows(present.number)
+            if !isPacked, isHeld, let key = try formerKey(of: present, table, &generations) {
+                generations.leaving["\(present.number)"] = key
+                tracked[index].identity = present.identity
+                try makeIndex(of: present.number, on: table, key)
+                continue
+            }
+            generations.leaving["\(present.number)"] = nil
+            let number = try Registry.register(
+                record.name, record.identity, columns: [], &numbers, in: connection)
+            generations.shown[foldedName(record.name)] = number
+            if isHeld && isPacked { arriving.insert(number) }
+        }
+        if generations != before { try generations.save(meta) }
+        return arriving
+    }
+
+    /// Whether rows of this database belong to objects of a generation.
+    private func hasRows(_ number: Int) throws -> Bool {
+        try connection.count(
+            "SELECT EXISTS(SELECT 1 FROM \(OwnNames.objects)\(number) WHERE \(Shown.way) IN (\(Shown.row.rawValue), "
+                + "\(Shown.exceptionalRow.rawValue)))") != 0
+    }
+
+    /// The columns by which rows of a former generation can be told in the table as it is; `nil` where there are none.
+    private func formerKey(
+        of present: TableGeneration, _ table: SchemaTable, _ generations: inout Generations
+    ) throws -> [String]? {
+        var key: [String]
+        if case .key(let columns) = present.identity {
+            key = try renamed(columns, present, table) ?? columns
+        } else if let known = generations.keys["\(present.number)"] {
+            key = [known]
+        } else {
+            // An earlier Ferry did not take down its name: the one column that was never a value.
+            let values = try values(of: present)
+            let others = table.columns.filter { !$0.isGenerated && !values.contains(foldedName($0.name)) }
+            guard others.count == 1 else { return nil }
+            key = [others[0].name]
+            generations.keys["\(present.number)"] = key[0]
+        }
+        return table.identified(by: key) == nil ? nil : key
+    }
+
+    /// The names of a generation's columns, in lower case.
+    private func values(of present: TableGeneration) throws -> Set<String> {
+        Set(
+            try connection.rows("SELECT name FROM ferry_column WHERE \"table\" = \(present.number)").map {
+                foldedName($0[0].text)
+            })
+    }
+
+    /// The columns of a key of which some were renamed: the table lacks them, and the key has as many new ones in their places.
+    private func renamed(
+        _ columns: [String], _ present: TableGeneration, _ table: SchemaTable
+    ) throws -> [String]? {
+        guard columns.count == table.primaryKey.count else { return nil }
+        let values = try values(of: present)
+        for (former, name) in zip(columns, table.primaryKey) where !equalNames(former, name) {
+            if table.column(former) != nil || values.contains(foldedName(name)) { return nil }
+        }
+        return table.primaryKey
+    }
+
+    // MARK: The index by which rows are found
+
+    private func indexName(_ number: Int) -> String { "ferry_\(number)_former" }
+
+    private func makeIndex(of number: Int, on table: SchemaTable, _ key: [String]) throws {
+        let columns = key.map(quoted).joined(separator: ", ")
+        try dropIndex(of: number)
+        try connection.executeScript("CREATE INDEX \(indexName(number)) ON \(quoted(table.name))(\(columns))")
+    }
+
+    /// Drops those of all tables.
+    func dropIndexes() throws {
+        for number in try Generations.load(meta).leaving.keys.compactMap({ Int($0) }) { try dropIndex(of: number) }
+    }
+
+    func dropIndex(of number: Int) throws {
+        try connection.executeScript("DROP INDEX IF EXISTS \(indexName(number))")
+    }
+
+    // MARK: Keys
+
+    /// Takes down the names of mapped keys: only the schema tells them.
+    func noteKeys(of registry: Registry) throws {
+        let before = try Generations.load(meta)
+        var generations = before
+        for table in registry.tables.values
+        where table.isLocal && table.isMapped && !registry.leaving.contains(table.id) {
+            generations.keys["\(table.id)"] = table.keyColumns[0]
+        }
+        if generations != before { try generations.save(meta) }
+    }
+}
