@@ -79,7 +79,8 @@ bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short r
 format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples Package.swift
 
-lint: ## Check the format of the sources
+lint: ## Check the format of the sources, and that the rooms of the store use only what lies below them
+	@Scripts/check-rooms
 	$(SWIFT) format lint --strict --recursive --parallel Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples Package.swift
 
 docs: setup ## Build the guide to the Swift package into site/
