@@ -27,7 +27,11 @@ final class ReplacedDatabaseTests: XCTestCase {
         loop.events.contains { if case .reopened = $0 { true } else { false } }
     }
 
-    private func play(_ journal: String, _ replace: (_ path: String, _ backup: String) throws -> Void) throws {
+    /// - Parameter isAtOnce: whether the file is whole at any time. A pass that meets half of it says that Ferry's tables are not
+    ///   there, and the next one goes on.
+    private func play(
+        _ journal: String, isAtOnce: Bool = true, _ replace: (_ path: String, _ backup: String) throws -> Void
+    ) throws {
         let fleet = try makeFleet(journal)
         let (path, backup) = (fleet.databasePath(0), fleet.folder.appendingPathComponent("backup").path)
         let loop = RunningLoop(fleet.replicas[0])
@@ -50,7 +54,8 @@ final class ReplacedDatabaseTests: XCTestCase {
         try arrives("from elsewhere", on: 0)
         loop.finish()
         follower.finish()
-        XCTAssertEqual((loop.failures + follower.failures).map(\.message), [])
+        let failures = (loop.failures + follower.failures).map(\.message)
+        XCTAssertEqual(failures.filter { isAtOnce || !$0.contains("no such table: ferry_meta") }, [])
         try fleet.assertEqual(texts)
     }
 
@@ -74,7 +79,7 @@ final class ReplacedDatabaseTests: XCTestCase {
     }
 
     func testABackupIsCopiedOverItInPlace() throws {
-        try play("delete") { path, backup in
+        try play("delete", isAtOnce: false) { path, backup in
             let file = try XCTUnwrap(FileHandle(forWritingAtPath: path))
             let bytes = try Data(contentsOf: URL(fileURLWithPath: backup))
             try file.truncate(atOffset: 0)
