@@ -118,7 +118,7 @@ final class RandomHistoryTests: XCTestCase {
             do {
                 return try history.play()
             } catch {
-                print(history.reduced() ?? "The text of this history alone does not fail.")
+                print(try history.reduced() ?? "The text of this history alone does not fail.")
                 throw error
             }
         }

@@ -35,8 +35,7 @@ extension Store {
         // Indexes that are gone are no news.
         try access.meta.set(.schemaVersion, SchemaReader(connection: access.connection).version())
         try pack(&work.access, &work.clock, &work.outcome, seal, &work.touched)
-        if seeds.isEmpty { return }
-        try AppTriggers(work.access).run { _ = try RowMaintenance(work.access).settle(seeds: seeds) }
+        try settle(seeds, work.access, &work.touched)
     }
 
     /// Lets what others wrote to generations which this database showed before pass over into the present ones.
@@ -70,8 +69,7 @@ extension Store {
             seeds += change.seeds
             work.touched.insert(table.id)
         }
-        if seeds.isEmpty { return }
-        try AppTriggers(work.access).run { _ = try RowMaintenance(work.access).settle(seeds: seeds) }
+        try settle(seeds, work.access, &work.touched)
     }
 }
 

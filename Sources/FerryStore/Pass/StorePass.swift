@@ -130,8 +130,9 @@ extension Store {
         try settle(concerned, access, &tables)
     }
 
-    /// Shows what foreign keys that became plain references may have hidden.
-    private func settle(_ seeds: [RowToken], _ access: StoreAccess, _ tables: inout Set<Int>) throws {
+    /// Lets the rules look at objects.
+    /// - Parameter tables: is given those whose rows may change.
+    func settle(_ seeds: [RowToken], _ access: StoreAccess, _ tables: inout Set<Int>) throws {
         if seeds.isEmpty { return }
         tables.formUnion(seeds.map(\.table))
         try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }

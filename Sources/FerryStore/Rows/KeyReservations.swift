@@ -132,7 +132,7 @@ struct KeyReservations {
             let object =
                 try child.isMapped
                 ? Travelling(access).object(child, rowKey)
-                : access.joined.representative(of: child.derivedID(values), child.id) ?? child.derivedID(values)
+                : Travelling(access).object(child, knownBy: values)
             if let refusal = try writer.update(key: rowKey, [(column, key)], of: object) {
                 throw failure(child, refusal)
             }

@@ -47,7 +47,13 @@ struct Travelling {
     func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
         if key.contains(.null) { return nil }
         if table.isMapped { return try access.objects(of: table.id).object(forKey: key[0]) }
-        let object = table.derivedID(try self.key(key, table))
+        return try object(table, knownBy: self.key(key, table))
+    }
+
+    /// The object that the row with a key shows, where keys are no mapped ones.
+    /// - Parameter values: the key as it travels.
+    func object(_ table: TrackedTable, knownBy values: [FieldValue]) throws -> ObjectID {
+        let object = table.derivedID(values)
         // A row may show a key that its object does not have.
         return try access.joined.representative(of: object, table.id) ?? object
     }

@@ -169,13 +169,13 @@ struct HistoryScript {
 
 extension RandomHistory {
     /// - Returns: the history made small, as text, and what goes wrong; nil where its text alone does not fail.
-    func reduced() -> String? {
+    func reduced() throws -> String? {
         guard let lines = HistoryScript.lines(of: story) else { return nil }
         let deleteWins = story.first { $0.hasPrefix("all: deleteWins ") }?.split(separator: " ").last.map(String.init)
         let count = lines.map(\.device).filter { $0 < 90 }.max() ?? 1
         for pace in 0..<6 {
             let policies = PlainPolicies(deleteWins: deleteWins.map { [$0.lowercased()] } ?? [])
-            guard let oracle = try? Oracle(schema, policies: policies) else { return nil }
+            let oracle = try Oracle(schema, policies: policies)
             let reduction = HistoryScript(
                 schema: schema, oracle: oracle, devices: count, deleteWins: deleteWins, pace: pace)
             guard let least = reduction.reduce(lines), let problem = reduction.failure(of: least) else { continue }
