@@ -103,4 +103,4 @@ install: release ## Install the ferry command below PREFIX (/usr/local)
 	install -m 755 "$$($(SWIFT) build -c release --show-bin-path)/ferry" "$(DESTDIR)$(PREFIX)/bin/ferry"
 
 clean: ## Remove what was built
-	rm -rf .build .build-address .build-thread site Benchmarks/.build Examples/*/.build
+	rm -rf .build .build-tests .build-address .build-thread site Benchmarks/.build Examples/*/.build

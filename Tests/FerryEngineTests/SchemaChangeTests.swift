@@ -181,6 +181,40 @@ final class SchemaChangeTests: XCTestCase {
         XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item ORDER BY 1"), "four\none\nthree\ntwo\n")
     }
 
+    func testADeviceThatJoinsGetsTablesThatWereMadeLater() throws {
+        let fleet = try Fleet()
+        try fleet.start(items)
+        try fleet.shell(0, "CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT)")
+        try fleet.settle()
+        try fleet.shell(0, "CREATE TABLE tag(name TEXT PRIMARY KEY)")
+        try fleet.settle()
+        XCTAssertEqual(try fleet.join().createdTables.sorted(), ["item", "note", "tag"])
+        try fleet.shell(1, "CREATE TABLE mark(name TEXT PRIMARY KEY); INSERT INTO mark VALUES ('m');")
+        try fleet.settle()
+        XCTAssertEqual(try fleet.join().createdTables.sorted(), ["item", "mark", "note", "tag"])
+        try fleet.settle()
+        XCTAssertEqual(try fleet.shell(2, "SELECT name FROM mark"), "m\n")
+    }
+
+    /// The notes of a table that is gone go with their old rows, or the next notes would find their numbers taken.
+    func testATableThatIsDroppedWithPendingNotesCanBeWrittenToWhenItIsBack() throws {
+        let create = "CREATE TABLE tag(name TEXT PRIMARY KEY, size);"
+        let write = "INSERT INTO tag VALUES ('a', 1), ('b', 2); DELETE FROM tag WHERE name = 'a';"
+        for isLookedAtBetween in [false, true] {
+            let fleet = try Fleet()
+            try fleet.start(create)
+            try fleet.join()
+            try fleet.shell(0, write + "REPLACE INTO tag VALUES ('b', 3); DROP TABLE tag;")
+            if isLookedAtBetween { try fleet.settle() }
+            try fleet.shell(0, create)
+            try fleet.settle()
+            try fleet.shell(0, write)
+            try fleet.settle()
+            try fleet.assertEqual("SELECT * FROM tag ORDER BY name")
+            XCTAssertEqual(try fleet.shell(1, "SELECT * FROM tag"), "b|2\n")
+        }
+    }
+
     func testARowThatIsLeftOutOfARebuildIsDeletedElsewhere() throws {
         let fleet = try Fleet()
         try fleet.start(items)

@@ -344,7 +344,8 @@ extension Replica {
             for changeset in batch.changesets {
                 positions.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
                 let stamp = Stamp(time: changeset.time, device: changeset.device)
-                if let record = changeset.schema, newest.map({ $0.stamp < stamp }) ?? true {
+                // As in `NewestSchema`: of two with one time the later one in the log.
+                if let record = changeset.schema, newest.map({ $0.stamp <= stamp }) ?? true {
                     newest = StampedSchema(record: record, stamp: stamp)
                 }
             }

@@ -146,12 +146,14 @@ struct CaptureHistory {
         ) { row in
             let number = row.int(1)
             if last?.id != number { last = registry.tables[number] }
-            guard let table = last, table.isLocal, let event = PendingEvent(rawValue: row.int(2)) else { return }
+            guard let table = last, let event = PendingEvent(rawValue: row.int(2)) else { return }
             switch event {
             case .delete, .examine: tablesWithOldRows.insert(number)
-            case .rekey: hasRekeys = true
+            case .rekey: hasRekeys = hasRekeys || table.isLocal
             case .insert, .update, .reference, .review: break
             }
+            // Notes of a dropped table say nothing. Their old rows go with them.
+            if !table.isLocal { return }
             // Of an update that changed nothing there is nothing to say.
             if event == .update, Int32(truncatingIfNeeded: row.integer(3)) == 0 { return }
             let key = (0..<table.keyColumns.count).map { row.value(6 + Int32($0)) }

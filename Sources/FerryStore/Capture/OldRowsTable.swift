@@ -35,8 +35,9 @@ struct OldRowsTable {
             try connection.executeScript("INSERT INTO \(name)(\(kept)) SELECT \(kept) FROM \(aside)")
             try connection.executeScript("DROP TABLE \(aside)")
         }
-        // Rows that are noted lack what is new; they are noted again.
-        try connection.execute("DELETE FROM \(name) WHERE sequence = \(UnforeseenDefaults.mark)")
+        // The mark of `UnforeseenDefaults` goes: rows that are noted lack the new columns, and are noted again. A row
+        // without its note goes: the next note with that number could not be written.
+        try connection.execute("DELETE FROM \(name) WHERE sequence NOT IN (SELECT sequence FROM ferry_pending)")
         return added
     }
 }

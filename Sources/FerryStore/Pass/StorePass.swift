@@ -174,8 +174,10 @@ extension Store {
                     access.registry.parentsFirst.filter(\.isLocal).map {
                         TrackedTableRecord(name: $0.name, identity: $0.identity)
                     }, references: access.references()) : nil
-            // Rows of an unknown time do not move the clock, and yet the changeset is not earlier than they are.
-            let time = captured == nil ? clock.tick() : max(clock.now, .unknown)
+            // Rows of an unknown time do not move the clock, and yet the changeset is not earlier than they are. A schema
+            // is newer than the log's former one, whatever the times of rows are.
+            let movesClock = captured == nil || isSchemaNews && clock.now > .unknown
+            let time = movesClock ? clock.tick() : max(clock.now, .unknown)
             try stage(changes, schema: schema, time: time, access, seal, &outcome)
             if isSchemaNews { try access.meta.set(.schemaUnsent, 0) }
         }

@@ -7,11 +7,14 @@ struct NewestSchema {
 
     init(_ connection: SQLConnection) { meta = StoreMeta(connection: connection) }
 
-    /// Remembers a schema, unless a newer one is known.
+    /// Remembers the schema of a changeset, unless a newer one is known. Changesets come in the order of their log, and
+    /// an earlier Ferry gave two schemas of one log the same time: the later one is the newer one.
     func note(_ record: SchemaRecord, at stamp: Stamp) throws {
-        try note(StampedSchema(record: record, stamp: stamp))
+        if let known = try read(), stamp < known.stamp { return }
+        try meta.set(.newestSchema, json: Form(StampedSchema(record: record, stamp: stamp)))
     }
 
+    /// Remembers the schema of a snapshot, unless one as new is known.
     func note(_ schema: StampedSchema) throws {
         if let known = try read(), schema.stamp <= known.stamp { return }
         try meta.set(.newestSchema, json: Form(schema))
