@@ -9,7 +9,8 @@ struct StatusCommand: DatabaseCommand {
         discussion: """
             Changes nothing, and needs no lock. "In step" is proven: both devices have replayed the same changes, and the \
             digests of their states and rows agree. "standing" is inStep, behind, ahead, apart (both), unproven (the other \
-            one tells no digests of its rows, or has "differingSchemas") or differs: "differing" names the tables, \
+            one tells no digests of its rows, or has "differingSchemas"), waits (rows of "waitingTables" wait here or there for \
+            the app, which has a collation or a function that they need) or differs: "differing" names the tables, \
             "differingRows" those in which only the rows differ, "differingByKeys" those with an index on integer keys.
 
             JSON: {"device": {"id", "name"}, "container": {"id", "name", "path", "reachable", "problem", \
@@ -17,8 +18,8 @@ struct StatusCommand: DatabaseCommand {
             "tables": [{"name", "identity", "objects"}], "leftOut": [{"name", "reason"}], "devices": [{"id", "name", \
             "behind", "unacknowledged", "lastSeenMilliseconds", "activity", "isLeftBehind", "problem", "problemCode", \
             "problemSinceMilliseconds", "problemFile", "standing", "changesetsBehind", \
-            "changesetsAhead", "differing", "differingRows", "differingSchemas", "differingByKeys", "successors"}], \
-            "unpublished", "hidden", \
+            "changesetsAhead", "differing", "waitingTables", "differingRows", "differingSchemas", "differingByKeys", "successors"}], \
+            "waitingTables": [{"table", "rows", "unpacked", "missing"}], "unpublished", "hidden", \
             "exceptions": [{"table", "kind", "reason", "count"}], "conflicts", \
             "policies": [{"target", "policy", "applied"}], \
             "plainReferences": [{"table", "columns", "parent", "reason"}]}. Problems, failures, "lastSeenMilliseconds" and \

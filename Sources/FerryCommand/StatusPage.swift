@@ -54,6 +54,8 @@ struct StatusPage {
         }
         news += report.tablesApart.map { style.yellow($0.problem) }
         if !report.tablesApart.isEmpty { news.append(TableApart.advice) }
+        news += report.waitingTables.map { style.yellow($0.problem) }
+        if !report.waitingTables.isEmpty { news.append(WaitingTable.advice) }
         news += report.leftOutTriggers.map { style.yellow($0.problem) }
         if !report.leftOutTriggers.isEmpty { news.append(LeftOutTrigger.advice) }
         if report.hidden > 0 { news.append(Wording.count(report.hidden, "row is", "rows are") + " hidden; see below.") }
@@ -71,7 +73,9 @@ struct StatusPage {
             ($0.unacknowledged > 0 || $0.changesetsAhead ?? 0 > 0) && $0.activity == "active" && $0.successors == nil
         }
         if late.isEmpty {
-            let isProven = !report.devices.contains { $0.standing == "unproven" }
+            let isProven =
+                report.waitingTables.isEmpty
+                && !report.devices.contains { $0.standing == "unproven" || $0.standing == "waits" }
             return isProven ? "Everything is in step." : "Everything is sent and received here."
         }
         let names = Wording.list(late.map { labels[$0.id] })
@@ -133,6 +137,11 @@ struct StatusPage {
         if !rows.isEmpty {
             lines.append(
                 style.red("\(name) has replayed the same changes and shows other rows of \(Wording.list(rows))."))
+        }
+        if let waiting = device.waitingTables, report.waitingTables.isEmpty {
+            lines.append(
+                style.yellow("\(name) has replayed the same changes, and rows of \(Wording.list(waiting)) wait there.")
+                    + " Its app shows them once it has synced.")
         }
         if let schemas = device.differingSchemas {
             let which = "\(Wording.list(schemas)) by another schema"
@@ -200,6 +209,7 @@ struct StatusPage {
         case "ahead": "ahead by \(ahead)"
         case "apart": "behind by \(behind), ahead by \(ahead)"
         case "differs": "differs"
+        case "waits": "has the same changes; rows wait for the app"
         case "unproven": "has the same changes, not compared"
         default: ""
         }
@@ -223,7 +233,7 @@ struct StatusPage {
 
     private static let words = [
         "waiting": "hidden", "outranked": "hidden", "refused": "hidden", "missing": "hidden", "heldBack": "kept",
-        "clearedReference": "shown as NULL", "joined": "joined",
+        "clearedReference": "shown as NULL", "joined": "joined", "awaitingApp": "hidden", "outdated": "shown as before",
         "stranded": "kept", "left": "not here",
     ]
 }

@@ -17,7 +17,8 @@ struct SyncCommand: DatabaseCommand {
 
             JSON: {"published": {"segments", "changes"}, "replayed": {"segments", "changes"}, "hidden", "conflicts", \
             "waiting": [{"device", "reason", "code", "sinceMilliseconds", "file"}], \
-            "tablesApart": [{"table", "here", "there", "devices"}] (only where there are some), "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "compaction" (as `compact` tells it, only then), "seconds"}
+            "tablesApart": [{"table", "here", "there", "devices"}] (only where there are some), \
+            "waitingTables": [{"table", "rows", "unpacked", "missing"}] (only where there are some), "renewed": {"reason", "formerDevice", "device", "sentAgain"} (only then), "compaction" (as `compact` tells it, only then), "seconds"}
 
             Examples:
               ferry sync music.sqlite
@@ -39,6 +40,8 @@ struct SyncCommand: DatabaseCommand {
         if report.compaction?.mended ?? false { console.warn(CompactionPage.mended) }
         for reason in report.compaction?.skipped ?? [] { console.warn(reason) }
         TablesApart.warn(report.tablesApart ?? [], console)
+        for table in report.waitingTables ?? [] { console.warn(table.problem) }
+        if report.waitingTables != nil { console.hint(WaitingTable.advice) }
         try WaitingDevices.tell(report.waiting, of: argument.database, console)
     }
 }
@@ -51,7 +54,7 @@ enum SyncSentence {
         if report.replayed.changes > 0 { parts.append("received \(Wording.count(report.replayed.changes, "change"))") }
         var text: String
         if parts.isEmpty {
-            text = report.waiting.isEmpty ? "Everything is in step." : "Nothing new."
+            text = report.waiting.isEmpty && report.waitingTables == nil ? "Everything is in step." : "Nothing new."
         } else {
             text = Wording.list(parts) + "."
             text = style.green(text.prefix(1).uppercased() + text.dropFirst())

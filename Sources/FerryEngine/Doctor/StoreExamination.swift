@@ -81,6 +81,9 @@ struct StoreExamination {
         for apart in try replica.tablesApart(replica.store.reading()) {
             report.add(.warning, "table \(apart.table)", apart.problem, advice: TableApart.advice)
         }
+        for table in try replica.store.reading().waitingTables {
+            report.add(.warning, "table \(table.table)", table.problem, advice: WaitingTable.advice)
+        }
         for reference in try replica.store.plainReferences() {
             report.add(
                 .note, "database",

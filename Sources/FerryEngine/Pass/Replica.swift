@@ -166,6 +166,7 @@ public final class Replica: Sendable {
         }
         let apart = tablesApart(reading)
         report.tablesApart = apart.isEmpty ? nil : apart
+        report.waitingTables = reading.waitingTables.isEmpty ? nil : reading.waitingTables
         report.hidden = reading.hidden
         report.renewed = unreported
         unreported = nil

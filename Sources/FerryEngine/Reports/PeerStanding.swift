@@ -13,6 +13,9 @@ struct PeerStanding: Equatable {
         case ahead
         /// Both of that.
         case apart
+        /// Both have replayed the same changes and hold the same state, and rows wait on one of them for a process with something of
+        /// the app's.
+        case waits
         /// Both have replayed the same changes and hold different states, or show different rows.
         case differs
         /// Both have replayed the same changes; the other one does not tell all digests, or has a table by another schema, so that
@@ -62,7 +65,9 @@ struct PeerStanding: Equatable {
         case (false, true): kind = .ahead
         case (false, false):
             self.tables = comparison
-            kind = comparison.isProven ? .inStep : comparison.differing.isEmpty ? .unproven : .differs
+            kind =
+                !comparison.differing.isEmpty
+                ? .differs : !comparison.waiting.isEmpty ? .waits : comparison.isProven ? .inStep : .unproven
         }
     }
 }
@@ -77,6 +82,8 @@ struct TableComparison: Equatable {
     private(set) var schemas: Set<String> = []
     /// Those of them whose rows mean something else by each schema: columns, defaults or references differ.
     private(set) var meanings: Set<String> = []
+    /// The tables of which rows wait on one of the devices: their rows are not compared.
+    private(set) var waiting: Set<String> = []
     /// Whether any table is compared, and its rows with it.
     private(set) var isTold = false
 
@@ -97,7 +104,11 @@ struct TableComparison: Equatable {
             }
             // A table that only one of them has is not compared.
             guard tellsRows, let shape = table.shape, let theirShape = theirs[table.shapeToken] else { continue }
-            if theirs[table.rowsToken] != table.rows { rows.insert(table.name) }
+            if table.waiting > 0 || theirs[table.waitingToken] != nil {
+                waiting.insert(table.name)
+            } else if theirs[table.rowsToken] != table.rows {
+                rows.insert(table.name)
+            }
             if shape != theirShape { schemas.insert(table.name) }
             if !TableDigests.mean(shape, theirShape) { meanings.insert(table.name) }
         }

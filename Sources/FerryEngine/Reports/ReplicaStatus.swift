@@ -80,6 +80,7 @@ extension Replica {
                 problemFile: problems[device]?.path,
                 standing: standing?.kind.rawValue, changesetsBehind: standing?.behind, changesetsAhead: standing?.ahead,
                 differing: Self.names(standing?.tables.differing),
+                waitingTables: Self.names(standing?.tables.waiting),
                 differingRows: Self.names(standing.map { $0.tables.rows.subtracting($0.tables.states) }),
                 differingSchemas: Self.names(
                     standing.map { $0.kind == .differs ? $0.tables.schemas : $0.tables.meanings }),
@@ -95,7 +96,8 @@ extension Replica {
                 failingSinceMilliseconds: failure?.sinceMilliseconds),
             tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
             leftOut: status.leftOut.map { .init(name: $0.name, reason: $0.reason) },
-            tablesApart: tablesApart(reading), leftOutTriggers: try store.leftOutTriggers(), devices: peers,
+            tablesApart: tablesApart(reading), waitingTables: reading.waitingTables,
+            leftOutTriggers: try store.leftOutTriggers(), devices: peers,
             unpublished: status.pendingNotes + status.outboxChanges, hidden: status.hidden,
             exceptions: status.exceptional.map {
                 .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)
@@ -240,6 +242,8 @@ extension ExceptionKind {
         case .joining: "joining"
         case .resolvedKey: "resolvedKey"
         case .missing: "missing"
+        case .awaitingApp: "awaitingApp"
+        case .outdated: "outdated"
         }
     }
 }

@@ -45,6 +45,8 @@ public struct SyncReport: Codable, Equatable, Sendable {
     public var waiting: [Waiting] = []
     /// Tables that other devices have by another primary key; `nil` where there are none.
     public var tablesApart: [TableApart]?
+    /// Tables with rows that wait for a process with a collation or a function of the app's; `nil` where there are none.
+    public var waitingTables: [WaitingTable]?
     /// What was rolled up, collected and removed of this device's files; `nil` where nothing was.
     public var compaction: CompactionReport?
     /// Tells that the database got a new device ID; `nil` where it kept the one that it had.
@@ -115,7 +117,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var problemFile: String?
         /// How this device's state and rows compare with that one's, as its head tells: `inStep` (proven by digests), `behind`,
         /// `ahead`, `apart` (both), `unproven` (the same changes, and it tells no digests of its rows, or `differingSchemas`),
-        /// `differs` (the same changes and another state, or other rows: `Replica.verify` tells where). `nil` where it has no head.
+        /// `waits` (the same changes and the same state, and rows of `waitingTables` wait here or there for the app), `differs` (the
+        /// same changes and another state, or other rows: `Replica.verify` tells where). `nil` where it has no head.
         public var standing: String?
         /// Changesets of any device that it has replayed and this one has not.
         public var changesetsBehind: Int?
@@ -123,6 +126,9 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var changesetsAhead: Int?
         /// Tables in which the two differ; `nil` unless `differs`.
         public var differing: [String]?
+        /// Tables with rows that wait, here or there, for a process with a collation or a function of the app's; `nil` unless `waits`
+        /// or `differs`, or where there are none.
+        public var waitingTables: [String]?
         /// Those of them in which the states are the same and the rows differ; `nil` where there are none.
         public var differingRows: [String]?
         /// Tables that the two have by other schemas, as far as that may be the reason; `nil` where there are none.
@@ -138,7 +144,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
     /// Objects whose rows are not shown as they were written, and rows of tables that stay which refer to nothing, by reason.
     public struct Exceptional: Codable, Equatable, Sendable {
         public var table: String
-        /// `waiting`, `outranked`, `refused` (all hidden), `heldBack` or `clearedReference` (shown), `joined` (shown by
+        /// `waiting`, `outranked`, `refused`, `awaitingApp` (all hidden), `heldBack`, `clearedReference` or `outdated` (shown),
+        /// `joined` (shown by
         /// the row of another), `stranded` (shown, of a table that stays), or `left` (no row here: the table was dropped or
         /// emptied without a deletion).
         public var kind: String
@@ -161,6 +168,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
     public var leftOut: [LeftOut]
     /// Tables that other devices have by another primary key.
     public var tablesApart: [TableApart]
+    /// Tables with rows that wait for a process with a collation or a function of the app's.
+    public var waitingTables: [WaitingTable]
     /// The app's triggers that a replay by this process leaves out.
     public var leftOutTriggers: [LeftOutTrigger]
     public var devices: [Peer]

@@ -90,8 +90,10 @@ struct CapturedWriter {
         }
         try WrittenTogether(access, table).complete(&operations, state, row)
         if !key.isEmpty { references.note(operations, row.overlaid(with: state.kept.fields)) }
+        let isUnseen = try access.areRowsWaiting && ExceptionList(access).isWaiting(.init(table: table.id, id: object))
         let changed = merge(
             operations, into: &state, wish: formerKey.first, isMinted: isFresh && table.identity == .surrogate, &clock)
+        if isUnseen { try recordUnseen(former, state, operations) }
         if !unshown.isEmpty { state.kept.fields = state.kept.fields.overlaid(with: unshown) }
         let corrected = registers.corrections(of: operations, &state)
         // What a foreign key's action did to a row that shows another object's value is no value of its own.
@@ -131,6 +133,27 @@ struct CapturedWriter {
             return shared
         }
         return try members(of: representative).map { try writeHidden($0, shared, shown: row, &clock) }
+    }
+
+    /// Keeps what this device wrote over without having shown it: the row waited for a process that can write it.
+    private func recordUnseen(_ former: ObjectState, _ state: ObjectState, _ operations: [CapturedOperation]) throws {
+        let (log, own) = (ConflictLog(access), access.device)
+        let written = operations.reduce(FieldValues()) { $0.overlaid(with: $1.values) }
+        for (column, value) in former.kept.fields {
+            guard let now = written[column], now != value, let lost = former.registers.stamp(of: column),
+                let kept = state.registers.stamp(of: column), lost.device != own
+            else { continue }
+            try log.record(
+                .field, table: table.id, object: state.object, column: column, lost: (value, lost), kept: (now, kept))
+        }
+        let (before, now) = (former.registers, state.registers)
+        if before.isAlive == now.isAlive { return }
+        let lost = before.isAlive ? before.newestWrite : before.deleted
+        let kept = before.isAlive ? now.deleted : now.newestWrite
+        guard let lost, let kept, lost.device != own else { return }
+        try log.record(
+            before.isAlive ? .deleted : .revived, table: table.id, object: state.object, column: nil, lost: (nil, lost),
+            kept: (nil, kept))
     }
 
     /// The objects that a row goes on showing beside the one that it belongs to.

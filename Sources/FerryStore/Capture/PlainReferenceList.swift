@@ -162,6 +162,7 @@ extension StoreAccess {
             connection, registry: Registry(connection, schema), clock: clock, random: random, hooks: hooks,
             digests: digests, departures: departures)
         access.changedRows = changedRows
+        (access.waiting, access.areRowsWaiting) = (waiting, areRowsWaiting)
         access.newRowsAtOnce = newRowsAtOnce
         access.recordedConflicts = recordedConflicts
         return access

@@ -30,6 +30,8 @@ public struct StoreReading: Sendable {
     public let forkedLogs: Set<DeviceID>
     /// Tables that other devices have by another primary key.
     public let otherGenerations: [OtherGeneration]
+    /// Tables with rows, or changes of the app's, that wait for a process with a collation or a function of the app's.
+    public let waitingTables: [WaitingTable]
     /// Why the last sync failed, and since when syncs fail for that reason; `nil` where it did not.
     public let failure: WaitingReason?
 
@@ -61,6 +63,7 @@ public struct StoreReading: Sendable {
         lateChanges = try LateChanges.all(meta)
         forkedLogs = try ForkedLogList.all(meta)
         failure = try WaitingReason.failure(meta)
+        waitingTables = try WaitingTable.all(connection)
         otherGenerations = try OtherGeneration.all(connection)
         let devices = devices
         func table<Value>(_ value: (DeviceRecord) -> Value?) -> [DeviceID: Value] {

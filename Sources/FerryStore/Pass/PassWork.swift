@@ -46,13 +46,32 @@ extension Store {
 
     /// One transaction of a sync: local changes are packed first, so that they get times of their own and whatever comes
     /// meets them as state; then `body` does its work under the policies that hold now, and the clock is saved.
-    /// - Throws: `replayHookFailed` where `willCommitReplay` fails; nothing is packed or changed then.
+    ///
+    /// Where this process lacks a collation or a function of the app's, it is all done again without the rows that need it
+    /// (`WaitingTables`). So `body` may run several times.
+    /// - Throws: `replayHookFailed` where `willCommitReplay` fails; nothing is packed or changed then. `missingFunction` where
+    ///   even that needs what is missing.
     func passing<Result>(_ seal: SegmentSealer, _ body: (inout PassWork) throws -> Result) throws -> Result {
+        while true {
+            do {
+                return try passOnce(seal, body)
+            } catch let error as FerryError where error.code == .missingFunction {
+                // Each time more waits, so this ends.
+                guard try noteWaitingTables(hasFailed: true) else { throw error }
+            }
+        }
+    }
+
+    private func passOnce<Result>(_ seal: SegmentSealer, _ body: (inout PassWork) throws -> Result) throws -> Result {
         try access { access in
             var work = try PassWork(access, willCommitReplay)
+            let held = try HeldNotes(work.access)
+            try held.putAside()
             try pack(&work.access, &work.clock, &work.outcome, seal, &work.touched)
+            try held.putBack()
             try changeGenerations(&work, seal)
             work.touched.formUnion(try showKeptValues(work.access))
+            try letRowsFollow(&work)
             try takeUpPolicies(&work.access, &work.touched)
             let result = try body(&work)
             try work.access.save(work.clock)

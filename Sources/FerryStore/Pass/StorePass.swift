@@ -33,12 +33,14 @@ extension Store {
         replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], seal: SegmentSealer
     ) throws -> PassOutcome {
         var gate = PolicyGate(incoming)
+        var isWaitingKnown = true
         gate.withdrawInadmissible(ChangesetAdmission(clock))
         try enter(tablesOf: Array(gate.rest))
         if !incoming.isEmpty {
             try readAccess {
-                try gate.noteObstacles($0)
+                let waiting = try gate.noteObstacles($0)
                 gate.withdraw($0.registry, hooks)
+                isWaitingKnown = try Set(waiting.reasons.keys).isSubset(of: WaitingMark.load($0.meta)?.numbers ?? [])
             }
             // A device that waits must not make every pass write.
             if try gate.rest.isEmpty && !needsPass() {
@@ -47,7 +49,12 @@ extension Store {
                 return outcome
             }
         }
+        if !isWaitingKnown { try noteWaitingTables() }
+        let admitted = gate
         return try passing(seal) { work in
+            gate = admitted
+            // More may wait than before the transaction.
+            if !work.access.waiting.isEmpty { try gate.noteObstacles(work.access) }
             if !gate.rest.isEmpty {
                 try checkSequence(Array(gate.rest), work.access)
                 let replayed = try work.replaying { try replay(&gate, &$0, seal) }
@@ -336,7 +343,11 @@ extension Store {
         let meta = StoreMeta(connection: connection)
         try StoreTables.checkVersion(meta)
         if try !StoreTables.tellsRows(meta) { return true }
-        if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return true }
+        if let mark = try WaitingMark.load(meta) {
+            if try hasWorkBesideWaiting(mark, connection) { return true }
+        } else if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 {
+            return true
+        }
         if try meta.integer(.schemaUnsent) == 1 || meta.string(.schemaNews) != nil { return true }
         // A hook that has come.
         let policies = PolicyList(connection)

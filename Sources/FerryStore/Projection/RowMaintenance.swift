@@ -39,7 +39,30 @@ struct RowMaintenance {
         return rows
     }
 
+    /// - Throws: `missingFunction` where this process lacks what a row's table uses, and nobody knew.
     func settle(seeds: [RowToken], formerRows: [RowToken: FormerRow] = [:]) throws -> Int {
+        if access.waiting.isEmpty { return try solve(seeds: seeds, formerRows: formerRows) }
+        try WaitingObjects(access).postpone(seeds.filter { access.waiting.contains($0.table) })
+        return try settleOthers(seeds.filter { !access.waiting.contains($0.table) }, formerRows)
+    }
+
+    /// Settles what does not depend on rows that wait; the rest waits with them.
+    private func settleOthers(_ seeds: [RowToken], _ formerRows: [RowToken: FormerRow]) throws -> Int {
+        if seeds.isEmpty { return 0 }
+        do {
+            return try solve(seeds: seeds, formerRows: formerRows)
+        } catch let error as FerryError where error.code == .missingFunction {
+            if seeds.count == 1 {
+                try WaitingObjects(access).postpone(seeds)
+                return 0
+            }
+            let middle = seeds.count / 2
+            let first = try settleOthers(Array(seeds[..<middle]), formerRows)
+            return try first + settleOthers(Array(seeds[middle...]), formerRows)
+        }
+    }
+
+    private func solve(seeds: [RowToken], formerRows: [RowToken: FormerRow]) throws -> Int {
         var refused: [RowToken: String] = [:]
         var wantedKeys: [RowToken: FieldValue] = [:]
         var learned = LearnedClaims()

@@ -84,6 +84,10 @@ final class RuleRegion {
         if contains(token) { return false }
         let table = access.registry[token.table]
         guard table.isLocal else { return false }
+        if access.waiting.contains(table.id) {
+            throw FerryError(
+                .missingFunction, "A row depends on one of \(table.name), which waits for a process that can write it.")
+        }
         var state = try access.objects(of: token.table).load(token.id)
         guard state.isStored else { return false }
         if let key = wantedKeys[token] { state.kept.key = key }

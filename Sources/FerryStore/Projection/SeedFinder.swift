@@ -67,7 +67,8 @@ struct SeedFinder {
         }
         for number in related.sorted() {
             try connection.forEachRow(
-                "SELECT object FROM ferry_exception WHERE \"table\" = ? AND kind NOT IN (\(ExceptionKind.ofClasses))",
+                "SELECT object FROM ferry_exception WHERE \"table\" = ? AND kind NOT IN "
+                    + "(\(ExceptionKind.ofClasses), \(ExceptionKind.ofWaiting))",
                 [.integer(Int64(number))]
             ) { row in
                 if let id: ObjectID = row.id(0) { add(RowToken(table: number, id: id)) }
@@ -87,7 +88,8 @@ struct SeedFinder {
     func exceptionalTables() throws -> Set<Int> {
         var tables: Set<Int> = []
         try connection.forEachRow(
-            "SELECT DISTINCT \"table\" FROM ferry_exception WHERE kind NOT IN (\(ExceptionKind.ofClasses))"
+            "SELECT DISTINCT \"table\" FROM ferry_exception WHERE kind NOT IN "
+                + "(\(ExceptionKind.ofClasses), \(ExceptionKind.ofWaiting))"
         ) { tables.insert($0.int(0)) }
         return tables
     }

@@ -21,6 +21,8 @@ final class MergedRows {
     /// Objects of a mapped table that the batch deletes.
     private let dying: Set<ObjectID>
     private let hasUncheckedReferences: Bool
+    /// Whether this process cannot write rows of the table.
+    private let isWaiting: Bool
     private let uniqueClaims: UniqueClaims
     /// Whether exceptional objects refer to, claim or offer something of this table.
     private let hasExceptions: Bool
@@ -55,6 +57,7 @@ final class MergedRows {
         travelling = Travelling(access)
         reservations = KeyReservations(access)
         allColumns = table.columns.map(\.id)
+        isWaiting = access.waiting.contains(table.id)
         hasUncheckedReferences = table.columns.contains(where: \.isUnchecked)
         uniqueClaims = UniqueClaims(access)
         hasExceptions = try access.exceptionTokens.areAny(of: table.id)
@@ -71,6 +74,7 @@ final class MergedRows {
             try objects.save(merge.state)
             return
         }
+        if isWaiting { return try wait(&merge) }
         if hasForeignColumns {
             let hidden = merge.won.filter { !table.columns[$0.key].isLocal }
             keepWon(&merge, hidden)
@@ -118,6 +122,17 @@ final class MergedRows {
         try removal.remove(&object, &merge.state, table) { _ in false }
         if object.needsRules { try objects.save(merge.state) }
         touched.append(object)
+    }
+
+    /// The table's rows cannot be written: all that was won is kept beside the row.
+    private func wait(_ merge: inout ObjectMerge) throws {
+        let isAlive = merge.before.registers.isAlive && merge.state.registers.isAlive
+        if merge.won.isEmpty, merge.before.shown == .row, isAlive {
+            try checks.change(&merge)
+            return try objects.save(merge.state)
+        }
+        keepWon(&merge, merge.won)
+        try WaitingObjects(access).save(&merge.state, table)
     }
 
     private func isHolding(_ incoming: TrackedTable.IncomingKey) -> Bool {

@@ -10,34 +10,39 @@ struct PolicyGate {
     private(set) var refused: [DeviceID: FerryError] = [:]
     /// Those of them of which nothing more is in `rest` that may be replayed.
     private var stopped: Set<DeviceID> = []
-    /// Tables, by name in lower case, that this process cannot write to, and why: their schema uses a collation or a function of
-    /// the app's own. The log of a device that changed one stops there until the app syncs.
-    private var obstacles: [String: FerryError] = [:]
+    /// Tables, by name in lower case, whose changes cannot even be merged here, and why: their schema uses a collation or a function
+    /// of the app's own. The log of a device that changed one stops there until the app syncs.
+    private var obstacles: [String: String] = [:]
 
     init(_ changesets: [Changeset]) { rest = changesets[...] }
 
-    /// Finds out which of the tables that are changed this process cannot write to.
-    mutating func noteObstacles(_ access: StoreAccess) throws {
-        // What only the app's triggers lack keeps no table from being replayed.
-        obstacles =
-            try access.registry.appHasTriggers
-            ? access.connection.withoutTriggers { try foundObstacles(access) } : foundObstacles(access)
-    }
-
-    private func foundObstacles(_ access: StoreAccess) throws -> [String: FerryError] {
-        var obstacles = obstacles
-        for name in Set(rest.flatMap { $0.tables.map(\.name) }) {
-            guard let table = access.registry.table(named: name), table.isLocal else { continue }
-            do {
-                _ = try access.connection.makeStatement("INSERT INTO \(quoted(table.name)) DEFAULT VALUES")
-            } catch let error as FerryError where error.code == .missingFunction {
-                obstacles[foldedName(name)] = error
-            } catch let error as FerryError where error.code == .database {
-                // What a row lacks is told when one is written.
-                continue
+    /// Finds out which of the tables that are changed this process cannot write to, and which of them it cannot merge either.
+    /// - Parameter areRowsNeeded: whether no table can wait, because its rows are written as they come.
+    /// - Returns: those that it cannot write to.
+    @discardableResult
+    mutating func noteObstacles(_ access: StoreAccess, areRowsNeeded: Bool = false) throws -> WaitingTables {
+        let registry = access.registry
+        let changed = Set(rest.flatMap { $0.tables.map(\.name) }).compactMap { registry.table(named: $0)?.id }
+        let mark = try WaitingMark.load(access.meta)
+        let known = try mark?.present(registry, access.connection)
+        var waiting = try WaitingTables.find(
+            among: Set(changed).union(mark?.numbers ?? []), registry, access.connection)
+        waiting.holdsNotes = known?.holdsNotes ?? false
+        let refusing = areRowsNeeded ? waiting.reasons : waiting.refusing
+        for (number, reason) in refusing { obstacles[foldedName(registry[number].name)] = Self.obstacle(reason) }
+        if waiting.holdsNotes {
+            let names = waiting.reasons.keys.sorted().map { registry[$0].name }.joined(separator: ", ")
+            for number in waiting.connected(registry) where refusing[number] == nil {
+                obstacles[foldedName(registry[number].name)] = Self.obstacle(
+                    waiting.reasons[number] ?? "it is connected with \(names)")
             }
         }
-        return obstacles
+        return waiting
+    }
+
+    private static func obstacle(_ reason: String) -> String {
+        "The database's schema uses a collation or a function that this process does not have (\(reason)). Sync from the app "
+            + "that has it."
     }
 
     /// The next changesets to be replayed at once, the last of which may change the policies; `nil` at the end.
@@ -93,7 +98,7 @@ struct PolicyGate {
         for changes in changeset.tables {
             if let obstacle = obstacles[foldedName(changes.name)] {
                 return FerryError(
-                    .missingFunction, "It changes the table \(changes.name). \(obstacle.message)",
+                    .missingFunction, "It changes the table \(changes.name). \(obstacle)",
                     device: changeset.device,
                     sequence: changeset.sequence)
             }

@@ -58,12 +58,15 @@ final class TableMerge {
         let isIndependent = !table.hasUncheckedReferences
         rows = try MergedRows(
             access, table, dying: dying, arriving: arriving, references, isIndependent: isIndependent)
-        let isWorthwhile = parts.reduce(0) { $0 + $1.operations.count } >= access.newRowsAtOnce
+        // No row is written where all of them wait for another process.
+        let isWaiting = access.waiting.contains(table.id)
+        let isWorthwhile = !isWaiting && parts.reduce(0) { $0 + $1.operations.count } >= access.newRowsAtOnce
         waiting = try isWorthwhile ? NewRows(access, table, references).map { WaitingRows($0) } : nil
         lastKnown = try waiting == nil || isNew ? nil : objects.last()
         plainColumns = PlainColumns(access, table, rows.sensitive)
         plainUpdates =
-            snapshot == nil ? PlainUpdates(access, table, plainColumns, rows, references, merging.conflicts) : nil
+            snapshot == nil && !isWaiting
+            ? PlainUpdates(access, table, plainColumns, rows, references, merging.conflicts) : nil
         ahead = isNew || !isIndependent ? nil : StatesAhead(objects, access)
     }
 

@@ -22,6 +22,10 @@ final class StoreAccess {
     @exclusivity(unchecked) var changedRows: ChangedRows?
     /// How many rows of new objects, and how many states, are written by one statement.
     @exclusivity(unchecked) var newRowsAtOnce = NewRows.usualNumber
+    /// The tables that this process cannot write to.
+    @exclusivity(unchecked) var waiting = WaitingTables()
+    /// Whether rows wait since a pass that could not write them.
+    @exclusivity(unchecked) var areRowsWaiting = false
     /// How many conflicts this access recorded.
     @exclusivity(unchecked) var recordedConflicts = 0
     /// What Ferry changes in the key-value store.
@@ -59,6 +63,13 @@ final class StoreAccess {
             throw FerryError(.internalInconsistency, "The store does not say which device it is.")
         }
         device = try devices.device(Int(number))
+    }
+
+    /// Takes down which tables this process cannot write to, as far as a pass has met them.
+    func noteWaitingTables() throws {
+        let mark = try WaitingMark.load(meta)
+        waiting = try mark?.present(registry, connection) ?? WaitingTables()
+        areRowsWaiting = mark != nil
     }
 
     /// The states of a table's objects.

@@ -94,7 +94,7 @@ extension Store {
                 ] where !group.isEmpty {
                     let layouts = Self.layouts(of: group)
                     var gate = PolicyGate([layouts])
-                    try gate.noteObstacles(work.access)
+                    try gate.noteObstacles(work.access, areRowsNeeded: true)
                     if let objection = gate.objection(to: layouts, work.access.registry, hooks) { throw objection }
                     let merged = try AppTriggers(work.access).run {
                         if progress.isFresh { return try SnapshotLoad(work.access).load(group) }

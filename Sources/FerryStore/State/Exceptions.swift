@@ -37,6 +37,27 @@ struct ExceptionList {
         }
     }
 
+    /// Lists an object whose row waits for a process that can write it. What leads to it stays.
+    func recordWaiting(_ object: RowToken, isHidden: Bool, reason: String, check: UInt64) throws {
+        let (table, id) = (FieldValue.integer(Int64(object.table)), FieldValue.blob(object.id.bytes[...]))
+        let former = try connection.firstValue(
+            "SELECT \"check\" FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
+        var known: UInt64 = 0
+        if case .integer(let check)? = former { known = UInt64(bitPattern: check) }
+        access.digests.noteShown(object.table, from: known, to: check)
+        let kind = isHidden ? ExceptionKind.awaitingApp : .outdated
+        try connection.execute(
+            "INSERT OR REPLACE INTO ferry_exception VALUES (?, ?, ?, ?, ?)", table, id,
+            .integer(Int64(kind.rawValue)), .text(reason), .integer(Int64(bitPattern: check)))
+    }
+
+    /// Whether an object's row waits for a process that can write it.
+    func isWaiting(_ object: RowToken) throws -> Bool {
+        try connection.count(
+            "SELECT EXISTS(SELECT 1 FROM ferry_exception WHERE \"table\" = ? AND object = ? AND kind IN "
+                + "(\(ExceptionKind.ofWaiting)))", .integer(Int64(object.table)), .blob(object.id.bytes[...])) != 0
+    }
+
     /// Takes an object off the list, of which nothing is known any more.
     func remove(_ object: RowToken) throws {
         access.digests.noteShown(object.table, from: try forget(object), to: 0)
@@ -179,11 +200,23 @@ public enum ExceptionKind: Int, Sendable, Codable, CaseIterable {
     case resolvedKey = 8
     /// Hidden until what it refers to by RESTRICT or NO ACTION is known here, which may have been forgotten.
     case missing = 9
+    /// Hidden until a process makes a pass that has a collation or a function of the app's.
+    case awaitingApp = 10
+    /// Shown as it was until such a process makes a pass.
+    case outdated = 11
 
-    public var isHidden: Bool { self == .waiting || self == .outranked || self == .refused || self == .missing }
+    public var isHidden: Bool {
+        switch self {
+        case .waiting, .outranked, .refused, .missing, .awaitingApp: true
+        case .heldBack, .clearedReference, .joined, .joining, .resolvedKey, .outdated: false
+        }
+    }
 
     /// The kinds that follow from rule 3, as a list in SQL.
     static let ofClasses = [joined, .joining, .resolvedKey].map { "\($0.rawValue)" }.joined(separator: ", ")
+
+    /// The kinds of rows that wait for another process, as a list in SQL.
+    static let ofWaiting = [awaitingApp, .outdated].map { "\($0.rawValue)" }.joined(separator: ", ")
 
     /// Whether a person may want to know of it: not what only follows from another one.
     var isListed: Bool { self != .joining && self != .resolvedKey }

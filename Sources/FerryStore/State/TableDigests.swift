@@ -11,6 +11,9 @@ public struct TableDigests: Hashable, Sendable {
     /// Names what is told of the table's rows; the digest of what they do not show as written; `nil` where they show all so.
     public var rowsToken: UInt32
     public var rows: UInt64?
+    /// Names the number of rows that wait for a process with something of the app's, and that number.
+    public var waitingToken: UInt32
+    public var waiting = 0
     /// Names what is told of the table's schema, and that; `nil` where the store has not computed it yet.
     public var shapeToken: UInt32
     public var shape: UInt64?
@@ -29,15 +32,17 @@ public struct TableDigests: Hashable, Sendable {
     /// Describes a table.
     /// - Parameters:
     ///   - state: its token and its digest.
+    ///   - waiting: how many of its rows wait for a process with something of the app's.
     ///   - identity: how its rows are told, where several generations of the table are known: only the same one is compared.
     public init(
         name: String, state: (token: UInt32, digest: UInt64), rows: UInt64? = nil, shape: UInt64? = nil,
-        identity: TableIdentity? = nil
+        waiting: Int = 0, identity: TableIdentity? = nil
     ) {
         self.name = name
         (stateToken, self.state) = state
         self.rows = rows
         self.shape = shape
+        self.waiting = waiting
         var hash = WordHash()
         hash.absorb(foldedName(name))
         if let identity {
@@ -46,6 +51,7 @@ public struct TableDigests: Hashable, Sendable {
         }
         rowsToken = UInt32(truncatingIfNeeded: hash.adding(8))
         shapeToken = UInt32(truncatingIfNeeded: hash.adding(9))
+        waitingToken = UInt32(truncatingIfNeeded: hash.adding(10))
     }
 
     /// The digests as they travel: by the token of what they cover.
@@ -57,6 +63,7 @@ public struct TableDigests: Hashable, Sendable {
         all[mark] = version
         for table in tables {
             if let rows = table.rows { all[table.rowsToken] = rows }
+            if table.waiting > 0 { all[table.waitingToken] = UInt64(table.waiting) }
             if let shape = table.shape { all[table.shapeToken] = shape }
         }
         return all.count <= limit ? all : states
@@ -73,7 +80,8 @@ public struct TableDigests: Hashable, Sendable {
         try connection.forEachRow(
             """
             SELECT name, token, sum, count, \(rest), identity,
-                EXISTS(SELECT 1 FROM ferry_table o WHERE o.name = t.name COLLATE NOCASE AND o.number <> t.number)
+                EXISTS(SELECT 1 FROM ferry_table o WHERE o.name = t.name COLLATE NOCASE AND o.number <> t.number),
+                (SELECT count(*) FROM ferry_exception e WHERE e."table" = t.number AND kind IN (\(ExceptionKind.ofWaiting)))
             FROM ferry_digest JOIN ferry_table t ON number = "table" WHERE token IS NOT NULL ORDER BY number
             """
         ) { row in
@@ -85,7 +93,8 @@ public struct TableDigests: Hashable, Sendable {
                     state: (
                         UInt32(truncatingIfNeeded: row.integer(1)), Self.digest(row.integer(2), row.integer(3))
                     ), rows: count == 0 ? nil : Self.digest(row.integer(4), count),
-                    shape: row.isNull(6) ? nil : UInt64(bitPattern: row.integer(6)), identity: identity))
+                    shape: row.isNull(6) ? nil : UInt64(bitPattern: row.integer(6)),
+                    waiting: row.int(9), identity: identity))
         }
         return tables
     }

@@ -29,6 +29,7 @@ extension Store {
         let (registry, version) = try currentRegistry(connection)
         let access = try makeAccess(connection, registry, version)
         access.newRowsAtOnce = newRowsAtOnce.withLock { $0 }
+        try access.noteWaitingTables()
         try takeUp(registry.news, access)
         let outcome = try body(access)
         let following = try StayingRows(access).settle()

@@ -8,11 +8,16 @@ struct GivenTables {
     /// Why a table cannot be looked at, by its place.
     private(set) var reasons: [Int: String] = [:]
 
-    /// - Parameter scratch: SQLite with the schema.
-    init(_ schema: PlainSchema, _ scratch: PlainScratch) throws {
+    /// - Parameters:
+    ///   - scratch: SQLite with the schema.
+    ///   - waiting: why rows wait for another process, by the table's name in lower case.
+    init(_ schema: PlainSchema, _ scratch: PlainScratch, waiting: [String: String] = [:]) throws {
         self.schema = schema
-        if scratch.obstacles.isEmpty { return }
         reasons = scratch.obstacles
+        for (place, table) in schema.tables.enumerated() where reasons[place] == nil {
+            reasons[place] = waiting[table.name]
+        }
+        if reasons.isEmpty { return }
         var missing: Set<String> = []
         for place in reasons.keys {
             let table = schema.tables[place]

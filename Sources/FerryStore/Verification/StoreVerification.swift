@@ -61,7 +61,10 @@ extension Store {
         let declared = try PlainSchema(
             access.connection, identities: identities, undeclaredReferences: access.references(),
             plainReferences: PlainReferenceList(access.connection).applied())
-        let tables = try GivenTables(declared, PlainScratch(declared, borrowing: access.connection))
+        let waiting = try WaitingTable.all(access.connection).map { (foldedName($0.table), $0.missing) }
+        let tables = try GivenTables(
+            declared, PlainScratch(declared, borrowing: access.connection),
+            waiting: Dictionary(waiting.map { ($0.0, "rows wait for the app: \($0.1)") }) { $1 })
         let schema = tables.schema
         for (place, reason) in tables.reasons.sorted(by: { $0.key < $1.key }) {
             report.addUnchecked(schema.tables[place].spelling, reason)

@@ -112,6 +112,8 @@ struct StoreMeta {
         case schemaNews
         /// Which generation of each table this database shows, as JSON (`Generations`).
         case generations
+        /// The tables that this device's last pass could not write to, as JSON (`WaitingMark`).
+        case waitingTables
         /// How many triggers stood on each table when they were last made, as JSON: by the table's number.
         case triggers
     }

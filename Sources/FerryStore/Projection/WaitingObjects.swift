@@ -1,0 +1,64 @@
+import FerryCore
+import FerryMerge
+
+/// Keeps what is merged into the state of objects whose rows this process cannot write (`WaitingTables`): the rows stay as they
+/// are, and the objects are listed until another process lets the rows follow.
+struct WaitingObjects {
+    private let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// Saves an object's state, which its row does not follow for now, and lists it.
+    func save(_ state: inout ObjectState, _ table: TrackedTable) throws {
+        let objects = access.objects(of: table.id)
+        let token = RowToken(table: table.id, id: state.object)
+        let isAlive = state.registers.isAlive
+        var row: FieldValues = [:]
+        switch state.shown {
+        case .row, .exceptionalRow:
+            row = try Travelling(access).values(access.reader(of: table.id).read(state.key) ?? [:], table)
+            state.shown = .exceptionalRow
+        case .joined: break
+        case .none, .hidden: state.shown = isAlive ? .hidden : .none
+        }
+        objects.renewCheck(of: &state, row: row)
+        try objects.save(state)
+        if state.shown == .none {
+            try ExceptionList(access).remove(token)
+            return try DeadOffers(access).note(state, table)
+        }
+        var check = objects.shownChecks.ofHidden(state.object)
+        if state.shown == .exceptionalRow {
+            let shown = row.filter { column, value in
+                !isAlive || state.kept.fields[column].map { $0 != value } ?? false
+            }
+            check = objects.shownChecks.ofRow(
+                state.object, isDeleted: !isAlive, shown: shown.map { (column: $0.key, value: $0.value) })
+        }
+        try ExceptionList(access).recordWaiting(
+            token, isHidden: state.shown == .hidden, reason: access.waiting.sentence(table.id, access.registry),
+            check: check)
+    }
+
+    /// Lists objects that the rules were to look at.
+    func postpone(_ seeds: some Sequence<RowToken>) throws {
+        for seed in seeds {
+            guard let table = access.registry.tables[seed.table], table.isLocal else { continue }
+            var state = try access.objects(of: seed.table).load(seed.id)
+            if state.isStored { try save(&state, table) }
+        }
+    }
+
+    /// Everything in these tables that is not simply shown: what waits, and what may depend on it.
+    func exceptions(in tables: Set<Int>) throws -> [RowToken] {
+        var found: [RowToken] = []
+        for table in tables.sorted() {
+            try access.connection.forEachRow(
+                "SELECT object FROM ferry_exception WHERE \"table\" = ?", [.integer(Int64(table))]
+            ) { row in
+                if let id: ObjectID = row.id(0) { found.append(RowToken(table: table, id: id)) }
+            }
+        }
+        return found
+    }
+}

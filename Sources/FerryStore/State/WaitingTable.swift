@@ -1,0 +1,50 @@
+import FerryCore
+
+/// A table with rows that wait for a process with a collation or a function of the app's: their changes are merged, and the rows
+/// do not show them yet (Docs/Merge.md, "Where a process lacks a function"). Its JSON keys are fixed: scripts rely on them.
+public struct WaitingTable: Codable, Equatable, Sendable {
+    public var table: String
+    /// How many of its rows wait.
+    public var rows: Int
+    /// How many changes of the app's wait to be packed; 0 where all are packed.
+    public var unpacked: Int
+    /// What is missing, as SQLite says it: `no such collation sequence: de`.
+    public var missing: String
+
+    /// What is the matter, in a sentence.
+    public var problem: String {
+        var parts: [String] = []
+        if rows > 0 { parts.append("\(rows) \(rows == 1 ? "row waits" : "rows wait") for the app") }
+        if unpacked > 0 {
+            parts.append("\(unpacked) \(unpacked == 1 ? "change" : "changes") made here cannot be sent without the app")
+        }
+        return "\(table): \(parts.joined(separator: ", and ")), because this process lacks something (\(missing)). "
+            + "Everything else goes on."
+    }
+
+    /// What to do.
+    public static let advice = "Sync once from the app, which has it: then all of it is shown and sent."
+
+    /// All, by name.
+    static func all(_ connection: SQLConnection) throws -> [WaitingTable] {
+        guard let mark = try WaitingMark.load(StoreMeta(connection: connection)) else { return [] }
+        let missing = Set(mark.tables.values).sorted().joined(separator: ", ")
+        let held = mark.holdsNotes ? "(SELECT count(*) FROM ferry_pending p WHERE p.\"table\" = number)" : "0"
+        var found: [WaitingTable] = []
+        try connection.forEachRow(
+            """
+            SELECT number, name, \(held),
+                (SELECT count(*) FROM ferry_exception e WHERE e."table" = number AND kind IN (\(ExceptionKind.ofWaiting)))
+            FROM ferry_table ORDER BY name COLLATE NOCASE, number
+            """
+        ) { row in
+            let (rows, unpacked) = (row.int(3), row.int(2))
+            if rows == 0, unpacked == 0 { return }
+            found.append(
+                WaitingTable(
+                    table: row.string(1), rows: rows, unpacked: unpacked,
+                    missing: mark.tables["\(row.int(0))"] ?? missing))
+        }
+        return found
+    }
+}
