@@ -131,8 +131,21 @@ struct TableListing {
 
     func lines(_ console: Console) -> [String] {
         var travelling = TextTable("Travels", "Rows#", "Known by")
-        for table in tables { travelling.add(table.name, Wording.grouped(table.objects), table.identity) }
+        for table in tables where table.isHere {
+            travelling.add(table.name, Wording.grouped(table.objects), table.identity)
+        }
         var lines = [""] + travelling.lines(console.style)
+        let left = Set(leftOut.map { foldedName($0.name) })
+        let missing = tables.filter { !$0.isHere && !left.contains(foldedName($0.name)) }
+        if !missing.isEmpty {
+            var elsewhere = TextTable("Not here", "Rows#", "Why")
+            for table in missing {
+                elsewhere.add(
+                    table.name, Wording.grouped(table.objects),
+                    "only other devices have this table; its rows are shown once the app makes it")
+            }
+            lines += [""] + elsewhere.lines(console.style)
+        }
         if !leftOut.isEmpty {
             var staying = TextTable("Stays here", "Why")
             for table in leftOut { staying.add(table.name, table.reason) }

@@ -26,6 +26,7 @@ final class StatusCommandTests: XCTestCase {
         let tables = try XCTUnwrap(report["tables"] as? [[String: Any]])
         XCTAssertEqual(tables.map { $0["name"] as? String }, ["artist", "genre", "song", "song_genre"])
         XCTAssertEqual(tables.map { $0["objects"] as? Int }, [2, 2, 3, 2])
+        XCTAssertEqual(tables.map { $0["isHere"] as? Bool }, [true, true, true, true])
         XCTAssertEqual(tables.last?["identity"] as? String, "key (song_id, genre_id)")
         XCTAssertEqual((report["leftOut"] as? [[String: String]])?.map { $0["name"] }, ["note"])
         let devices = try XCTUnwrap(report["devices"] as? [[String: Any]])
@@ -54,6 +55,23 @@ final class StatusCommandTests: XCTestCase {
         XCTAssertTrue(output.hasPrefix("1 change waits to be published.\n"), output)
         XCTAssertTrue(output.contains("note         has no primary key"), output)
         XCTAssertTrue(output.contains("phone "), output)
+    }
+
+    func testStatusTellsTablesThatOnlyOtherDevicesHaveFromThoseThatTravelHere() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.sql("a.sqlite", "CREATE TABLE tag(name TEXT PRIMARY KEY); INSERT INTO tag VALUES ('new');")
+        try workshop.sql("b.sqlite", "DROP TABLE song_genre; CREATE TABLE song_genre(song_id, genre_id);")
+        for database in ["a.sqlite", "b.sqlite", "a.sqlite"] { try workshop.succeed("sync", database) }
+        let tables = try XCTUnwrap(
+            try workshop.succeed("status", "b.sqlite", "--json").json()["tables"] as? [[String: Any]])
+        XCTAssertEqual(
+            tables.filter { $0["isHere"] as? Bool == false }.map { $0["name"] as? String }, ["song_genre", "tag"])
+        let lines = try workshop.succeed("status", "b.sqlite").output.split(separator: "\n").map(String.init)
+        XCTAssertEqual(lines.filter { $0.hasPrefix("  tag ") }.count, 1, "\(lines)")
+        XCTAssertTrue(lines.contains { $0.hasPrefix("  tag ") && $0.contains("only other devices") }, "\(lines)")
+        XCTAssertEqual(lines.filter { $0.hasPrefix("  song_genre ") }.count, 1, "\(lines)")
+        XCTAssertTrue(lines.contains { $0.hasPrefix("  song_genre ") && $0.contains("no primary key") }, "\(lines)")
     }
 
     func testStatusTellsOfRowsThatStayAndReferToNothing() throws {

@@ -64,6 +64,14 @@ def with_key(statement):
     return statement[:end] + " PRIMARY KEY " + statement[end:]
 
 
+def broken_rows(connection):
+    """How many rows refer to nothing, where SQLite can tell."""
+    try:
+        return len(connection.execute("PRAGMA foreign_key_check").fetchall())
+    except sqlite3.Error:
+        return 0
+
+
 class Side:
     def __init__(self, path):
         self.path = path
@@ -173,19 +181,25 @@ class Script:
         if status != 0:
             return self.fail(f"join {status}: {said[-400:]}")
         self.look()
-        for name in ("tracked.db", "joined.db"):
-            status, said = self.command("verify", name, "--deep")
-            if status != 0:
-                self.fail(f"verify {name} {status}: {said[-400:]}")
         plain, tracked, joined = (sqlite3.connect(os.path.join(self.folder, name)) for name in
                                   ("plain.db", "tracked.db", "joined.db"))
         for connection in (plain, tracked, joined):
             connection.text_factory = bytes
+        # A script may break foreign keys and constraints by itself: then the plain database has the same rows.
+        for name, connection in (("tracked.db", tracked), ("joined.db", joined)):
+            status, said = self.command("verify", name, "--deep")
+            is_own = "Refers to nothing" in said and broken_rows(connection) <= broken_rows(plain) \
+                or "CHECK constraint failed" in said and plain.execute("PRAGMA integrity_check").fetchone() != (b"ok",)
+            if status != 0 and not is_own:
+                self.fail(f"verify {name} {status}: {said[-400:]}")
         status, said = self.command("status", "tracked.db", "--json")
         if status not in (0, 65, 69):
             return self.fail(f"status {status}: {said[-300:]}")
-        travelling = [table["name"] for table in json.loads(said.splitlines()[-1])["tables"]]
-        for table in travelling:
+        report = json.loads(said.splitlines()[-1])
+        # A dropped table's rows are no deletions: a device that joins has them (Docs/Merge.md).
+        dropped = {entry["table"] for entry in report["exceptions"] if entry["kind"] == "left"}
+        here = [table["name"] for table in report["tables"] if table["isHere"]]
+        for table in [name for name in here if name not in dropped]:
             quoted = '"' + table.replace('"', '""') + '"'
             try:
                 rows = sorted(map(repr, plain.execute(f"SELECT * FROM {quoted}")))

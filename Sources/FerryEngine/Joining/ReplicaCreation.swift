@@ -44,7 +44,7 @@ extension Replica {
         let report = InitReport(
             device: .init(id: identity.device.description, name: deviceName),
             container: .init(id: container.id.description, name: container.name), path: path,
-            tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
+            tables: status.tables.map { .init($0) },
             leftOut: leftOut.map { .init(name: $0.name, reason: $0.reason) },
             references: selection.references.map { reference in
                 let parent = plan.tracked.first { equalNames($0.name, reference.parent) }
@@ -230,7 +230,7 @@ extension Replica {
             device: .init(id: identity.device.description, name: deviceName),
             container: .init(id: container.id.description, name: container.name), path: path, dryRun: !isPublishing,
             createdTables: created.tables, replayed: sync.replayed, published: sync.published,
-            tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
+            tables: status.tables.map { .init($0) },
             leftOut: (leftOut + created.leftOut).map { .init(name: $0.name, reason: $0.reason) }, rows: compared,
             matchingKeys: rows?.matchingKeys ?? 0, removed: rows?.removed ?? 0, conflicts: sync.conflicts,
             hidden: status.hidden, waiting: sync.waiting, plainReferences: try store.plainReferences(),

@@ -94,7 +94,7 @@ extension Replica {
                 id: identity.container.description, name: identity.containerName, path: identity.containerPath,
                 reachable: problem == nil, problem: problem, failure: failure?.message,
                 failingSinceMilliseconds: failure?.sinceMilliseconds),
-            tables: status.tables.map { .init(name: $0.name, identity: $0.identity.text, objects: $0.objects) },
+            tables: status.tables.map { .init($0) },
             leftOut: status.leftOut.map { .init(name: $0.name, reason: $0.reason) },
             tablesApart: tablesApart(reading), waitingTables: reading.waitingTables,
             leftOutTriggers: try store.leftOutTriggers(), devices: peers,

@@ -87,6 +87,16 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var identity: String
         /// Objects that are alive, hidden ones included.
         public var objects: Int
+        /// Whether this database has the table, by that key. Rows of a table that only other devices have are kept here, and
+        /// shown once the app makes the table.
+        public var isHere: Bool
+
+        init(_ table: StoreStatus.TableCount) {
+            name = table.name
+            identity = table.identity.text
+            objects = table.objects
+            isHere = table.isLocal
+        }
     }
 
     public struct LeftOut: Codable, Equatable, Sendable {

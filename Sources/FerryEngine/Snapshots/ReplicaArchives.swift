@@ -118,9 +118,8 @@ extension Replica {
         }
         return ImportReport(
             path: store.path, outcome: outcome, changesets: changesets, conflicts: conflicts,
-            tables: try store.status().tables.map {
-                .init(name: $0.name, identity: $0.identity.text, objects: $0.objects)
-            }, seconds: Double(environment.clock.milliseconds() - start) / 1000)
+            tables: try store.status().tables.map { .init($0) },
+            seconds: Double(environment.clock.milliseconds() - start) / 1000)
     }
 
     /// Makes a database from a file that `exportSnapshot` wrote.
