@@ -47,6 +47,41 @@ final class KeyChangeStoryTests: XCTestCase {
         try fleet.assertSound(file: file, line: line)
     }
 
+    /// A table is dropped and filled anew by another key, and then by the former one: what the app wrote last is shown, and
+    /// what it left out does not come back.
+    func testATableThatIsFilledAnewByAnotherKeyAndBackShowsWhatTheAppWroteLast() throws {
+        let kinds = [
+            "integer": "CREATE TABLE thing(id INTEGER PRIMARY KEY, name TEXT NOT NULL, note)",
+            "unique": "CREATE TABLE thing(id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, note)",
+            "column": "CREATE TABLE thing(id INT PRIMARY KEY, name TEXT NOT NULL, note)",
+            "name": "CREATE TABLE thing(id INTEGER, name TEXT PRIMARY KEY NOT NULL, note)",
+            "compound": "CREATE TABLE thing(id INTEGER, name TEXT, note, PRIMARY KEY(id, name))",
+        ]
+        let first = "INSERT INTO thing VALUES (1, 'a', 'x'), (2, 'b', 'x'), (3, 'c', 'x');"
+        let second = "INSERT INTO thing VALUES (1, 'a', 'x'), (20, 'b', 'x'), (4, 'd', 'x');"
+        let third = "INSERT INTO thing VALUES (1, 'a', 'y'), (2, 'b', 'x'), (5, 'e', 'x');"
+        let rows = "SELECT * FROM thing ORDER BY name, id"
+        for (name, one) in kinds.sorted(by: { $0.key < $1.key }) {
+            for (otherName, other) in kinds.sorted(by: { $0.key < $1.key }) where name != otherName {
+                for isSentBetween in [true, false] {
+                    let story = "\(name), \(otherName), \(name), sent between: \(isSentBetween)"
+                    let fleet = try fleet("\(one); \(first)")
+                    try fleet.shell(0, "BEGIN; DROP TABLE thing; \(other); \(second) COMMIT;")
+                    if isSentBetween {
+                        try fleet.settle()
+                        XCTAssertEqual(try fleet.shell(0, rows), "1|a|x\n20|b|x\n4|d|x\n", story)
+                    }
+                    try fleet.shell(0, "BEGIN; DROP TABLE thing; \(one); \(third) COMMIT;")
+                    try fleet.settle()
+                    XCTAssertEqual(try fleet.shell(0, rows), "1|a|y\n2|b|x\n5|e|x\n", story)
+                    XCTAssertEqual(
+                        try fleet.shell(1, "SELECT name, note FROM thing ORDER BY name"), "a|y\nb|x\ne|x\n", story)
+                    try assertSoundAndInStep(fleet)
+                }
+            }
+        }
+    }
+
     func testWhatIsWrittenByTheNewKeyWaitsAndWhatIsWrittenByTheFormerOnePassesOver() throws {
         let fleet = try fleet(artists)
         try fleet.shell(0, byName)

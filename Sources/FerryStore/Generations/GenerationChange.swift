@@ -79,6 +79,12 @@ extension Store {
 /// devices that migrate the same rows come to the same objects. What is deleted stays deleted. The former generation stays in
 /// the state, with all values, as that of a table which this database does not have: for devices that show it still.
 struct GenerationChange {
+    /// An object that was known of the present generation before.
+    private struct Counterpart {
+        var object: ObjectID
+        var inserted: HybridTime
+    }
+
     /// Objects and bytes of values in one changeset.
     private static let maximumObjects = 20_000
     private static let maximumBytes = 64 << 20
@@ -101,7 +107,9 @@ struct GenerationChange {
     private let keyOfRow: LazyStatement
     private var keyAsValue: Int?
     /// Objects that were known of the present generation before, by the keys that they would like to have.
-    private var awaited: [FieldValue: [(object: ObjectID, inserted: HybridTime)]] = [:]
+    private var awaited: [FieldValue: [Counterpart]] = [:]
+    /// Objects that were known of the present generation before, by the IDs that they have in the former one.
+    private var counterparts: [ObjectID: [Counterpart]] = [:]
     /// Objects of the present generation that have rows.
     private var present: Set<ObjectID> = []
     /// Objects that the rules have to look at.
@@ -170,8 +178,8 @@ struct GenerationChange {
 
     /// Lets objects pass over of which others have written something, and that have no rows of their own any more.
     mutating func pass(_ ids: [ObjectID], _ stage: (TableChanges) throws -> Void) throws {
-        try findAwaited()
         isClosed = true
+        try findAwaited()
         for id in ids {
             let state = try before.load(id)
             if state.registers.newest == nil { continue }
@@ -197,16 +205,42 @@ struct GenerationChange {
     }
 
     private mutating func findAwaited() throws {
-        guard table.isMapped else { return }
+        // What others write to a closed generation is little, and the present one may be large.
+        if isClosed && !table.isMapped { return }
         var ids: [ObjectID] = []
         try access.connection.forEachRow("SELECT object FROM \(table.objectTable) WHERE state IS NOT NULL") { row in
             if let id: ObjectID = row.id(0) { ids.append(id) }
         }
         for id in ids {
             let state = try after.load(id)
-            guard let key = state.kept.key, let inserted = state.registers.inserted else { continue }
-            awaited[key, default: []].append((id, inserted.time))
+            guard let inserted = state.registers.inserted else { continue }
+            let known = Counterpart(object: id, inserted: inserted.time)
+            // A mapped generation took the IDs of the one before it.
+            counterparts[id, default: []].append(known)
+            if let derived = derivedID(of: state), derived != id { counterparts[derived, default: []].append(known) }
+            if table.isMapped, let key = state.kept.key { awaited[key, default: []].append(known) }
         }
+    }
+
+    /// The ID that an object of the present generation without a row has in the former one; `nil` where IDs do not follow
+    /// from values there, or a value is not known.
+    private func derivedID(of state: ObjectState) -> ObjectID? {
+        if left.isMapped || left.keyColumnIDs.isEmpty { return nil }
+        var parts: [FieldValue] = []
+        for column in left.keyColumnIDs {
+            let value = column == keyAsValue ? state.kept.key : columns[column].flatMap { state.kept.fields[$0.id] }
+            guard let value, value != .null else { return nil }
+            parts.append(value)
+        }
+        return left.derivedID(parts)
+    }
+
+    /// The object of the present generation that an object of the former one was when the present one was left; `nil` where
+    /// there was none. A deleted object has no values: its ID alone tells which one it was.
+    private func counterpart(of state: ObjectState) -> ObjectID? {
+        let known = counterparts[state.object]?.filter { !present.contains($0.object) } ?? []
+        let inserted = state.registers.inserted?.time
+        return (known.first { $0.inserted == inserted } ?? known.max { $0.inserted < $1.inserted })?.object
     }
 
     // MARK: One object
@@ -227,7 +261,30 @@ struct GenerationChange {
             if isClosed, try isOfAnother(object, state) { return }
         }
         try adopt(state, as: object, values, hasRow: present != nil, key: key)
+        try deleteFormerSelves(of: state, besides: object)
         written += 1
+    }
+
+    /// Deletes objects of the present generation that an object of the former one was, and is no more: a write in the former
+    /// generation gave its row another key of the present one.
+    private mutating func deleteFormerSelves(of state: ObjectState, besides object: ObjectID) throws {
+        guard !table.isMapped, state.registers.isAlive, let known = counterparts[state.object] else { return }
+        let key = Set(table.keyColumnIDs)
+        let written = state.registers.fields.enumerated().compactMap { column, stamp in
+            columns[column].map { key.contains($0.id) } ?? false ? stamp : nil
+        }.max()
+        // A value that passed over with an object has the object's time, and nobody wrote another one since.
+        guard let written, !known.contains(where: { $0.inserted == written.time }) else { return }
+        for other in known where other.object != object && !present.contains(other.object) {
+            var former = try after.load(other.object)
+            guard former.registers.isAlive, other.inserted < written.time else { continue }
+            let row = former.shown.hasRow ? try access.reader(of: table.id).read(former.key) : nil
+            former.registers.mergeDeletion(Stamp(time: written.time, device: access.device))
+            after.renewCheck(of: &former, row: try row.map { try travelling.values($0, table) } ?? [:])
+            try after.save(former)
+            seeds.append(RowToken(table: table.id, id: other.object))
+            builder.append(other.object, .delete, written.time)
+        }
     }
 
     /// The values of a row as they travelled in the former generation.
@@ -275,13 +332,13 @@ struct GenerationChange {
     private func object(for state: ObjectState, _ values: FieldValues, _ key: FieldValue?) throws -> ObjectID? {
         guard table.isMapped else {
             let parts = table.keyColumnIDs.map { values[$0] ?? .null }
-            return parts.contains(.null) || parts.isEmpty ? nil : table.derivedID(parts)
+            return parts.contains(.null) || parts.isEmpty ? counterpart(of: state) : table.derivedID(parts)
         }
-        guard let key else { return state.object }
+        guard let key else { return counterpart(of: state) ?? state.object }
         // One that this database showed before by the same key, or that was inserted at the same time under it.
         if let known = try after.object(forKey: key), !present.contains(known) { return known }
         let same = awaited[key]?.first { $0.inserted == state.registers.inserted?.time && !present.contains($0.object) }
-        return same?.object ?? state.object
+        return same?.object ?? counterpart(of: state) ?? state.object
     }
 
     /// Whether an object of the present generation was inserted as another one than this, whose deletion does not concern it.
