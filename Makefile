@@ -79,8 +79,9 @@ bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short r
 format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples Package.swift
 
-lint: ## Check the format of the sources, and that the rooms of the store use only what lies below them
+lint: ## Check the format of the sources, the directions between the rooms of the store, and the names in Docs
 	@Scripts/check-rooms
+	@Scripts/check-pages
 	$(SWIFT) format lint --strict --recursive --parallel Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples Package.swift
 
 docs: setup ## Build the guide to the Swift package into site/

@@ -82,6 +82,25 @@ final class KeyChangeStoryTests: XCTestCase {
         }
     }
 
+    /// Rows that went along with a dropped table stay away, whichever key the table has when it is back.
+    func testADroppedTableThatIsMadeAnewByAFormerKeyDoesNotShowItsFormerRows() throws {
+        let fleet = try fleet("CREATE TABLE other(id INTEGER PRIMARY KEY)")
+        try fleet.shell(0, "CREATE TABLE thing(a PRIMARY KEY, b); INSERT INTO thing VALUES (1, 2);")
+        try fleet.settle()
+        try fleet.shell(
+            0, "DROP TABLE thing; CREATE TABLE thing(a INTEGER PRIMARY KEY); INSERT INTO thing VALUES (10), (11);")
+        try fleet.settle()
+        try fleet.shell(0, "DELETE FROM thing; DROP TABLE thing;")
+        try fleet.settle()
+        try fleet.shell(0, "CREATE TABLE thing(a PRIMARY KEY, b)")
+        try fleet.settle()
+        XCTAssertEqual(try fleet.shell(0, "SELECT * FROM thing"), "")
+        try fleet.shell(0, "INSERT INTO thing VALUES ('x', 'y')")
+        try fleet.settle()
+        XCTAssertEqual(try fleet.shell(0, "SELECT * FROM thing"), "x|y\n")
+        XCTAssertEqual(try fleet.replicas[0].verify(deep: true).differences, [])
+    }
+
     func testWhatIsWrittenByTheNewKeyWaitsAndWhatIsWrittenByTheFormerOnePassesOver() throws {
         let fleet = try fleet(artists)
         try fleet.shell(0, byName)

@@ -103,7 +103,7 @@ struct UnseenWrites {
 
     /// A row went with its table: no deletion. This device has its values no more, so that it is as if nobody had told of
     /// its insertion: it comes back with whoever inserts it again, and not piece by piece.
-    private func leave(_ state: ObjectState) throws {
+    func leave(_ state: ObjectState) throws {
         for member in try access.joined.members(of: state.object, table.id) {
             try forget(objects.load(member), key: [])
         }

@@ -160,7 +160,7 @@ struct GenerationChange {
         var others: [ObjectID] = []
         for id in ids {
             let state = try before.load(id)
-            if state.registers.newest == nil { continue }
+            if state.registers.newest == nil, !state.isLeft { continue }
             if state.shown.hasRow, let row = try rows.read(state.key) {
                 try pass(state, row)
             } else {
@@ -255,6 +255,7 @@ struct GenerationChange {
         let values = try self.values(of: state, own, present)
         if table.isMapped, key.isEmpty, let wish = wish(of: state, own) { key = [wish] }
         guard let object = try object(for: state, values, table.isMapped ? key.first : nil) else { return }
+        if row == nil, !isClosed, state.isLeft { return try leave(object) }
         if present == nil, !state.registers.isAlive {
             // Another object of the former generation has become the row.
             if self.present.contains(object) { return }
@@ -263,6 +264,14 @@ struct GenerationChange {
         try adopt(state, as: object, values, hasRow: present != nil, key: key)
         try deleteFormerSelves(of: state, besides: object)
         written += 1
+    }
+
+    /// Lets an object stay without a row whose row went along with its table in the former generation.
+    private func leave(_ object: ObjectID) throws {
+        let state = try after.load(object)
+        if state.registers.isAlive, !state.shown.hasRow {
+            try UnseenWrites(access, table, covered: []).leave(state)
+        }
     }
 
     /// Deletes objects of the present generation that an object of the former one was, and is no more: a write in the former

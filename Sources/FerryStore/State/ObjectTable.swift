@@ -62,6 +62,9 @@ struct ObjectState {
         return shown.rawValue | (shown == .none && check == 0 ? Shown.tombstone : Shown.deletion)
     }
 
+    /// Whether its row went along with its table (`UnseenWrites.isLeft`): changes are known, and no insertion or deletion.
+    var isLeft: Bool { isStored && registers.inserted == nil && registers.deleted == nil }
+
     /// The key that it has here, or would like to have.
     var ownKey: FieldValue? { kept.key ?? (shown.hasRow ? key.first : nil) }
 }
