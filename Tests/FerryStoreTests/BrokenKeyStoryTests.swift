@@ -96,4 +96,155 @@ final class BrokenKeyStoryTests: XCTestCase {
             2: UPDATE road SET beside = NULL
             """)
     }
+
+    // MARK: Rows under the integer 0, and references to 0 that mean nothing
+
+    private static let covers = TestSchema(
+        name: "covers",
+        sql: """
+            CREATE TABLE album(id INTEGER PRIMARY KEY, name TEXT);
+            CREATE TABLE cover(id INTEGER PRIMARY KEY, album INTEGER REFERENCES album, size INTEGER, UNIQUE(album));
+            """)
+
+    private static let roads = TestSchema(
+        name: "roads",
+        sql: """
+            CREATE TABLE place(id INTEGER PRIMARY KEY, name TEXT);
+            CREATE TABLE road(
+                a INTEGER NOT NULL REFERENCES place ON UPDATE CASCADE, b INTEGER NOT NULL REFERENCES place ON UPDATE CASCADE,
+                length REAL, PRIMARY KEY(a, b));
+            """)
+
+    /// The row has another integer on the third device, where SQLite would let both covers be.
+    func testARowUnderZeroAndNothingUnderUniqueAreOne() throws {
+        for order in ["3: pass 1 2", "3: pass 2 1", "2: pass 1", "1: pass 2"] {
+            try assertHolds(
+                Self.covers,
+                """
+                3: INSERT INTO album VALUES (0, 'z')
+                1: INSERT INTO cover VALUES (1, 0, 1)  -- foreign keys off
+                2: INSERT INTO album VALUES (0, 'x'); INSERT INTO cover VALUES (9, 0, 2)
+                1: pass
+                2: pass
+                \(order)
+                1: UPDATE cover SET size = 3
+                """)
+        }
+    }
+
+    func testTwoRowsUnderZeroAndNothingUnderUniqueAreOne() throws {
+        try assertHolds(
+            Self.covers,
+            """
+            1: INSERT INTO album VALUES (0, 'x'); INSERT INTO cover VALUES (1, 0, 1)
+            2: INSERT INTO album VALUES (0, 'y'); INSERT INTO cover VALUES (2, 0, 2)
+            3: INSERT INTO cover VALUES (3, 0, 3)  -- foreign keys off
+            1: pass
+            2: pass
+            3: pass 1
+            1: pass 3 2
+            3: UPDATE cover SET album = NULL WHERE id = 3
+            """)
+    }
+
+    /// A reference comes before the row that it leads to, whose integer nobody knows until then.
+    func testARowUnderZeroComesAfterTheReferenceToIt() throws {
+        try assertHolds(
+            Self.covers,
+            """
+            1: INSERT INTO album VALUES (0, 'x')
+            1: pass
+            2: pass 1
+            2: INSERT INTO cover VALUES (1, 0, 1)
+            2: pass
+            3: INSERT INTO cover VALUES (2, 0, 2)  -- foreign keys off
+            3: pass
+            3: pass 2
+            4: pass 3
+            4: pass 2
+            4: pass 1
+            """)
+    }
+
+    func testARowUnderZeroIsDeletedAndForgotten() throws {
+        try assertHolds(
+            Self.covers,
+            """
+            3: INSERT INTO album VALUES (0, 'z')
+            1: INSERT INTO cover VALUES (1, 0, 1)  -- foreign keys off
+            2: INSERT INTO album VALUES (0, 'x'); INSERT INTO cover VALUES (9, 0, 2)
+            1: pass
+            2: pass
+            3: pass 1 2
+            1: pass 2 3
+            2: pass 1 3
+            1: DELETE FROM album WHERE name = 'x'  -- foreign keys off
+            1: pass
+            2: pass 1
+            3: pass 1
+            1: pass 2 3
+            2: pass 3 1
+            3: pass 1 2
+            1: collect
+            2: collect
+            3: collect
+            2: INSERT INTO cover VALUES (5, NULL, 7)
+            3: UPDATE cover SET size = 6
+            """)
+    }
+
+    /// The row takes along what referred to 0, and what another device writes to that meanwhile is one with it.
+    func testARowUnderZeroTakesWhatMeantNothingInAKey() throws {
+        try assertHolds(
+            Self.roads,
+            """
+            1: INSERT INTO road VALUES (0, 5, 1)  -- foreign keys off
+            1: pass
+            2: pass 1
+            1: INSERT INTO place VALUES (0, 'x')  -- foreign keys off
+            2: UPDATE road SET length = 2  -- foreign keys off
+            """)
+    }
+
+    /// What refers to 0 comes to a device where a row has that key: it is known there by the value that it came with.
+    func testNothingInAKeyComesToARowUnderZeroThatGetsAnotherKey() throws {
+        try assertHolds(
+            Self.roads,
+            """
+            2: INSERT INTO place VALUES (0, 'x')
+            3: INSERT INTO road VALUES (4, 0, 1)  -- foreign keys off
+            3: pass 2
+            2: pass 3
+            2: UPDATE place SET id = 1
+            """)
+    }
+
+    func testNothingInAKeyComesToARowUnderZeroAndIsWrittenAndDeleted() throws {
+        for statement in ["UPDATE road SET length = 3", "DELETE FROM road", "UPDATE road SET a = 7"] {
+            try assertHolds(
+                Self.roads,
+                """
+                2: INSERT INTO place VALUES (0, 'x')
+                3: INSERT INTO road VALUES (4, 0, 1)  -- foreign keys off
+                3: pass 2
+                2: pass 3
+                2: \(statement)  -- foreign keys off
+                2: pass
+                2: INSERT OR REPLACE INTO road VALUES (4, 0, 8)  -- foreign keys off
+                """)
+        }
+    }
+
+    /// Rows under 0 of two devices are two things where foreign keys hold, whatever refers to them.
+    func testRowsUnderZeroStayTwoWhereForeignKeysHold() throws {
+        let (a, b) = (try TestDevice(1, Self.covers), try TestDevice(2, Self.covers))
+        for device in [a, b] {
+            device.runTolerating(
+                ["INSERT INTO album VALUES (0, 'x')", "INSERT INTO cover VALUES (1, 0, 1)"], foreignKeys: true)
+            try device.pass([])
+        }
+        try a.pass(a.news(from: b))
+        try b.pass(b.news(from: a))
+        for device in [a, b] { XCTAssertEqual(try device.query("SELECT count(*) FROM cover"), ["2"]) }
+    }
 }

@@ -102,7 +102,28 @@ struct PlainReferenceChange {
                 RowToken(table: number, id: $0)
             }
         }
-        return try exceptional + keys(targets).flatMap { table, key in try rowsShowingOthers(table, key) }
+        return try exceptional
+            + keys(targets).flatMap { table, key in
+                try rowsShowingOthers(table, key) + rowsReferringToGivenKeys(table, key)
+            }
+    }
+
+    /// The objects whose rows will claim the integer that the author of their target gave it (`GivenKeys`).
+    private func rowsReferringToGivenKeys(_ table: TrackedTable, _ key: TrackedForeignKey) throws -> [RowToken] {
+        try key.columns.filter(table.mayClaim).flatMap { number -> [RowToken] in
+            let column = table.columns[number]
+            guard let parent = column.reference.map({ former.registry[$0] }), parent.isIntegerKey else { return [] }
+            let states = former.objects(of: parent.id)
+            let targets = try objects(
+                "SELECT object FROM \(parent.objectTable) WHERE k0 <= 0 OR kept IS NOT NULL ORDER BY object"
+            ).map(states.load).filter { GivenKeys.isPlain($0.givenKey) }
+            return try targets.compactMap(\.key.first).flatMap { local in
+                try former.connection.rows(
+                    "SELECT \(table.keyList) FROM \(quoted(table.name)) WHERE \(quoted(column.name)) = ?",
+                    column.kept(local)
+                ).compactMap { try Travelling(former).object(table, $0).map { RowToken(table: table.id, id: $0) } }
+            }
+        }
     }
 
     /// The objects whose rows show, in place of a reference by value, what the row has that its target is one with.

@@ -5,10 +5,12 @@ import FerryMerge
 struct RegionWriter {
     let access: StoreAccess
     let region: RuleRegion
+    private let givenKeys: GivenKeys
     private var connection: SQLConnection { access.connection }
 
     init(_ access: StoreAccess, _ region: RuleRegion) {
         self.access = access
+        givenKeys = GivenKeys(access)
         self.region = region
     }
 
@@ -302,6 +304,10 @@ struct RegionWriter {
             object, isExceptional: state.shown.isExceptional, cause: region.cause(of: object),
             tokens: exceptionTokens(object), check: shownCheck(object, state))
         if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }
+        // Whoever comes with the integer claims the same, and no row says so.
+        if try givenKeys.areAny(in: values, object.table) {
+            for claim in object.claims { try access.exceptionTokens.note(claim.token, concerns: object.token) }
+        }
     }
 
     /// The check of how an object is shown.
@@ -414,6 +420,9 @@ struct RegionWriter {
             let shown = region.displayedRow(of: object).values
             let key = object.table.derivedID(of: shown)
             if key != object.token.id { try access.joined.note(key, isShownBy: object.token, asAlias: true) }
+            if let mistaken = try givenKeys.mistakenID(shown, object.table), mistaken != object.token.id {
+                try access.joined.note(mistaken, isShownBy: object.token, asAlias: true)
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ final class RuleRegion {
     private let meaning: References
     private let travelling: Travelling
     private let uniqueClaims: UniqueClaims
+    private let givenKeys: GivenKeys
     private(set) var objects: [RegionObject] = []
     private var places = TokenIndex()
     /// How to look for rows that offer what members refer to by value.
@@ -68,6 +69,7 @@ final class RuleRegion {
         meaning = References(registry: access.registry)
         travelling = Travelling(access)
         uniqueClaims = UniqueClaims(access)
+        givenKeys = GivenKeys(access)
         offerSearch = OfferSearch(access)
         referring = ReferringRows(access, formerRows: formerRows)
     }
@@ -103,7 +105,7 @@ final class RuleRegion {
         let references = meaning.targets(of: table, values)
         for (place, target) in references { offerSearch.note(target, table.foreignKeys[place], values) }
         let owner = UniqueClaims.Owner(state)
-        let claims = learned.apply(try uniqueClaims.claims(table, values, of: owner), of: token)
+        let claims = learned.apply(try plainClaims(table, values, of: owner), of: token)
         let offers = meaning.offers(of: table, values)
         var former: [RowToken] = []
         if let row, !state.kept.fields.isEmpty {
@@ -245,6 +247,7 @@ final class RuleRegion {
     /// Adds who refers to a row that goes, that means fewer objects than before, or that shows another key or other
     /// values that foreign keys refer to.
     private func follow(_ object: RegionObject) throws {
+        if try isNewTarget(object) { try addDependents(object) { $0.action == .none } }
         if object.followsRow || object.table.incoming.isEmpty { return }
         guard object.isShown else {
             if referring.referredKey(of: object).isEmpty { return }
@@ -270,6 +273,11 @@ final class RuleRegion {
         {
             try addDependents(object) { if case .unique = $0.target { true } else { false } }
         }
+    }
+
+    /// Whether rows that referred to an object before it came may claim something else now (`GivenKeys`).
+    private func isNewTarget(_ object: RegionObject) throws -> Bool {
+        !object.hasRow && object.table.hasUncheckedReferences && GivenKeys.isPlain(object.state.givenKey)
     }
 
     /// Adds what may stand for the target of a reference that has none to be seen: the object whose row shows the key
@@ -448,7 +456,15 @@ extension RuleRegion: RuleSurroundings {
 
     /// What an object claims by these values and by what SQLite was found to take for equal.
     private func claims(of object: RegionObject, _ values: FieldValues) throws -> [RuleClaim] {
-        learned.apply(try uniqueClaims.claims(object.table, values, of: object.owner), of: object.token)
+        learned.apply(try plainClaims(object.table, values, of: object.owner), of: object.token)
+    }
+
+    /// What these values claim, but for what was learned.
+    private func plainClaims(
+        _ table: TrackedTable, _ values: FieldValues, of owner: UniqueClaims.Owner
+    ) throws -> [RuleClaim] {
+        let claims = try uniqueClaims.claims(table, values, of: owner)
+        return try givenKeys.keyClaim(values, table).map { claims + [$0] } ?? claims
     }
 
     func resolvedLinks(_ classes: RowClasses) throws -> [RuleLink] {

@@ -54,6 +54,7 @@ struct SeedFinder {
                 if !places.isEmpty, try !lookups.targets.areThere(table, key: object.key, through: places) {
                     add(token)
                 }
+                if try claimsByGivenKeys(object, table) { add(token) }
             }
             if !object.needsRules || isAfterStatements {
                 for orphan in try orphans.search(object, table) { add(orphan) }
@@ -75,6 +76,13 @@ struct SeedFinder {
             }
         }
         return seeds
+    }
+
+    /// Whether a row refers, where it claims something, to a row whose author gave it an integer of 0 or below.
+    private func claimsByGivenKeys(_ object: TouchedObject, _ table: TrackedTable) throws -> Bool {
+        guard table.plainClaimColumns.contains(where: object.columns.contains) else { return false }
+        let row = try access.reader(of: table.id).read(object.key) ?? [:]
+        return try GivenKeys(access).areAny(in: Travelling(access).values(row, table), table)
     }
 
     /// The tables whose exceptional objects may be concerned by what rows of a table let go: its own, and those that it refers

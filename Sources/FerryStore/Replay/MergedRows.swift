@@ -24,6 +24,7 @@ final class MergedRows {
     /// Whether this process cannot write rows of the table.
     private let isWaiting: Bool
     private let uniqueClaims: UniqueClaims
+    private let givenKeys: GivenKeys
     /// Whether exceptional objects refer to, claim or offer something of this table.
     private let hasExceptions: Bool
     /// Whether peers have columns that this database does not have.
@@ -60,6 +61,7 @@ final class MergedRows {
         isWaiting = access.waiting.contains(table.id)
         hasUncheckedReferences = table.columns.contains(where: \.isUnchecked)
         uniqueClaims = UniqueClaims(access)
+        givenKeys = GivenKeys(access)
         hasExceptions = try access.exceptionTokens.areAny(of: table.id)
         hasForeignColumns = table.columns.contains { !$0.isLocal }
         sensitive = SensitiveColumns(table)
@@ -91,6 +93,7 @@ final class MergedRows {
             // What waits for a deleted object may hold it back, once it is known.
             if try table.incoming.contains(where: isHolding)
                 && isAwaited(.init(merge.state), merge.state.kept.fields.overlaid(with: merge.won))
+                || isNewTarget(merge.state)
             {
                 return try leaveToRules(&merge)
             }
@@ -135,6 +138,13 @@ final class MergedRows {
         try WaitingObjects(access).save(&merge.state, table)
     }
 
+    /// Whether what referred to an object before it came may claim something else now.
+    private func isNewTarget(_ state: ObjectState) throws -> Bool {
+        guard table.hasUncheckedReferences, GivenKeys.isPlain(state.givenKey) else { return false }
+        let token = RowToken(table: table.id, id: state.object)
+        return try !state.key.isEmpty || !access.exceptionTokens.objects(concernedBy: token).isEmpty
+    }
+
     private func isHolding(_ incoming: TrackedTable.IncomingKey) -> Bool {
         access.registry[incoming.table].foreignKeys[incoming.foreignKey].action == .restrict
     }
@@ -154,6 +164,12 @@ final class MergedRows {
                 table: table.id, object: merge.state.object, columns: lastColumns, isDeleted: false, needsRules: true))
     }
 
+    /// Whether values claim something that no other row of this device need tell, or are another row's key to it.
+    private func claimsByGivenKeys(_ values: FieldValues) throws -> Bool {
+        if table.plainClaimColumns.isEmpty { return false }
+        return try givenKeys.areAny(in: values, table) || givenKeys.mistakenID(values, table) != nil
+    }
+
     private func update(_ merge: inout ObjectMerge) throws {
         if merge.won.isEmpty {
             try checks.change(&merge)
@@ -164,7 +180,7 @@ final class MergedRows {
         // What it claims now, an exceptional object may claim too.
         if hasExceptions, merge.won.hasAny(of: sensitive.claimed) { return try leaveToRules(&merge) }
         if merge.won.hasAny(of: sensitive.offered) { return try leaveToRules(&merge) }
-        if showsPartOfAnotherKey(merge) { return try leaveToRules(&merge) }
+        if try showsPartOfAnotherKey(merge) || claimsByGivenKeys(merge.won) { return try leaveToRules(&merge) }
         guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
         try checks.change(&merge)
         if try writer.update(key: merge.before.key, values, of: merge.state.object) != nil {
@@ -204,6 +220,7 @@ final class MergedRows {
     private func insert(_ merge: inout ObjectMerge) throws {
         let all = merge.state.kept.fields.overlaid(with: merge.won)
         let shown = hasForeignColumns ? all.filter { table.columns[$0.key].isLocal } : all
+        if try isNewTarget(merge.state) || claimsByGivenKeys(shown) { return try leaveToRules(&merge) }
         guard !refersToItself(merge.state.object, shown), let values = try localValues(shown),
             try references.targetsAreShown(all)
         else {

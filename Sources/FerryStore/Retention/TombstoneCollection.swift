@@ -103,6 +103,10 @@ struct TombstoneCollection {
         {
             return false
         }
+        // What refers to it and has no row of its own claims by the integer that it was given.
+        if GivenKeys.isPlain(state.givenKey), try !access.exceptionTokens.objects(concernedBy: token).isEmpty {
+            return false
+        }
         return try !isListed(token)
     }
 

@@ -64,9 +64,10 @@ struct PlainJoin {
 
     /// What a row with these values claims: its values of every UNIQUE index whose rivals are joined, and its key.
     private func claims(
-        _ object: Int, _ value: (Int) -> FieldValue?
+        _ object: Int, _ given: (Int) -> FieldValue?
     ) throws -> [(claim: Claim, object: Int)] {
         let table = world.table(of: object)
+        func value(_ column: Int) -> FieldValue? { claimed(given(column), table.columns[column]) }
         var result: [(claim: Claim, object: Int)] = []
         for place in table.uniques.indices where !policies.hideLoser.contains(table.uniques[place].name) {
             guard let claim = try claim(place, object, table, value) else { continue }
@@ -83,6 +84,16 @@ struct PlainJoin {
             result.append((Claim(table: world.subjects[object].table, index: -1, terms: [key]), object))
         }
         return result
+    }
+
+    /// A value as it claims: where no foreign key checks it, the integer in place of a reference to a row whose author gave it one of
+    /// 0 or below.
+    private func claimed(_ value: FieldValue?, _ column: PlainSchema.Column) -> FieldValue? {
+        guard column.isUnchecked, case .reference(let id)? = value, let parent = column.reference,
+            world.schema.tables[parent].hasIntegerKey, let target = world.places[parent][id],
+            case .integer(let key)? = world.subjects[target].givenKey, key <= 0
+        else { return value }
+        return .integer(key)
     }
 
     /// A mapped key that SQLite cannot choose another one for: it is the author's everywhere. `nil` for an integer.
@@ -344,7 +355,9 @@ struct PlainJoin {
         for row in rows.sorted(by: { world.isOlder($0, $1) }) {
             let table = world.table(of: row)
             let claims = try table.uniques.indices.filter { policies.hideLoser.contains(table.uniques[$0].name) }
-                .compactMap { place in try claim(place, row, table) { displayed(row, $0) } }
+                .compactMap { place in
+                    try claim(place, row, table) { claimed(displayed(row, $0), table.columns[$0]) }
+                }
             if claims.contains(where: owners.contains) { losers.append(row) } else { owners.formUnion(claims) }
         }
         return losers

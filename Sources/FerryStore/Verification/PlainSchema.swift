@@ -13,6 +13,8 @@ struct PlainSchema {
         /// The text of its default, an SQL expression.
         var defaultSQL: String?
         var isNotNull: Bool
+        /// Whether no foreign key sees to it that what it refers to is there.
+        var isUnchecked = false
         /// Whether it takes every value as it comes: ANY in a STRICT table.
         var isAny = false
 
@@ -144,6 +146,8 @@ struct PlainObject: Equatable {
     var key: FieldValue?
     /// Where it has none: the one that it had, or would like to have.
     var wantedKey: FieldValue?
+    /// In a mapped table: the one that its newest insertion gave it.
+    var givenKey: FieldValue?
 }
 
 /// What becomes of an object.

@@ -39,6 +39,7 @@ extension PlainSchema {
             tables[table].columns[column].reference = parent
         }
         readReferences()
+        readUncheckedColumns()
     }
 
     private static func string(_ value: FieldValue) -> String {
@@ -207,6 +208,40 @@ extension PlainSchema {
                     }
                 }
             }
+        }
+    }
+
+    /// A column that refers to a mapped table is unchecked where every foreign key that leads from it counts as a plain reference,
+    /// may be NULL in part, or leads to a column that is unchecked itself.
+    private mutating func readUncheckedColumns() {
+        for place in tables.indices {
+            for column in tables[place].columns.indices where tables[place].columns[column].reference != nil {
+                tables[place].columns[column].isUnchecked = true
+            }
+        }
+        while true {
+            var checked: [(table: Int, column: Int)] = []
+            for place in tables.indices {
+                for column in tables[place].columns.indices
+                where tables[place].columns[column].isUnchecked && isChecked(column, place) {
+                    checked.append((place, column))
+                }
+            }
+            if checked.isEmpty { return }
+            for (table, column) in checked { tables[table].columns[column].isUnchecked = false }
+        }
+    }
+
+    private func isChecked(_ column: Int, _ place: Int) -> Bool {
+        let table = tables[place]
+        return table.foreignKeys.contains { key in
+            guard let position = key.columns.firstIndex(of: column) else { return false }
+            if key.isMapped { return true }
+            let origin = tables[key.parent].columns[key.parentColumns[position]]
+            return origin.reference == table.columns[column].reference && !origin.isUnchecked
+                && key.columns.allSatisfy {
+                    $0 == column || table.columns[$0].isNotNull || table.key.contains($0)
+                }
         }
     }
 

@@ -13,6 +13,7 @@ struct PlainWorld {
         var stamps: [Stamp?]
         var key: FieldValue?
         var wantedKey: FieldValue?
+        var givenKey: FieldValue?
         var links: [Link] = []
     }
 
@@ -75,7 +76,8 @@ struct PlainWorld {
         return Subject(
             table: place, id: object.id, inserted: object.inserted, deleted: object.deleted, isAlive: isAlive,
             values: table.columns.map { object.fields[$0.name]?.value },
-            stamps: table.columns.map { object.fields[$0.name]?.stamp }, key: object.key, wantedKey: object.wantedKey)
+            stamps: table.columns.map { object.fields[$0.name]?.stamp }, key: object.key, wantedKey: object.wantedKey,
+            givenKey: object.givenKey)
     }
 
     func table(of subject: Int) -> PlainSchema.Table { schema.tables[subjects[subject].table] }

@@ -116,6 +116,9 @@ struct StoredState {
                 let (values, given) = try StateCodec.decodeKeptAndGiven(statement.bytes(4))
                 kept = values.fields
                 if table.isMapped, !shown.hasRow { object.plain.wantedKey = values.key ?? given }
+                if table.isMapped { object.plain.givenKey = given ?? values.key ?? object.plain.key }
+            } else if table.isMapped {
+                object.plain.givenKey = object.plain.key
             }
             for (place, column) in table.localColumns.enumerated() where column.isUnchecked && shown == .row {
                 // A plain value that is a row's key here, and was none where it was written.

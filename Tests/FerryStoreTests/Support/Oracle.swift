@@ -40,7 +40,9 @@ final class Oracle {
                         ?? PlainObject(table: table.name.lowercased(), id: operation.object)
                     let stamp = Stamp(time: operation.time, device: changeset.device)
                     switch operation.kind {
-                    case .insert: object.inserted = max(object.inserted ?? stamp, stamp)
+                    case .insert:
+                        if object.inserted.map({ $0 < stamp }) ?? true { object.givenKey = operation.key }
+                        object.inserted = max(object.inserted ?? stamp, stamp)
                     case .delete: object.deleted = max(object.deleted ?? stamp, stamp)
                     case .update: break
                     }

@@ -38,7 +38,8 @@ struct ReferringRows {
     /// object which another row is about to show.
     func referredKey(of object: RegionObject) -> [FieldValue] {
         if object.hasRow { return object.state.key }
-        return formerRows[object.token]?.key ?? (object.isJoined ? object.state.key : [])
+        let isReserved = object.isJoined || GivenKeys.isPlain(object.state.givenKey)
+        return formerRows[object.token]?.key ?? (isReserved ? object.state.key : [])
     }
 
     /// The objects of the rows that refer to an object's present row through one foreign key.

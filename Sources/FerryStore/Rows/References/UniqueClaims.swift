@@ -8,10 +8,12 @@ import FerryMerge
 struct UniqueClaims {
     private let access: StoreAccess
     private let travelling: Travelling
+    private let givenKeys: GivenKeys
 
     init(_ access: StoreAccess) {
         self.access = access
         travelling = Travelling(access)
+        givenKeys = GivenKeys(access)
     }
 
     /// Whose values they are.
@@ -33,7 +35,8 @@ struct UniqueClaims {
 
     /// The claims of an object with these values, as they travel: one for each index that they are in.
     func claims(_ table: TrackedTable, _ values: FieldValues, of owner: Owner) throws -> [RuleClaim] {
-        try table.uniqueIndexes.indices.compactMap { place in
+        let values = try givenKeys.claimed(values, table)
+        return try table.uniqueIndexes.indices.compactMap { place in
             try token(table, place, values, owner).map {
                 RuleClaim(token: $0, index: place, hidesLosers: table.uniqueIndexes[place].hidesLosers)
             }
@@ -137,8 +140,13 @@ struct UniqueClaims {
     func holders(
         _ table: TrackedTable, _ place: Int, _ values: FieldValues, of owner: Owner
     ) throws -> [[FieldValue]] {
-        guard let terms = try localTerms(table, table.uniqueIndexes[place], values, owner) else { return [] }
-        return try rows(of: table, holding: terms, under: table.uniqueIndexes[place])
+        var found: [[FieldValue]] = []
+        let claimed = try givenKeys.claimed(values, table)
+        for values in claimed == values ? [values] : [values, claimed] {
+            guard let terms = try localTerms(table, table.uniqueIndexes[place], values, owner) else { continue }
+            found += try rows(of: table, holding: terms, under: table.uniqueIndexes[place])
+        }
+        return found
     }
 
     /// The keys of the rows that have what a row with these values, as they would lie in it, has under an index.

@@ -112,7 +112,18 @@ extension Registry {
                 }
                 if !isDirect { parent.inheritingColumns.append(place) }
                 if column.isUnchecked { parent.hasUncheckedReferences = true }
+                if column.isUnchecked, parent.isIntegerKey, self[number].mayClaim(column.id) {
+                    self[number].plainClaimColumns.append(column.id)
+                }
             }
         }
+    }
+}
+
+extension TrackedTable {
+    /// Whether a column is of the key, or may be under a UNIQUE index.
+    func mayClaim(_ column: Int) -> Bool {
+        keyColumnIDs.contains(column)
+            || uniqueIndexes.contains { $0.needsEvaluation || $0.terms.contains { $0.column == column } }
     }
 }

@@ -128,6 +128,10 @@ final class TrackedTable: @unchecked Sendable {
     /// Whether columns of a derived key refer to other tables, so that what rows show there may change.
     @exclusivity(unchecked) private(set) var hasReferencesInKey = false
 
+    /// Columns under UNIQUE indexes or of the key that refer to tables with integer keys and that no foreign key checks: what
+    /// they claim may be an integer of 0 or below (`GivenKeys`).
+    @exclusivity(unchecked) var plainClaimColumns: [Int] = []
+
     /// Columns that a joined row takes from one of its objects together: those of one foreign key, those that one refers to
     /// by value, and of several such that share columns; and those of the key.
     @exclusivity(unchecked) private(set) var columnGroups: [ColumnGroup] = []
