@@ -1,4 +1,5 @@
 import FerryCore
+import FerryMerge
 import GRDB
 import XCTest
 
@@ -38,5 +39,71 @@ final class HostileChangesetTests: XCTestCase {
         _ = try store.pass(replaying: [changeset], seal: seal)
         XCTAssertEqual(try queue.read { try String.fetchAll($0, sql: "SELECT u FROM t WHERE u IS NOT NULL") }, ["a"])
         XCTAssertEqual(try queue.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") }, "ok")
+    }
+
+    /// No column that refers to another table has a policy, but a changeset may say that one has. What it says again changes the
+    /// time of the reference alone, and the check of the object follows.
+    func testAPolicysValueInAReferenceLeavesTheCheckRight() throws {
+        let schema = TestSchema(
+            name: "albums",
+            sql: """
+                CREATE TABLE album(id INTEGER PRIMARY KEY, name TEXT);
+                CREATE TABLE track(id INTEGER PRIMARY KEY, album INTEGER REFERENCES album, name TEXT);
+                """)
+        let honest = try TestDevice(1, schema)
+        try honest.flush()
+        let other = DeviceID(high: 0, low: 7)
+        let (album, track) = (ObjectID(high: 7, low: 1), ObjectID(high: 7, low: 2))
+        func forged(_ sequence: UInt64, _ tables: [TableChanges], at time: HybridTime) -> Changeset {
+            Changeset(device: other, sequence: sequence, time: time, context: VersionVector(), tables: tables)
+        }
+        let time = HybridTime(milliseconds: honest.clock.now)
+        try honest.pass([
+            forged(
+                1,
+                [
+                    TableChanges(
+                        name: "album", identity: .surrogate, columns: ["name"], shapes: [[0]],
+                        operations: [
+                            Operation(
+                                object: album, kind: .insert, time: time, key: .integer(4), shape: 0, firstValue: 0)
+                        ], values: [.null]),
+                    TableChanges(
+                        name: "track", identity: .surrogate, columns: ["album"], shapes: [[0]],
+                        operations: [
+                            Operation(
+                                object: track, kind: .insert, time: time, key: .integer(5), shape: 0, firstValue: 0)
+                        ], values: [.reference(album)]),
+                ], at: time)
+        ])
+        XCTAssertEqual(try honest.query("SELECT album FROM track"), ["4"])
+        for (place, kind) in [PayloadKind.maximum, .versions, .set, .minimum].enumerated() {
+            let later = HybridTime(milliseconds: time.milliseconds + Int64(place) + 1)
+            let stamp = Stamp(time: later, device: other)
+            let nothing = ExtremePart(reset: nil, best: StampedValue(stamp, .null))
+            let part: PolicyPart =
+                switch kind {
+                case .maximum: .maximum(nothing)
+                case .minimum: .minimum(nothing)
+                case .set: .set(SetPart(elements: [:]))
+                default: .versions(VersionsPart(versions: [], seen: [:]))
+                }
+            let bytes = PolicyCodec.encode(part, own: stamp)
+            try honest.pass([
+                forged(
+                    UInt64(place) + 2,
+                    [
+                        TableChanges(
+                            name: "track", identity: .surrogate, columns: ["album"], payloads: [kind], shapes: [[0]],
+                            operations: [
+                                Operation(
+                                    object: track, kind: .update, time: later, key: nil, shape: 0, firstValue: 0)
+                            ], values: [.blob(bytes[...])])
+                    ], at: later)
+            ])
+            XCTAssertEqual(try honest.query("SELECT album FROM track"), ["4"])
+            let report = try honest.store.verify(deep: true)
+            XCTAssertEqual(report.differences.map { "\($0.kind): \($0.problem)" }, [], "\(kind)")
+        }
     }
 }

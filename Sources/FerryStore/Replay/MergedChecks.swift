@@ -28,8 +28,12 @@ struct MergedChecks {
         // Only what changed is read, mostly a single value.
         let isSingle = merge.stamped.isEmpty && merge.won.count == 1
         var row: FieldValues?
+        /// What the row shows, as it travels.
         func shown(_ column: Int) throws -> FieldValue? {
             if !table.columns[column].isLocal { return nil }
+            return try local(column).map { try travelling.value($0, table.columns[column]) }
+        }
+        func local(_ column: Int) throws -> FieldValue? {
             if isSingle { return try reader.read(merge.before.key, column: column) }
             if let row { return row[column] }
             let changed = Set(merge.won.keys).union(merge.stamped).sorted()
@@ -60,8 +64,7 @@ struct MergedChecks {
                 merge.state.check &-= objects.checks.field(object, column, stamp, former)
                 return
             }
-            guard let shown = try shown(column) else { return }
-            let former = try travelling.value(shown, table.columns[column])
+            guard let former = try shown(column) else { return }
             merge.state.check &-= objects.checks.field(object, column, stamp, former)
         }
     }
