@@ -216,6 +216,94 @@ final class UncountedDeviceTests: XCTestCase {
         try world.meet()
         try world.assertAgreement("one|\nthree|kept\ntwo|\n")
     }
+
+    // MARK: Rows that were inserted twice
+
+    func testARowUnderAKeyThatADeviceWhichJoinedByAnOlderFolderInsertedTooStaysDeleted() throws {
+        let world = try World()
+        let fleet = world.fleet
+        try world.join(2, world.folder())
+        for index in [0, 2] {
+            try fleet.shell(index, "INSERT INTO tag VALUES ('a', \(index));")
+            _ = try fleet.replicas[index].sync()
+        }
+        try world.deleteAndForget("DELETE FROM tag;")
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\ntwo|\n")
+        for index in 0..<3 { XCTAssertEqual(try fleet.shell(index, "SELECT count(*) FROM tag;"), "0\n") }
+        // It can come again.
+        try fleet.shell(0, "INSERT INTO tag VALUES ('a', 9);")
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\ntwo|\n")
+        for index in 0..<3 { XCTAssertEqual(try fleet.shell(index, "SELECT colour FROM tag;"), "9\n") }
+    }
+
+    func testARowUnderAKeyThatWasInsertedOnceMoreAfterTheDeletionStays() throws {
+        let world = try World()
+        let fleet = world.fleet
+        try world.join(2, world.folder())
+        for index in [0, 2] {
+            try fleet.shell(index, "INSERT INTO tag VALUES ('a', \(index));")
+            _ = try fleet.replicas[index].sync()
+        }
+        try world.deleteAndForget("DELETE FROM tag;")
+        try fleet.shell(1, "INSERT INTO tag VALUES ('a', 5);")
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\ntwo|\n")
+        for index in 0..<3 { XCTAssertEqual(try fleet.shell(index, "SELECT colour FROM tag;"), "5\n") }
+    }
+
+    /// A copy has the row in its outbox, and sends it under another ID; the original's deletion is in its log.
+    func testARowThatACopySendsAgainBeforeItHearsOfTheDeletionStaysDeleted() throws {
+        let world = try World()
+        let fleet = world.fleet
+        let original = fleet.replicas[0]
+        try fleet.shell(0, "INSERT INTO item(name) VALUES ('four');")
+        _ = try original.store.pass(replaying: [], seal: original.sealer(for: original.identity))
+        let copy = try world.copy(0, world.folder())
+        for index in [0, 1] { _ = try fleet.replicas[index].sync() }
+        try world.deleteAndForget("DELETE FROM item WHERE name = 'four';")
+        let renewal = try XCTUnwrap(fleet.replicas[copy].sync().renewed)
+        XCTAssertEqual(renewal.sentAgain, 1)
+        try world.meet()
+        try world.assertAgreement("one|\nthree|\ntwo|\n")
+    }
+
+    /// An original inserts a row, which its reader deletes and forgets, before they hear of a clone with the original's ID.
+    private func checkAClone(
+        forgotten: [Int], isCloneFirst: Bool, line: UInt = #line
+    ) throws {
+        let world = try World()
+        let fleet = world.fleet
+        let folder = try world.folder()
+        let clone = try world.clone(0, folder)
+        try fleet.shell(clone, "INSERT INTO item(name) VALUES ('copy');")
+        XCTAssertNil(try fleet.replicas[clone].sync().renewed, line: line)
+        try fleet.shell(0, "INSERT INTO item(name) VALUES ('four');")
+        for index in [0, 1] { _ = try fleet.replicas[index].sync() }
+        try fleet.shell(1, "DELETE FROM item WHERE name = 'four';")
+        for index in [1, 0, 1, 0] { _ = try fleet.replicas[index].sync() }
+        try world.forget(forgotten, line)
+        let remembered = try fleet.replicas[0].store.tombstoneCount()
+        XCTAssertEqual(remembered, forgotten.contains(0) ? 0 : 1, line: line)
+        if isCloneFirst {
+            try folder.exchange()
+            XCTAssertEqual(try fleet.replicas[clone].sync().renewed?.reason, .cloned, line: line)
+        }
+        try world.meet()
+        XCTAssertEqual(Set(fleet.replicas.map(\.identity.device)).count, 3, line: line)
+        try world.assertAgreement("copy|\none|\nthree|\ntwo|\n", line: line)
+    }
+
+    func testARowOfALogWithTwoBranchesStaysDeletedWhereTheOriginalRemembersTheDeletion() throws {
+        try checkAClone(forgotten: [1], isCloneFirst: false)
+        try checkAClone(forgotten: [1], isCloneFirst: true)
+    }
+
+    func testARowOfALogWithTwoBranchesStaysDeletedWhereTheOriginalForgotTheDeletion() throws {
+        try checkAClone(forgotten: [0, 1], isCloneFirst: false)
+        try checkAClone(forgotten: [0, 1], isCloneFirst: true)
+    }
 }
 
 /// Two devices in step, and copies and others that use folders of their own.
@@ -228,6 +316,7 @@ private final class World {
         CREATE TABLE tree(id INTEGER PRIMARY KEY);
         CREATE TABLE branch(id INTEGER PRIMARY KEY, tree INTEGER REFERENCES tree(id));
         CREATE TABLE leaf(id INTEGER PRIMARY KEY, branch INTEGER REFERENCES branch(id));
+        CREATE TABLE tag(name TEXT PRIMARY KEY NOT NULL, colour INTEGER);
         INSERT INTO box VALUES (1);
         INSERT INTO tree VALUES (1);
         INSERT INTO branch VALUES (1, 1), (2, 1);
@@ -261,6 +350,13 @@ private final class World {
         try fleet.shell(copy, "UPDATE ferry_meta SET value = '\(folder.path)' WHERE name = 'containerPath';")
         fleet.replicas.append(try Replica(path: fleet.databasePath(copy)))
         return copy
+    }
+
+    /// A clone of a virtual machine, which cannot be told from its original by where it lies.
+    func clone(_ index: Int, _ folder: SecondFolder) throws -> Int {
+        let clone = try copy(index, folder)
+        try fleet.replicas[clone].store.note(fleet.replicas[clone].fingerprint)
+        return clone
     }
 
     /// Another device joins by a folder of its own.

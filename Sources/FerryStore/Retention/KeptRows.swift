@@ -9,6 +9,9 @@ import FerryMerge
 /// because the deletion may be in a log that is replayed before or after the snapshot. The deletion may also come later than
 /// that. So it is done once more for each device whose head says that it counts this one from now on (`CountingDevices`) and
 /// all of what that head speaks of is replayed here, by then with every deletion that it may have forgotten.
+///
+/// An insertion means something to everybody: who has forgotten the deletion takes it for a new row's. So where such a device
+/// inserted what others have deleted, and the deletion stands, it says the deletion again.
 struct KeptRows {
     private let access: StoreAccess
 
@@ -52,6 +55,28 @@ struct KeptRows {
         case .none: break
         case .all: found.formUnion(heldBack)
         case .byOwnRows: found.formUnion(try OwnHolders(access).held(among: heldBack, with: found))
+        }
+        return found
+    }
+
+    /// The deletions to be said again: others' deletions of what this device inserted, under its present ID.
+    ///
+    /// Two devices insert one object where both give a row its key, and where one says again what its database said under
+    /// another ID (`UnsentRewriting`). Whoever knew the other insertion alone waited for its author only.
+    func findDeletions() throws -> Set<RowToken> {
+        var found: Set<RowToken> = []
+        for table in access.registry.parentsFirst {
+            var ids: [ObjectID] = []
+            try access.connection.forEachRow(
+                "SELECT object FROM \(table.objectTable) WHERE shown & \(Shown.deletion) ORDER BY object"
+            ) { if let id: ObjectID = $0.id(0) { ids.append(id) } }
+            for id in ids {
+                let registers = try access.objects(of: table.id).load(id).registers
+                guard !registers.isAlive, let deleted = registers.deleted, deleted.device != access.device,
+                    registers.inserted?.device == access.device
+                else { continue }
+                found.insert(RowToken(table: table.id, id: id))
+            }
         }
         return found
     }
@@ -108,10 +133,30 @@ struct KeptRows {
             .map(\.changes)
         return touched
     }
+
+    /// Says deletions again, each as soon after its own time as can be told from it: what was written later stands.
+    func delete(_ found: Set<RowToken>) throws -> [TableChanges] {
+        let byTable = Dictionary(grouping: found, by: \.table)
+        return try access.registry.parentsFirst.compactMap { table in
+            guard let tokens = byTable[table.id] else { return nil }
+            let states = access.objects(of: table.id)
+            var builder = TableChangesBuilder(table, columns: table.columns)
+            for id in tokens.map(\.id).sorted() {
+                var state = try states.load(id)
+                guard let deleted = state.registers.deleted else { continue }
+                let stamp = Stamp(time: deleted.time.next, device: access.device)
+                state.registers.mergeDeletion(stamp)
+                builder.append(id, .delete, stamp.time)
+                try states.save(state)
+            }
+            return builder.isEmpty ? nil : builder.changes
+        }
+    }
 }
 
 extension Store {
-    /// Publishes again what this device keeps of rows whose deletion the others may have forgotten without it.
+    /// Publishes again what this device keeps of rows whose deletion the others may have forgotten without it, and the deletions
+    /// of rows that it inserted.
     /// Does nothing where no snapshot was merged since it was last done, the device has the ID that it had then, nobody
     /// counts it who did not before, and nobody lacks what is here.
     /// - Parameters:
@@ -145,6 +190,7 @@ extension Store {
                 try RowMaintenance(access).settle(written)
             }
             try stage(changes, &work, seal)
+            if heldBack != .none { try stage(kept.delete(kept.findDeletions()), &work, seal) }
             if isLast { try access.meta.remove(.returned) }
             if !news.isEmpty {
                 others.known.formUnion(news)
