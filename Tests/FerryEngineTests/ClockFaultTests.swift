@@ -56,6 +56,22 @@ final class ClockFaultTests: XCTestCase {
         XCTAssertEqual(times.filter { $0 < now + Self.day }.count, 1, "the row that is new has the time of now")
     }
 
+    /// Two copies of a database may hold the same note, and one machine's clock may be ahead. What the other one writes over the
+    /// noted value wins, so the note keeps its time.
+    func testANoteOfAClockThatWasAheadIsFollowedByAtMostADay() throws {
+        let fleet = try Fleet()
+        try fleet.start("CREATE TABLE item(name TEXT PRIMARY KEY, value)")
+        for (ahead, followed) in [(0.8, 0.8), (3, 1)] {
+            try fleet.shell(0, "REPLACE INTO item VALUES ('a', \(ahead)); UPDATE ferry_pending SET at = at + \(ahead)")
+            let now = SystemClock().milliseconds()
+            XCTAssertEqual(try fleet.replicas[0].sync().published.changes, 1)
+            let raw = try fleet.shell(0, "SELECT value FROM ferry_meta WHERE name = 'clock'").dropLast()
+            let time = HybridTime(rawValue: try XCTUnwrap(UInt64(raw)))
+            let lead = Double(time.milliseconds - now) / Double(Self.day)
+            XCTAssertEqual(lead, followed, accuracy: 0.01, "a note \(ahead) days ahead")
+        }
+    }
+
     func testAClockThatIsHoursAheadIsFollowedAndNotNamed() throws {
         let (fleet, fast, slow) = try household(ahead: 5 * 3_600_000)
         try fleet.shell(0, "UPDATE item SET name = 'in five hours'")

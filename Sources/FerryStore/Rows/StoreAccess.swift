@@ -171,10 +171,13 @@ final class StoreAccess {
         HybridClock(now: HybridTime(rawValue: UInt64(bitPattern: try meta.integer(.clock) ?? 0)))
     }
 
-    /// When a change was made that a trigger noted on a Julian day. What is noted as later than now was noted while the clock was
-    /// wrong, and was made by now at the latest.
+    /// When a change was made that a trigger noted on a Julian day. A note from a clock that was ahead is followed by at most a
+    /// day, as another device's time is: another copy of this database may publish the same note with that time, and what was
+    /// written here since must win.
     func milliseconds(capturedOn julianDay: Double) -> Int64 {
-        min(clock.milliseconds(captured: HybridClock.milliseconds(julianDay: julianDay)), clock.milliseconds())
+        min(
+            clock.milliseconds(captured: HybridClock.milliseconds(julianDay: julianDay)),
+            clock.milliseconds() + HybridClock.maximumLeadMilliseconds)
     }
 
     func save(_ clock: HybridClock) throws {
