@@ -28,7 +28,7 @@ extension CaptureHistory {
             let references = table.columns.filter { $0.reference != nil }
             var written: [TouchedObject] = []
             for track in objects.values.sorted(by: { $0.object < $1.object }) {
-                var operations = track.done
+                var operations = try completeOperations(of: track, table)
                 var cleared: FieldValues = [:]
                 var present: FieldValues = [:]
                 var hasRow = false

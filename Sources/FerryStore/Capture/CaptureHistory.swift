@@ -7,44 +7,6 @@ struct CaptureHistory {
     var connection: SQLConnection { access.connection }
     var registry: Registry { access.registry }
 
-    /// What happened to one object.
-    final class Track {
-        let object: ObjectID
-        /// Minted in this flush, so that the store has no state for it.
-        let isFresh: Bool
-        @exclusivity(unchecked) var key: [FieldValue]
-        /// Operations that are complete: those before a deletion, and deletions.
-        @exclusivity(unchecked) var done: [CapturedOperation] = []
-        @exclusivity(unchecked) var insertedAt: HybridTime?
-        /// The time of the last change of each column.
-        @exclusivity(unchecked) var changed = ColumnTimes()
-        /// Keys that it had in this flush before the present one.
-        @exclusivity(unchecked) var formerKeys: [FieldValue] = []
-        /// The time of the change before the last one.
-        @exclusivity(unchecked) var changedBefore = ColumnTimes()
-        @exclusivity(unchecked) var references: [ReferenceNote] = []
-        /// Columns that may have been written while no trigger stood there, and when that was found.
-        @exclusivity(unchecked) var reviewed: (columns: Set<Int>, time: HybridTime) = ([], .zero)
-        /// Columns whose row refers by a key that the object referred to has no more, and that object.
-        @exclusivity(unchecked) var detached: FieldValues = [:]
-        @exclusivity(unchecked) var isDeleted = false
-        /// Whether rows refer to its key though its own row is gone: it stays reserved.
-        @exclusivity(unchecked) var keepsKey = false
-        @exclusivity(unchecked) var lastTime = HybridTime.zero
-
-        /// Whether its key may be another than the state has; a plain update leaves it alone.
-        var mayHaveMoved: Bool { isDeleted || insertedAt != nil || !formerKeys.isEmpty }
-
-        /// Whether nothing happened to it but that the row which it had before this flush was deleted under its key of then.
-        var isOnlyDeleted: Bool { isDeleted && done.count == 1 && !isFresh && formerKeys.isEmpty }
-
-        init(_ object: ObjectID, isFresh: Bool, key: [FieldValue]) {
-            self.object = object
-            self.isFresh = isFresh
-            self.key = key
-        }
-    }
-
     /// What rows meant by a key before a row took it: a reference, or the plain value.
     struct TakenKey {
         var meaning: FieldValue
@@ -88,7 +50,7 @@ struct CaptureHistory {
     var tracks: [Int: [ObjectID: Track]] = [:]
     var examined: [Int: [ObjectID: Examination]] = [:]
     /// Mapped keys as of the note being read, where they differ from the store's: the object, or one that is gone.
-    var keys: [Int: [FieldValue: (object: ObjectID, isGone: Bool)]] = [:]
+    var keys: [Int: KeyHolders] = [:]
     /// Mapped keys as of the end of the last flush. What this one changes of them stands in `keys` and `freedKeys`.
     let formerOwners: FormerOwners
     /// Keys that belong to nobody any more (their object has another key now).
@@ -279,6 +241,15 @@ struct CaptureHistory {
     ) throws {
         let track = try self.track(object, table, key: key, isFresh: false)
         if track.isDeleted { return }
+        if !track.isFresh, track.isUntouched, table.referenceColumns.isEmpty {
+            // Nothing of its row has to be told now.
+            let deletion = NotedDeletion(
+                time: self.time(for: track, time, togglesLife: true, &clock), sequence: oldRow)
+            if table.isMapped { keys[table.id, default: [:]][key[0]] = (object, true) }
+            track.deletion = deletion
+            track.isDeleted = true
+            return
+        }
         var old = try access.reader(of: table.id).readOld(oldRow) ?? [:]
         try translateOldRow(&old, of: track, table)
         if !table.isMapped, table.derivedID(of: old) != object {

@@ -27,7 +27,7 @@ struct DepartedMembers {
         }
         members = try tracks.values.sorted { $0.object < $1.object }.compactMap { track in
             // Statements reach it by nothing but an insertion.
-            guard !track.isFresh, track.insertedAt != nil || !track.done.isEmpty,
+            guard !track.isFresh, track.insertedAt != nil || track.doneCount > 0,
                 let representative = try access.joined.representative(of: track.object, table.id)
             else { return nil }
             let state = try access.objects(of: table.id).load(track.object)

@@ -1,0 +1,34 @@
+import FerryCore
+
+/// Whose keys are, by key. Integers, which most keys are, take a third of what a dictionary takes.
+struct KeyHolders: ExpressibleByDictionaryLiteral {
+    typealias Holder = (object: ObjectID, isGone: Bool)
+
+    /// Those of integers, by their places.
+    private var places = IntegerKeyMap()
+    private var holders: [Holder?] = []
+    /// Those of other keys.
+    private var others: [FieldValue: Holder] = [:]
+
+    init(dictionaryLiteral elements: (FieldValue, Holder)...) {
+        for (key, holder) in elements { self[key] = holder }
+    }
+
+    subscript(key: FieldValue) -> Holder? {
+        get {
+            guard case .integer(let integer) = key else { return others[key] }
+            return places.place(of: integer).flatMap { holders[$0] }
+        }
+        set {
+            guard case .integer(let integer) = key else {
+                others[key] = newValue
+                return
+            }
+            if let place = places.place(of: integer) {
+                holders[place] = newValue
+            } else if newValue != nil, places.insert(integer, at: holders.count) {
+                holders.append(newValue)
+            }
+        }
+    }
+}
