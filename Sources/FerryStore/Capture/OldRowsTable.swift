@@ -13,17 +13,25 @@ struct OldRowsTable {
         self.connection = connection
     }
 
-    /// Makes the table, or brings it in line with the present columns. What it holds stays, but for what a column that is
-    /// gone held.
-    /// - Returns: the columns that are new; `nil` where there was no such table. A column that comes back is one that the
-    ///   database did not have before.
-    func make() throws -> [TrackedColumn]? {
+    /// Makes the tables that are not there, all of them before any trigger: for each table that it makes SQLite reads through
+    /// the schema, triggers included.
+    /// - Returns: the numbers of the tracked tables that had none.
+    static func makeAbsent(_ tables: [TrackedTable], _ connection: SQLConnection) throws -> Set<Int> {
+        let rows = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        let present = Set(rows.map { foldedName($0[0].text) })
+        var made: Set<Int> = []
+        for table in tables where !present.contains(foldedName(table.oldRowsTable)) {
+            try connection.executeScript(StoreTables.createOldRowsTable(table))
+            made.insert(table.id)
+        }
+        return made
+    }
+
+    /// Brings the table in line with the present columns. What it holds stays, but for what a column that is gone held.
+    /// - Returns: the columns that are new. A column that comes back is one that the database did not have before.
+    func alter() throws -> [TrackedColumn] {
         let name = table.oldRowsTable
         let present = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map { $0[0].text }
-        if present.isEmpty {
-            try connection.executeScript(StoreTables.createOldRowsTable(table))
-            return nil
-        }
         let wanted = table.localColumns.map { "c\($0.id)" }
         let added = table.localColumns.filter { !present.contains("c\($0.id)") }
         if Set(wanted) != Set(present.dropFirst()) {

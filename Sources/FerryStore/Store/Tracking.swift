@@ -111,8 +111,10 @@ struct Tracking {
         let names = Set(plan.tracked.map { foldedName($0.name) })
         let planned = Set(registry.tables.values.filter { $0.isLocal && names.contains(foldedName($0.name)) }.map(\.id))
         let present = try PresentTriggers(connection)
-        for table in registry.parentsFirst where planned.contains(table.id) {
-            let hasNews = try makeTriggers(table, present)
+        let local = registry.parentsFirst.filter { planned.contains($0.id) }
+        let begun = try OldRowsTable.makeAbsent(local, connection)
+        for table in local {
+            let hasNews = try makeTriggers(table, present) || begun.contains(table.id)
             if hasNews || !triggered.contains(table.id) { news.adopted.append(table.id) }
             if arriving.contains(table.id) {
                 // Its rows come from another generation (`GenerationChange`).
@@ -224,10 +226,10 @@ struct Tracking {
         let statements = CaptureTriggers(table: table).statements
         let areThere = present.are(statements, of: table)
         if !areThere { try drop(present.names(ofTable: table.id)) }
-        let added = try OldRowsTable(table, connection).make()
-        for column in added ?? [] { try noteValues(of: column, table) }
+        let added = try OldRowsTable(table, connection).alter()
+        for column in added { try noteValues(of: column, table) }
         if !areThere { try connection.executeScript(statements.joined(separator: ";\n")) }
-        return added.map { !$0.isEmpty } ?? true
+        return !added.isEmpty
     }
 
     /// Drops the triggers that note changes.
