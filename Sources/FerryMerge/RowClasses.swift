@@ -27,27 +27,28 @@ public struct RowClasses: Sendable {
         var object: Int32
     }
 
-    init(_ objects: [RuleObject]) {
+    /// - Parameter inserted: the objects' newest insertions.
+    init(_ objects: RegionMembers, _ inserted: [Stamp]) {
         byAge = objects.indices.sorted { left, right in
-            let (a, b) = (objects[left], objects[right])
-            if a.inserted != b.inserted { return a.inserted.isOlder(than: b.inserted) }
-            return a.token.table != b.token.table ? a.token.table < b.token.table : a.token.id < b.token.id
+            if inserted[left] != inserted[right] { return inserted[left].isOlder(than: inserted[right]) }
+            let (a, b) = (objects.tokens[left], objects.tokens[right])
+            return a.table != b.table ? a.table < b.table : a.id < b.id
         }
         var ages = Array(repeating: 0, count: objects.count)
         for (age, index) in byAge.enumerated() { ages[index] = age }
         self.ages = ages
         var providers: [Provider] = []
-        providers.reserveCapacity(objects.reduce(0) { $0 + 1 + $1.offers.count })
-        for (index, object) in objects.enumerated() {
-            providers.append(Provider(token: object.token, object: Int32(index)))
-            for token in object.offers { providers.append(Provider(token: token, object: Int32(index))) }
+        providers.reserveCapacity(objects.count + objects.offersCount)
+        for index in objects.indices {
+            providers.append(Provider(token: objects.tokens[index], object: Int32(index)))
+            for token in objects.offers(index) { providers.append(Provider(token: token, object: Int32(index))) }
         }
         providers.sort { left, right in
             left.token != right.token
                 ? left.token < right.token : ages[Int(left.object)] < ages[Int(right.object)]
         }
         self.providers = providers
-        outcomes = objects.map { _ in .gone }
+        outcomes = objects.indices.map { _ in .gone }
     }
 
     /// Whether every visible object is a row by itself.

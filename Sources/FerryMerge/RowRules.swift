@@ -156,9 +156,11 @@ public struct RowSolution: Sendable {
 /// by a shown row. Applied to all objects it gives all rows; applied to a closed region it gives the same outcomes.
 public enum RowRules {
     /// - Parameters:
-    ///   - objects: the region, in any order.
+    ///   - objects: the region, in any order; each is asked for once.
     ///   - surroundings: answers what depends on values.
-    public static func solve(_ objects: [RuleObject], _ surroundings: some RuleSurroundings) throws -> RowSolution {
+    public static func solve(
+        _ objects: some Collection<RuleObject>, _ surroundings: some RuleSurroundings
+    ) throws -> RowSolution {
         var region = Region(objects)
         try region.revive(surroundings)
         // Who lost a UNIQUE value stays lost, what is broken stays broken, and links only grow: so this ends.
@@ -175,7 +177,7 @@ public enum RowRules {
 
 /// The working state of one `solve`.
 private struct Region {
-    let objects: [RuleObject]
+    let objects: RegionMembers
     /// Who refers to a token: object and reference.
     let dependents: [RowToken: [(object: Int, reference: Int)]]
 
@@ -190,34 +192,36 @@ private struct Region {
     var broken: [Int: Set<Int>] = [:]
     var classes: RowClasses
 
-    init(_ objects: [RuleObject]) {
+    init(_ objects: some Collection<RuleObject>) {
+        var inserted: [Stamp] = []
+        let objects = RegionMembers(objects, inserted: &inserted)
         self.objects = objects
         var dependents: [RowToken: [(object: Int, reference: Int)]] = [:]
-        for (index, object) in objects.enumerated() {
-            for (reference, value) in object.references.enumerated() {
+        for index in objects.indices {
+            for (reference, value) in objects.references(index).enumerated() {
                 dependents[value.target, default: []].append((index, reference))
             }
         }
         self.dependents = dependents
-        isPresent = objects.map(\.isAlive)
-        isRevived = objects.map { _ in false }
-        classes = RowClasses(objects)
+        isPresent = objects.indices.map(objects.isAlive)
+        isRevived = objects.indices.map { _ in false }
+        classes = RowClasses(objects, inserted)
     }
 
     /// Rule 1, to its least fixed point: a worklist of present objects, each of which holds its RESTRICT targets.
     mutating func revive(_ surroundings: some RuleSurroundings) throws {
         var work = objects.indices.filter { isPresent[$0] }
         for index in objects.indices
-        where objects[index].isHeldFromOutside && !isPresent[index] && objects[index].isRestorable {
+        where objects.isHeldFromOutside(index) && !isPresent[index] && objects.isRestorable(index) {
             isPresent[index] = true
             isRevived[index] = true
             work.append(index)
         }
         while let index = work.popLast() {
-            for reference in objects[index].references where reference.action == .restrict {
+            for reference in objects.references(index) where reference.action == .restrict {
                 let candidates = classes.providers(of: reference.target)
                 // Revived ones do not count: who is revived must not depend on who came first.
-                if candidates.contains(where: { objects[$0].isAlive }) { continue }
+                if candidates.contains(where: { objects.isAlive($0) }) { continue }
                 if try surroundings.isShownOutside(reference.target) { continue }
                 guard let chosen = lastDeleted(candidates) else { continue }
                 if isPresent[chosen] { continue }
@@ -232,12 +236,12 @@ private struct Region {
     /// forgotten by then. Of those deleted at once, the oldest.
     private func lastDeleted(_ candidates: some Sequence<Int>) -> Int? {
         var last: Int?
-        for candidate in candidates where objects[candidate].isRestorable {
-            guard let known = last, let latest = objects[known].deleted else {
+        for candidate in candidates where objects.isRestorable(candidate) {
+            guard let known = last, let latest = objects.deleted(known) else {
                 last = last ?? candidate
                 continue
             }
-            if let deleted = objects[candidate].deleted, latest < deleted { last = candidate }
+            if let deleted = objects.deleted(candidate), latest < deleted { last = candidate }
         }
         return last
     }
@@ -248,7 +252,7 @@ private struct Region {
         for index in objects.indices {
             if !isPresent[index] {
                 classes.outcomes[index] = .gone
-            } else if objects[index].isRefused {
+            } else if objects.isRefused(index) {
                 classes.outcomes[index] = .refused
             } else if let claim = lost[index] {
                 classes.outcomes[index] = .outranked(claim: claim)
@@ -261,7 +265,7 @@ private struct Region {
             guard classes.outcomes[index].isVisible else { continue }
             var cleared: [Int] = []
             var missing: Int?
-            for (position, reference) in objects[index].references.enumerated() {
+            for (position, reference) in objects.references(index).enumerated() {
                 if try reference.action == .none || isShown(index, position, surroundings) { continue }
                 if reference.action == .clear { cleared.append(position) } else { missing = missing ?? position }
             }
@@ -270,7 +274,7 @@ private struct Region {
                 continue
             }
             classes.outcomes[index] = .waits(reference: missing)
-            for token in [objects[index].token] + objects[index].offers {
+            for token in [objects.tokens[index]] + objects.offers(index) {
                 for dependent in dependents[token] ?? [] { work.append(dependent.object) }
             }
             work += linkers[index] ?? []
@@ -279,7 +283,7 @@ private struct Region {
 
     private func isShown(_ object: Int, _ position: Int, _ surroundings: some RuleSurroundings) throws -> Bool {
         if broken[object]?.contains(position) ?? false { return false }
-        let token = objects[object].references[position].target
+        let token = objects.reference(object, position).target
         for candidate in classes.providers(of: token) where classes.outcomes[candidate].isVisible { return true }
         for link in linked[object] ?? [] where link.reference == position && classes.outcomes[link.target].isVisible {
             return true
@@ -312,31 +316,25 @@ private struct Region {
     mutating func join(_ surroundings: some RuleSurroundings) throws {
         classes.reset()
         while true {
-            var claims: [(index: Int, claim: RuleClaim)] = []
-            claims.reserveCapacity(objects.count)
+            var equal = EqualClaims()
             for index in classes.byAge where classes.outcomes[index].isVisible {
-                for claim in try surroundings.claims(of: index, classes) { claims.append((index, claim)) }
+                for claim in try surroundings.claims(of: index, classes) { equal.note(claim, of: index) }
             }
-            if unite(claims) { continue }
+            if unite(equal) { continue }
             if classes.isTrivial { return }
             for index in classes.byAge where classes.representsOthers(index) {
-                for claim in try surroundings.claims(ofClass: index, classes) { claims.append((index, claim)) }
+                for claim in try surroundings.claims(ofClass: index, classes) { equal.note(claim, of: index) }
             }
-            if !unite(claims) { return }
+            if !unite(equal) { return }
         }
     }
 
     /// Unites the classes of all objects with equal claims.
     /// - Returns: whether there were any that were not one yet.
-    private mutating func unite(_ claims: [(index: Int, claim: RuleClaim)]) -> Bool {
-        var owners: [RowToken: Int] = [:]
+    private mutating func unite(_ equal: EqualClaims) -> Bool {
         var hasUnited = false
-        for (index, claim) in claims where !claim.hidesLosers {
-            if let owner = owners.updateValue(index, forKey: claim.token),
-                classes.unite(owner, index, because: claim)
-            {
-                hasUnited = true
-            }
+        for (owner, index, claim) in equal.pairs where classes.unite(Int(owner), Int(index), because: claim) {
+            hasUnited = true
         }
         return hasUnited
     }
@@ -361,5 +359,20 @@ private struct Region {
             }
         }
         return changed
+    }
+}
+
+/// The claims of one round: of those that are equal, who made them.
+private struct EqualClaims {
+    /// Who made a claim last.
+    private var owners: [RowToken: Int32] = [:]
+    /// Each with the one that made the same claim before it.
+    private(set) var pairs: [(owner: Int32, index: Int32, claim: RuleClaim)] = []
+
+    mutating func note(_ claim: RuleClaim, of index: Int) {
+        if claim.hidesLosers { return }
+        if let owner = owners.updateValue(Int32(index), forKey: claim.token) {
+            pairs.append((owner, Int32(index), claim))
+        }
     }
 }

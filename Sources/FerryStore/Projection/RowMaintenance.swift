@@ -7,6 +7,9 @@ import FerryMerge
 /// Runs inside the caller's transaction with foreign keys off, because the rules answer for them: rows are written in
 /// whatever order their keys and UNIQUE values allow.
 struct RowMaintenance {
+    /// Where objects concern so many times as many, they are settled with all others.
+    private static let growth = 4
+
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
 
@@ -62,7 +65,33 @@ struct RowMaintenance {
         }
     }
 
+    /// Settles objects in parts, which bounds the memory of the rules, as long as what each concerns is not much more.
+    ///
+    /// The rules find what a part concerns as they do for a merge of its own. What another part still has to settle they find
+    /// by its row, as it was before, or by its state.
     private func solve(seeds: [RowToken], formerRows: [RowToken: FormerRow]) throws -> Int {
+        try access.pageCache.restoring { try solveInParts(seeds, formerRows) }
+    }
+
+    private func solveInParts(_ seeds: [RowToken], _ formerRows: [RowToken: FormerRow]) throws -> Int {
+        var written = 0
+        var rest = seeds[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(access.seedsAtOnce)
+            rest = rest.dropFirst(part.count)
+            let region = try solve(part, besides: rest, formerRows, &written)
+            // What a part concerned is settled with it.
+            if !rest.isEmpty { rest = rest.filter { !region.contains($0) }[...] }
+        }
+        return written
+    }
+
+    /// - Parameter rest: what comes later; at once where the seeds concern so much that parts would concern the same again.
+    /// - Returns: the region that was solved and written.
+    private func solve(
+        _ seeds: ArraySlice<RowToken>, besides rest: ArraySlice<RowToken>, _ formerRows: [RowToken: FormerRow],
+        _ written: inout Int
+    ) throws -> RuleRegion {
         var refused: [RowToken: String] = [:]
         var wantedKeys: [RowToken: FieldValue] = [:]
         var learned = LearnedClaims()
@@ -73,9 +102,10 @@ struct RowMaintenance {
             for token in refused.keys.sorted() { try region.add(token) }
             for token in learned.objects.sorted() { try region.add(token) }
             for (token, reason) in refused { region[token]?.refusal = reason }
-            try region.solve()
+            try region.solve(with: rest, beyond: Self.growth * seeds.count)
             do {
-                return try access.savepoint { try RegionWriter(access, region).write() }
+                written += try access.savepoint { try RegionWriter(access, region).write() }
+                return region
             } catch let refusal as RegionWriter.Refused {
                 // Who is refused stays refused in this round; its row gone, others may be shown.
                 refused.merge(refusal.reasons) { $1 }

@@ -10,6 +10,7 @@ final class StoreAccess {
     let joined: JoinedObjects
     let exceptionTokens: ExceptionTokens
     let digests: StateDigests
+    let pageCache: PageCache
     /// This device.
     let device: DeviceID
     let clock: any WallClock
@@ -26,6 +27,10 @@ final class StoreAccess {
     @exclusivity(unchecked) var waiting = WaitingTables()
     /// Whether rows wait since a pass that could not write them.
     @exclusivity(unchecked) var areRowsWaiting = false
+    /// How many objects the rules are given at once, beside all that these concern.
+    @exclusivity(unchecked) var seedsAtOnce = StoreAccess.usualSeeds
+    /// More take more memory: 0.7 KB each, and as much for each of what they concern.
+    static let usualSeeds = 8192
     /// How many conflicts this access recorded.
     @exclusivity(unchecked) var recordedConflicts = 0
     /// What Ferry changes in the key-value store.
@@ -59,6 +64,7 @@ final class StoreAccess {
         joined = JoinedObjects(connection)
         exceptionTokens = ExceptionTokens(connection)
         meta = StoreMeta(connection: connection)
+        pageCache = PageCache(connection)
         guard let number = try meta.integer(.device) else {
             throw FerryError(.internalInconsistency, "The store does not say which device it is.")
         }

@@ -30,6 +30,8 @@ public final class Store: Sendable {
     let maximumPackedBytes = Mutex(ChangeCapture.maximumBytes)
     /// How many rows of new objects a replay writes by one statement. Tests make them few.
     let newRowsAtOnce = Mutex(NewRows.usualNumber)
+    /// How many objects the rules are given at once. Tests make them few.
+    let seedsAtOnce = Mutex(StoreAccess.usualSeeds)
     /// The page cache of a pass, in KiB: state and rows are touched in the order of IDs, so rows and indexes under other keys
     /// are touched at random. 61 MB with what SQLite keeps beside each page and does not count here (4,368 bytes where it counts
     /// 4,232): with it, a join of any size is to need no more than 128 MB in all.

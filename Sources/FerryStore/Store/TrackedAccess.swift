@@ -30,6 +30,7 @@ extension Store {
         let access = try makeAccess(connection, registry, version)
         access.newRowsAtOnce = newRowsAtOnce.withLock { $0 }
         try access.noteWaitingTables()
+        access.seedsAtOnce = seedsAtOnce.withLock { $0 }
         try takeUp(registry.news, access)
         let outcome = try body(access)
         let following = try StayingRows(access).settle()

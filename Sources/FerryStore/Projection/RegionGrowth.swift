@@ -1,0 +1,157 @@
+import FerryCore
+import FerryMerge
+
+/// How a region grows: by whom the outcome of a member concerns, and by who may concern it.
+extension RuleRegion {
+    // MARK: Before the rules are solved
+
+    /// Adds what the objects concern, and what these concern in turn, whatever becomes of any of them.
+    ///
+    /// A chain of rows that refer to each other by CASCADE comes in whole: were it to grow by one row for each time that the
+    /// rules are solved, its length would count twice.
+    func expand() throws {
+        while expandedCount < objects.count {
+            let index = expandedCount
+            expandedCount += 1
+            try expand(objects[index])
+            guard objects[index].hasRow, isExpectedHidden(objects[index]) else { continue }
+            expectedHidden.insert(index)
+            try addDependents(objects[index]) { $0.action == .cascade }
+        }
+    }
+
+    /// Whether an object refers by CASCADE to one of the region that has no row any more, or will have none.
+    private func isExpectedHidden(_ object: RegionObject) -> Bool {
+        object.references.contains { place, target in
+            let key = object.table.foreignKeys[place]
+            guard key.action == .cascade, let parent = self.place(of: target) else { return false }
+            if case .unique = key.target { return false }
+            return expectedHidden.contains(parent) || parent < solvedCount && !objects[parent].outcome.isVisible
+        }
+    }
+
+    /// Adds what an object's values concern.
+    private func expand(_ object: RegionObject) throws {
+        let references = object.references
+        for (_, target) in references where !offerSearch.isNoted(target) {
+            if let place = try access.objects(of: target.table).place(of: target.id) {
+                if place.shown != .row { try add(target) }
+            } else if let shown = try access.joined.representative(of: target.id, target.table) {
+                try add(RowToken(table: target.table, id: shown))
+            }
+        }
+        // What its columns refer to through another table's foreign keys may be joined too.
+        let values = object.table.referenceColumns.isEmpty ? [:] : object.values
+        for column in object.table.referenceColumns {
+            guard let parent = column.reference, case .reference(let id)? = values[column.id],
+                try access.objects(of: parent).place(of: id)?.shown == .joined
+            else { continue }
+            try add(RowToken(table: parent, id: id))
+        }
+        // Exceptional objects that wait for, or claim, what this one offers or used to offer, and deleted ones that
+        // offer the values that it refers to.
+        let tokens =
+            [object.token] + object.offers + object.claims.map(\.token) + object.formerTokens
+            + references.map(\.token).filter(offerSearch.isNoted)
+        for token in tokens {
+            for member in try access.exceptionTokens.objects(concernedBy: token) { try add(member) }
+        }
+    }
+
+    // MARK: After they are solved
+
+    /// Adds who refers to a row that goes, that means fewer objects than before, or that shows another key or other
+    /// values that foreign keys refer to.
+    func follow(_ object: RegionObject) throws {
+        if try isNewTarget(object) { try addDependents(object) { $0.action == .none } }
+        if object.followsRow || object.table.incoming.isEmpty { return }
+        guard object.isShown else {
+            if referring.referredKey(of: object).isEmpty { return }
+            object.followsRow = true
+            // References that no foreign key checks stay what they are, unless another row shows what they lead to, or
+            // this one showed what others lead to.
+            let hasLed = !object.formerMembers.isEmpty
+            return try addDependents(object) { object.isJoined || hasLed || $0.action != .none }
+        }
+        guard let row = object.row else { return }
+        let table = object.table
+        let shown = displayedRow(of: object).values
+        let isKeyChanged = table.keyColumnIDs.contains { row[$0] != shown[$0] }
+        // A row that only gains objects leaves nobody behind.
+        let members = object.formerMembers.isEmpty ? [] : Set(object.members.map(\.token.id))
+        let hasLost = object.formerMembers.contains { !members.contains($0) }
+        if isKeyChanged || hasLost {
+            object.followsRow = true
+            try addDependents(object)
+        } else if wavering.contains(object.place)
+            // Also where only the case changes: who means another object of the row shows what it shows.
+            || table.offeredKeys.contains(where: { $0.contains { row[$0] != shown[$0] } })
+        {
+            try addDependents(object) { if case .unique = $0.target { true } else { false } }
+        }
+    }
+
+    /// Whether rows that referred to an object before it came may claim something else now (`GivenKeys`).
+    private func isNewTarget(_ object: RegionObject) throws -> Bool {
+        !object.hasRow && object.table.hasUncheckedReferences && GivenKeys.isPlain(object.state.givenKey)
+    }
+
+    /// Adds what may stand for the target of a reference that has none to be seen: the object whose row shows the key
+    /// or the value that the reference means once what it is made of is resolved.
+    func addResolvedTargets(of object: RegionObject) throws {
+        guard let displayed else { return }
+        let index = object.place
+        for (place, reference) in object.references.enumerated() {
+            let key = object.table.foreignKeys[reference.foreignKey]
+            guard displayed.classes.target(of: index, reference: place, token: reference.token) == nil else { continue }
+            let resolved = displayed.resolvedTarget(of: index, place)
+            switch key.target {
+            case .mapped: continue
+            case .unique:
+                if let resolved, resolved != reference.token, lookedUp.insert(resolved).inserted {
+                    offerSearch.note(resolved, key, displayed.represented(object))
+                    if let row = try offerSearch.object(offering: resolved) { try add(row) }
+                    for member in try access.exceptionTokens.objects(concernedBy: resolved) { try add(member) }
+                }
+                continue
+            case .key: break
+            }
+            for token in [reference.token, resolved].compactMap({ $0 })
+            where lookedUp.insert(token).inserted {
+                try add(token)
+                if let shown = try access.joined.representative(of: token.id, token.table) {
+                    try add(RowToken(table: token.table, id: shown))
+                }
+            }
+        }
+    }
+
+    /// Whoever shows or waits with what an object claims.
+    /// - Parameter place: that of the index; `nil` for the key.
+    func addRivals(
+        _ object: RegionObject, _ claim: RowToken, _ place: Int?, _ values: FieldValues
+    ) throws {
+        for member in try access.exceptionTokens.objects(concernedBy: claim) { try add(member) }
+        guard let place else {
+            try add(claim)
+            return
+        }
+        for key in try uniqueClaims.holders(object.table, place, values, of: object.owner) {
+            if let rival = try travelling.object(object.table, key) {
+                try add(RowToken(table: object.table.id, id: rival))
+            }
+        }
+    }
+
+    /// Rows that refer to the object's present row.
+    func addDependents(
+        _ object: RegionObject, where isWanted: (TrackedForeignKey) -> Bool = { _ in true }
+    ) throws {
+        for incoming in object.table.incoming
+        where isWanted(access.registry[incoming.table].foreignKeys[incoming.foreignKey]) {
+            for child in try referring.children(object, incoming) {
+                try add(RowToken(table: incoming.table, id: child))
+            }
+        }
+    }
+}
