@@ -1,7 +1,7 @@
 import FerryEngine
 import FerryStore
 
-/// What grows worst: each hard case with n, two, four and eight times as much, in a process of its own.
+/// What grows worst: each hard case with n, two, four and eight times as much, and more, in a process of its own.
 /// Times are the process's own (`MeasuredProcess.Outcome.processorSeconds`).
 struct HardCasesBenchmark {
     let folder: String
@@ -9,17 +9,21 @@ struct HardCasesBenchmark {
     let divisor: Int
     /// Only cases whose name contains one of these; all where there is none.
     var only: [String] = []
+    /// Whether 16 and 32 times as many rows are measured as well: does memory go on growing?
+    var isLarge = false
 
     static let section = "Hard cases, memory"
-    private static let factors = [1, 2, 4, 8]
+    private func factors(of hard: HardCase) -> [Int] {
+        isLarge && hard.counts == "rows" ? [1, 2, 4, 8, 16, 32] : [1, 2, 4, 8]
+    }
 
     func run(progress: (HardCase) -> Void, _ results: Measurements) throws {
         for hard in HardCase.all where only.isEmpty || only.contains(where: hard.name.contains) {
             progress(hard)
             var times: [Double] = []
             var plainTimes: [Double] = []
-            var peak = 0.0
-            for factor in Self.factors {
+            var peaks: [(count: Int, megabytes: Double)] = []
+            for factor in factors(of: hard) {
                 let count = max(hard.size * factor / divisor, 4)
                 let (outcome, plain) = try run(hard, count)
                 let name = "\(hard.name), \(grouped(count)) \(hard.counts)"
@@ -28,22 +32,27 @@ struct HardCasesBenchmark {
                     results.add(Self.section, name, "s", .plain, plain)
                     plainTimes.append(plain)
                 }
-                peak = Double(outcome.peakBytes) / 1e6
+                let peak = Double(outcome.peakBytes) / 1e6
                 results.add(Self.section, name + ", peak memory", "MB", .ferry, peak)
+                peaks.append((count, peak))
                 times.append(outcome.processorSeconds)
             }
-            results.add(Self.section, Self.growth(hard), "×", .ferry, times[times.count - 1] / times[0])
-            if let first = plainTimes.first, let last = plainTimes.last {
-                results.add(Self.section, Self.growth(hard), "×", .plain, last / first)
+            results.add(Self.section, Self.growth(hard), "×", .ferry, times[3] / times[0])
+            if let first = plainTimes.first, plainTimes.count > 3 {
+                results.add(Self.section, Self.growth(hard), "×", .plain, plainTimes[3] / first)
             }
-            results.add(Self.section, Self.peak(hard), "MB", .ferry, peak)
+            let (last, half) = (peaks[peaks.count - 1], peaks[peaks.count - 2])
+            results.add(Self.section, Self.peak(hard), "MB", .ferry, last.megabytes)
+            results.add(
+                Self.section, "\(hard.name), memory for each that is more", "bytes", .ferry,
+                (last.megabytes - half.megabytes) * 1e6 / Double(last.count - half.count))
         }
     }
 
     /// The line that says how many times as long eight times as much takes.
     static func growth(_ hard: HardCase) -> String { "\(hard.name), eight times as many" }
 
-    /// The line that says how much memory eight times as much takes.
+    /// The line that says how much memory the most of it takes.
     static func peak(_ hard: HardCase) -> String { "\(hard.name), the most memory" }
 
     /// - Returns: what came of it, and the seconds of plain SQLite for the same statements, where they are known.

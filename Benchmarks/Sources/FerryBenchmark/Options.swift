@@ -21,7 +21,8 @@ struct Options {
         usage: FerryBenchmark [--quick] [--large] [--rows N] [--rounds N] [--disk FOLDER] [--only PART]…
                               [--json | --markdown] [--into FILE] [--plots FOLDER]
           --quick     10,000 rows, one round, small sizes, in less than two minutes: to see that it works
-          --large     sizes of ten million as well, on the disk: some 20 GB there, and half an hour
+          --large     sizes of ten million as well, on the disk: some 20 GB there, and half an hour; hard cases
+                      with 16 and 32 times as much as well
           --rows      rows of each workload (100,000)
           --rounds    rounds, whose best counts (5)
           --disk      a folder on the disk to measure (the build folder)

@@ -135,7 +135,8 @@ struct Suite {
         let isWhole = options.isWanted("hard cases")
         guard isWhole || HardCase.all.contains(where: { options.isWanted($0.name) }) else { return }
         try HardCasesBenchmark(
-            folder: options.memory, divisor: options.isQuick ? 10 : 1, only: isWhole ? [] : options.only
+            folder: options.memory, divisor: options.isQuick ? 10 : 1, only: isWhole ? [] : options.only,
+            isLarge: options.isLarge
         ).run(progress: { progress("hard cases, \($0.name)") }, results)
     }
 
