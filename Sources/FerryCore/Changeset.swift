@@ -34,6 +34,8 @@ public struct Changeset: Sendable {
 public enum TableIdentity: Hashable, Sendable {
     /// IDs are minted at capture and mapped to a local integer key.
     case surrogate
+    /// The same, by a column that became the integer key in the place of another one.
+    case surrogateBy(String)
     /// IDs are derived from the values of the primary key's columns, named here in key order.
     case key([String])
     /// IDs are derived, at insertion, from the values of the columns that a person named.
@@ -54,6 +56,15 @@ public enum TableIdentity: Hashable, Sendable {
         case .surrogate: 0
         case .key: 1
         case .declared: 2
+        case .surrogateBy: 3
+        }
+    }
+
+    /// Whether IDs are minted, and say nothing of a row's values.
+    public var isSurrogate: Bool {
+        switch self {
+        case .surrogate, .surrogateBy: true
+        case .key, .declared: false
         }
     }
 
@@ -61,6 +72,7 @@ public enum TableIdentity: Hashable, Sendable {
     public var columns: [String] {
         switch self {
         case .surrogate: []
+        case .surrogateBy(let column): [column]
         case .key(let columns), .declared(let columns): columns
         }
     }

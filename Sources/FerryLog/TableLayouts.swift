@@ -74,6 +74,9 @@ struct TableLayout {
         case 0: return .surrogate
         case 1: return .key(try readNames(names, budget: &budget, from: &reader))
         case 2: return .declared(try readNames(names, budget: &budget, from: &reader))
+        case 3:
+            try budget.take(1, .layoutColumns)
+            return .surrogateBy(try readName(names, from: &reader))
         default: throw ByteReader.malformed("a table has an unknown identity")
         }
     }
@@ -104,6 +107,7 @@ extension TableIdentity {
     var columnCount: Int {
         switch self {
         case .surrogate: 0
+        case .surrogateBy: 1
         case .key(let columns), .declared(let columns): columns.count
         }
     }
@@ -148,6 +152,9 @@ struct LayoutDictionary {
     ) throws(FerryError) {
         switch identity {
         case .surrogate: numbers.append(0)
+        case .surrogateBy(let column):
+            numbers.append(3)
+            numbers.append(try names.index(of: column))
         case .key(let columns):
             numbers.append(1)
             try append(columns, to: &numbers, names: &names)

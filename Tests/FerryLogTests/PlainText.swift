@@ -85,6 +85,7 @@ enum PlainText {
     private static func text(_ identity: TableIdentity) -> String {
         switch identity {
         case .surrogate: "surrogate"
+        case .surrogateBy(let column): "surrogate by \(column)"
         case .key(let columns): "key \(columns.joined(separator: ", "))"
         case .declared(let columns): "declared \(columns.joined(separator: ", "))"
         }

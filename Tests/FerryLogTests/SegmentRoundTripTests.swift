@@ -24,6 +24,18 @@ final class SegmentRoundTripTests: XCTestCase {
 
     func testAChangesetWithoutTablesComesBack() throws { try roundTrip([changeset([])]) }
 
+    func testAnIntegerKeyThatMovedComesBack() throws {
+        let table = TableChanges(
+            name: "song", identity: .surrogateBy("no"), columns: ["id"], shapes: [], operations: [])
+        try roundTrip([changeset([table])])
+        let schema = SchemaRecord(
+            userVersion: 0, applicationID: 0, statements: [],
+            tracked: [TrackedTableRecord(name: "song", identity: .surrogateBy("no"))])
+        var telling = changeset([])
+        telling.schema = schema
+        try roundTrip([telling])
+    }
+
     func testRandomChangesetsComeBack() throws {
         for seed in UInt64(1)...300 { try roundTrip(Samples.random(seed: seed), "seed \(seed)") }
     }

@@ -367,13 +367,18 @@ extension Replica {
         let plan = try store.trackingPlan(TableSelection())
         let names = Set(record.tracked.map { foldedName($0.name) })
         var declared: [String: [String]] = [:]
+        var movedKeys: [String: String] = [:]
         for table in record.tracked {
-            if case .declared(let columns) = table.identity { declared[table.name] = columns }
+            switch table.identity {
+            case .declared(let columns): declared[table.name] = columns
+            case .surrogateBy(let column): movedKeys[table.name] = column
+            case .surrogate, .key: break
+            }
         }
         return TableSelection(
             except: plan.tracked.map(\.name).filter { !names.contains(foldedName($0)) && !isFerryName($0) },
             declaredIdentities: declared, references: record.references,
-            travelling: plan.leftOut.map(\.name).filter { names.contains(foldedName($0)) })
+            travelling: plan.leftOut.map(\.name).filter { names.contains(foldedName($0)) }, movedKeys: movedKeys)
     }
 
     private static func refuseIfTracked(_ store: Store) throws {

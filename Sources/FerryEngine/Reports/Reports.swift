@@ -310,6 +310,7 @@ extension TableIdentity {
     public var text: String {
         switch self {
         case .surrogate: "integer key"
+        case .surrogateBy(let column): "integer key (\(column))"
         case .key(let columns): "key (\(columns.joined(separator: ", ")))"
         case .declared(let columns): "declared (\(columns.joined(separator: ", ")))"
         }

@@ -124,6 +124,8 @@ struct CaptureHistory {
                 if event != .delete { keylessTables.insert(number) }
                 return
             }
+            // A row that the former key cannot tell is one of the next generation alone (`GenerationChange`).
+            if table.identity.isSurrogate, registry.leaving.contains(table.id), key[0].integerKey == nil { return }
             let time: HybridTime
             if row.isNull(4) {
                 time = try access.oldTime()

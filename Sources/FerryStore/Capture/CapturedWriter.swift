@@ -92,7 +92,7 @@ struct CapturedWriter {
         if !key.isEmpty { references.note(operations, row.overlaid(with: state.kept.fields)) }
         let isUnseen = try access.areRowsWaiting && ExceptionList(access).isWaiting(.init(table: table.id, id: object))
         let changed = merge(
-            operations, into: &state, wish: formerKey.first, isMinted: isFresh && table.identity == .surrogate, &clock)
+            operations, into: &state, wish: formerKey.first, isMinted: isFresh && table.identity.isSurrogate, &clock)
         if isUnseen { try recordUnseen(former, state, operations) }
         if !unshown.isEmpty { state.kept.fields = state.kept.fields.overlaid(with: unshown) }
         let corrected = registers.corrections(of: operations, &state)
@@ -256,7 +256,9 @@ struct CapturedWriter {
                 if operation.kind == .insert { state.kept.fields = state.kept.fields.overlaid(with: unshownKey) }
             }
             if operation.kind == .insert, let floor = state.registers.floor { forget(before: floor, &state) }
-            let key = operation.kind == .insert && table.isMapped ? wish : nil
+            var key = operation.kind == .insert && table.isMapped ? wish : nil
+            // While the key's column holds something else than integers, the table leaves for another key.
+            if table.identity.isSurrogate { key = key?.integerKey }
             if let key, state.registers.inserted == stamp { state.givenKey = key }
             changes.append(state.object, operation.kind, stamp.time, key: key, values: values, parts: parts)
         }

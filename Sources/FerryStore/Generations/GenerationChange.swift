@@ -313,7 +313,7 @@ struct GenerationChange {
             values[column.id] = value
         }
         if row == nil, let formerKeyColumn, let key = state.key.first ?? state.kept.key ?? state.givenKey {
-            values[formerKeyColumn.id] = key
+            values[formerKeyColumn.id] = key.taken(by: formerKeyColumn.affinity)
         }
         return values
     }
@@ -343,6 +343,8 @@ struct GenerationChange {
             let parts = table.keyColumnIDs.map { values[$0] ?? .null }
             return parts.contains(.null) || parts.isEmpty ? counterpart(of: state) : table.derivedID(parts)
         }
+        // From one mapped key to another an object stays what it is.
+        if left.isMapped { return state.object }
         guard let key else { return counterpart(of: state) ?? state.object }
         // One that this database showed before by the same key, or that was inserted at the same time under it.
         if let known = try after.object(forKey: key), !present.contains(known) { return known }
@@ -519,6 +521,10 @@ struct GenerationChange {
         state.kept.fields = own
         if left.isMapped {
             state.kept.key = state.key.first ?? state.kept.key
+            if left.identity.isSurrogate {
+                state.kept.key = state.kept.key?.integerKey
+                state.givenKey = state.givenKey?.integerKey
+            }
         } else {
             state.key = []
         }

@@ -24,7 +24,7 @@ extension Store {
     public func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> Int {
         try access { access in
             var adopted = 0
-            for table in access.registry.parentsFirst where table.isLocal && table.identity == .surrogate {
+            for table in access.registry.parentsFirst where table.isLocal && table.identity.isSurrogate {
                 guard let objects = holders[foldedName(table.name)] else { continue }
                 let states = access.objects(of: table.id)
                 for row in try access.connection.rows("SELECT \(table.keyList) FROM \(quoted(table.name))") {
@@ -43,7 +43,7 @@ extension Store {
     public func integerKeys() throws -> [String: Set<FieldValue>] {
         try readAccess { access in
             var keys: [String: Set<FieldValue>] = [:]
-            for table in access.registry.tables.values where table.isLocal && table.identity == .surrogate {
+            for table in access.registry.tables.values where table.isLocal && table.identity.isSurrogate {
                 keys[foldedName(table.name)] = Set(
                     try access.connection.rows("SELECT \(table.keyList) FROM \(quoted(table.name))").map { $0[0] })
             }

@@ -68,6 +68,10 @@ struct ChangesetAdmission {
         }
         switch changes.identity {
         case .surrogate: break
+        case .surrogateBy(let column):
+            if column.isEmpty || column.contains("\0") {
+                return "it identifies rows of the table \(name) by a column that no table can have"
+            }
         case .key(let columns), .declared(let columns):
             if columns.isEmpty || columns.contains(where: { $0.contains("\0") })
                 || Set(columns.map(foldedName)).count < columns.count

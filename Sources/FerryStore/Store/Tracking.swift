@@ -91,7 +91,9 @@ struct Tracking {
         let schema = try reader.read()
         var plan = try plan(schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
         let known = Set(try connection.rows("SELECT number FROM ferry_table").map { $0[0].number })
+        let leaving = try Generations.load(meta).leaving
         let arriving = try GenerationPlan(connection, schema).decide(&plan.tracked, isPacked: isPacked)
+        try LeavingKeys(connection, schema).bring(after: leaving)
         let unseen = UnseenTables(connection)
         let coverage = try unseen.coverage()
         let triggered = try unseen.tablesWithTriggers().union(released)
@@ -307,6 +309,7 @@ enum SelectionText {
         var identities: [String: [String]]
         var references: [UndeclaredReference]?
         var travelling: [String]?
+        var movedKeys: [String: String]?
     }
 
     static func format(_ selection: TableSelection) throws -> String {
@@ -314,7 +317,8 @@ enum SelectionText {
         encoder.outputFormatting = .sortedKeys
         let form = Form(
             only: selection.only, except: selection.except, identities: selection.declaredIdentities,
-            references: selection.references, travelling: selection.travelling)
+            references: selection.references, travelling: selection.travelling,
+            movedKeys: selection.movedKeys.isEmpty ? nil : selection.movedKeys)
         return String(decoding: try encoder.encode(form), as: UTF8.self)
     }
 
@@ -323,6 +327,6 @@ enum SelectionText {
         return TableSelection(
             only: form.only, except: form.except, declaredIdentities: form.identities,
             references: form.references ?? [],
-            travelling: form.travelling ?? [])
+            travelling: form.travelling ?? [], movedKeys: form.movedKeys ?? [:])
     }
 }

@@ -80,7 +80,7 @@ struct ForgedGrammar {
 
     private mutating func identity() -> TableIdentity {
         switch chance.below(5) {
-        case 0: .surrogate
+        case 0: chance.oneIn(2) ? .surrogate : .surrogateBy(chance.pick(["name", "id", "none", ""]))
         case 1: .key([chance.pick(["name", "id", "NAME", "none"])])
         case 2: .key(["song", "word"])
         case 3: .declared([chance.pick(["code", "name", "none"])])

@@ -105,6 +105,8 @@ struct InsertionCapture {
     /// Whether an insertion into a table concerns nothing but what it refers to, as far as the table tells.
     private func isSuited(_ table: TrackedTable) throws -> Bool {
         if case .declared = table.identity { return false }
+        // Some may be rows of the next generation alone.
+        if access.registry.leaving.contains(table.id), table.identity.isSurrogate { return false }
         if table.hasColumnPolicies || table.hasUncheckedReferences { return false }
         if try access.joined.areAny(in: table.id) || access.exceptionTokens.areAny(of: table.id) { return false }
         if !table.uniqueIndexes.isEmpty, table.telltaleColumns.count > table.keyColumnIDs.count { return false }

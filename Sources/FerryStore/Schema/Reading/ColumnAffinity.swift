@@ -19,6 +19,11 @@ extension FieldValue {
         }
     }
 
+    /// The integer key that a value stands for; `nil` where it stands for none.
+    var integerKey: FieldValue? {
+        if case .integer = taken(by: .integer) { taken(by: .integer) } else { nil }
+    }
+
     /// The integer that a real is, where it is one.
     private var asWholeNumber: FieldValue {
         if case .real(let real) = self, let integer = Int64(exactly: real) { return .integer(integer) }

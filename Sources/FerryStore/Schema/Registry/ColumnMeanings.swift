@@ -7,8 +7,8 @@ import FerryCore
 /// not show them. So to Ferry that is another column, whose name says what it refers to (`variant`). Every device tells from its own
 /// schema which of the two it has.
 struct ColumnMeaning: Codable, Equatable, Sendable {
-    /// What it refers to, in lower case: `artist(id)` where that is the primary key, otherwise `artist.id`; empty where it refers to
-    /// nothing.
+    /// What it refers to, in lower case: `artist(id)` where that is an integer primary key, `artist(name text)` where it is another
+    /// one, otherwise `artist.id`; empty where it refers to nothing.
     var target: String
     /// What the column that bears its plain name refers to, and whether its values travel as object IDs; `nil` where this database
     /// never had it, because a device joined that knew the column by another meaning from the beginning.
@@ -33,7 +33,9 @@ extension SchemaTable {
             guard let parent = schema.table(key.parentTable) else { return nil }
             let name = key.parentColumns.first ?? (parent.primaryKey.count == 1 ? parent.primaryKey[0] : "")
             let isKey = parent.primaryKey.count == 1 && equalNames(parent.primaryKey[0], name)
-            targets.insert(foldedName(isKey ? "\(parent.name)(\(name))" : "\(parent.name).\(name)"))
+            // An integer key may become another one under the same name.
+            let type = parent.isIntegerKey ? "" : parent.column(name).map { " \($0.affinity)" } ?? ""
+            targets.insert(foldedName(isKey ? "\(parent.name)(\(name)\(type))" : "\(parent.name).\(name)"))
         }
         return targets.sorted().joined(separator: ", ")
     }

@@ -25,9 +25,10 @@ struct GenerationPlan {
         var arriving: Set<Int> = []
         var numbers = FreeNumbers(connection)
         for index in tracked.indices {
+            guard let table = schema.table(tracked[index].name) else { continue }
+            tracked[index].identity = try placed(tracked[index], table, generations)
             let record = tracked[index]
-            guard let table = schema.table(record.name),
-                let present = try TableGeneration.shown(record.name, generations, connection)
+            guard let present = try TableGeneration.shown(record.name, generations, connection)
             else { continue }
             if present.identity.folded == record.identity.folded {
                 if generations.leaving.removeValue(forKey: "\(present.number)") != nil, !isPacked {
@@ -50,6 +51,26 @@ struct GenerationPlan {
         }
         if generations != before { try generations.save(meta) }
         return arriving
+    }
+
+    /// The identity of a table's rows, where an integer key may have moved from one column to another: then it is another generation.
+    private func placed(
+        _ record: TrackedTableRecord, _ table: SchemaTable, _ generations: Generations
+    ) throws -> TableIdentity {
+        guard record.identity == .surrogate, let key = table.primaryKey.first else { return record.identity }
+        func isKey(_ generation: TableGeneration) -> Bool {
+            generations.keys["\(generation.number)"].map { equalNames($0, key) } ?? false
+        }
+        let all = try TableGeneration.all(record.name, connection)
+        let shown = try TableGeneration.shown(record.name, generations, connection)
+        if let shown, shown.identity.isSurrogate, isKey(shown) { return shown.identity }
+        let moved = TableIdentity.surrogateBy(key)
+        if let known = all.first(where: { $0.identity.folded == moved.folded }) { return known.identity }
+        guard let first = all.first(where: { $0.identity == .surrogate }), !isKey(first) else { return .surrogate }
+        if try values(of: first).contains(foldedName(key)) { return moved }
+        // Its key is there still, as an ordinary column; otherwise it was renamed.
+        let isThere = generations.keys["\(first.number)"].flatMap { table.column($0) }.map { !$0.isGenerated } ?? false
+        return isThere ? moved : .surrogate
     }
 
     /// Whether rows of this database belong to objects of a generation.

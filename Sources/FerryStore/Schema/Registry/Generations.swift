@@ -87,6 +87,7 @@ extension SchemaTable {
     func fits(_ identity: TableIdentity) -> Bool {
         switch identity {
         case .surrogate: return isIntegerKey
+        case .surrogateBy(let column): return isIntegerKey && equalNames(column, primaryKey[0])
         case .declared: return primaryKey.count == 1
         case .key(let columns):
             return columns.count == primaryKey.count && zip(columns, primaryKey).allSatisfy { equalNames($0, $1) }

@@ -364,6 +364,7 @@ enum IdentityText {
         let form: Form =
             switch identity {
             case .surrogate: Form(kind: "surrogate", columns: [])
+            case .surrogateBy(let column): Form(kind: "surrogate", columns: [column])
             case .key(let columns): Form(kind: "key", columns: columns)
             case .declared(let columns): Form(kind: "declared", columns: columns)
             }
@@ -382,7 +383,7 @@ enum IdentityText {
             throw FerryError(.internalInconsistency, "The registry holds an unreadable identity.", cause: error)
         }
         switch form.kind {
-        case "surrogate": return .surrogate
+        case "surrogate": return form.columns.first.map { .surrogateBy($0) } ?? .surrogate
         case "key": return .key(form.columns)
         case "declared": return .declared(form.columns)
         default: throw FerryError(.storeTooNew, "The registry holds an identity of a newer Ferry. Update Ferry.")
@@ -395,6 +396,7 @@ extension TableIdentity {
     var folded: TableIdentity {
         switch self {
         case .surrogate: .surrogate
+        case .surrogateBy(let column): .surrogateBy(foldedName(column))
         case .key(let columns): .key(columns.map(foldedName))
         case .declared(let columns): .declared(columns.map(foldedName))
         }

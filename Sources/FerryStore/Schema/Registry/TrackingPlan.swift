@@ -14,11 +14,13 @@ public struct TableSelection: Equatable, Sendable {
     public var plainReferences: [PlainReferenceName]
     /// Tables that travel in a container already, though they would stay by themselves if it were made now.
     public var travelling: [String]
+    /// Integer keys that moved to another column in the container before: the column, by the table's name.
+    public var movedKeys: [String: String]
 
     public init(
         only: [String]? = nil, except: [String] = [], declaredIdentities: [String: [String]] = [:],
         references: [UndeclaredReference] = [], plainReferences: [PlainReferenceName] = [],
-        travelling: [String] = []
+        travelling: [String] = [], movedKeys: [String: String] = [:]
     ) {
         self.only = only
         self.except = except
@@ -26,6 +28,7 @@ public struct TableSelection: Equatable, Sendable {
         self.references = references
         self.plainReferences = plainReferences
         self.travelling = travelling
+        self.movedKeys = movedKeys
     }
 }
 
@@ -188,6 +191,10 @@ struct TrackingPlan: Equatable {
             || selection.references.contains { reference in
                 equalNames(reference.table, table.name) && equalNames(reference.column, table.primaryKey[0])
             }
-        return table.isIntegerKey && !isReference ? .surrogate : .key(table.primaryKey)
+        guard table.isIntegerKey, !isReference else { return .key(table.primaryKey) }
+        let moved = selection.movedKeys.first {
+            equalNames($0.key, table.name) && equalNames($0.value, table.primaryKey[0])
+        }
+        return moved.map { .surrogateBy($0.value) } ?? .surrogate
     }
 }

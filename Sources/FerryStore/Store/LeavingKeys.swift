@@ -1,0 +1,43 @@
+import FerryCore
+
+/// Brings the integers by which a table's rows were told into the form that their column has by now, where a migration made it
+/// another type: texts in the place of integers. Objects and notes find their rows by it until the table has left.
+struct LeavingKeys {
+    private let connection: SQLConnection
+    private let schema: Schema
+
+    init(_ connection: SQLConnection, _ schema: Schema) {
+        self.connection = connection
+        self.schema = schema
+    }
+
+    /// - Parameter former: the tables that were leaving before.
+    func bring(after former: [String: [String]]) throws {
+        let leaving = try Generations.load(StoreMeta(connection: connection)).leaving
+        for (number, key) in leaving where former[number] == nil {
+            let described = try connection.rows(
+                "SELECT name, identity FROM ferry_table WHERE number = CAST(? AS INTEGER)", .text(number))
+            guard let row = described.first, try IdentityText.parse(row[1].text).isSurrogate else { continue }
+            guard let affinity = schema.table(row[0].text)?.column(key[0])?.affinity, affinity != .integer else {
+                continue
+            }
+            try bring("\(OwnNames.objects)\(number)", "object", "k0", "1", affinity)
+            let isOfTable = "\"table\" = \(number)"
+            try bring("ferry_pending", "sequence", "k0", isOfTable, affinity)
+            let isRekey = "\(isOfTable) AND event = \(PendingEvent.rekey.rawValue)"
+            try bring("ferry_pending", "sequence", "value", isRekey, affinity)
+        }
+    }
+
+    private func bring(
+        _ table: String, _ row: String, _ column: String, _ condition: String, _ affinity: SchemaColumn.Affinity
+    ) throws {
+        let integers = try connection.rows(
+            "SELECT \(row), \(column) FROM \(table) WHERE typeof(\(column)) = 'integer' AND \(condition)")
+        for found in integers {
+            let brought = found[1].taken(by: affinity)
+            if brought == found[1] { continue }
+            try connection.execute("UPDATE \(table) SET \(column) = ? WHERE \(row) = ?", brought, found[0])
+        }
+    }
+}
