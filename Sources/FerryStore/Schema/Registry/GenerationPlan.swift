@@ -58,19 +58,20 @@ struct GenerationPlan {
         _ record: TrackedTableRecord, _ table: SchemaTable, _ generations: Generations
     ) throws -> TableIdentity {
         guard record.identity == .surrogate, let key = table.primaryKey.first else { return record.identity }
-        func isKey(_ generation: TableGeneration) -> Bool {
-            generations.keys["\(generation.number)"].map { equalNames($0, key) } ?? false
-        }
         let all = try TableGeneration.all(record.name, connection)
         let shown = try TableGeneration.shown(record.name, generations, connection)
-        if let shown, shown.identity.isSurrogate, isKey(shown) { return shown.identity }
+        let former = shown.flatMap { $0.identity.isSurrogate ? generations.keys["\($0.number)"] : nil }
+        if let shown, let former, equalNames(former, key) { return shown.identity }
         let moved = TableIdentity.surrogateBy(key)
         if let known = all.first(where: { $0.identity.folded == moved.folded }) { return known.identity }
-        guard let first = all.first(where: { $0.identity == .surrogate }), !isKey(first) else { return .surrogate }
-        if try values(of: first).contains(foldedName(key)) { return moved }
-        // Its key is there still, as an ordinary column; otherwise it was renamed.
-        let isThere = generations.keys["\(first.number)"].flatMap { table.column($0) }.map { !$0.isGenerated } ?? false
-        return isThere ? moved : .surrogate
+        // Where the former key is gone, it was renamed, as far as anybody can tell.
+        if let shown, let former, table.column(former)?.isGenerated ?? true { return shown.identity }
+        guard let first = all.first(where: { $0.identity == .surrogate }) else {
+            return shown?.identity.isSurrogate ?? false ? moved : .surrogate
+        }
+        if first.number == shown?.number, former != nil { return moved }
+        if let known = generations.keys["\(first.number)"] { return equalNames(known, key) ? .surrogate : moved }
+        return try values(of: first).contains(foldedName(key)) ? moved : .surrogate
     }
 
     /// Whether rows of this database belong to objects of a generation.

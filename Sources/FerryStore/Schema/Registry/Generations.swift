@@ -86,8 +86,8 @@ extension SchemaTable {
     /// Whether its primary key is one that a generation identifies rows by.
     func fits(_ identity: TableIdentity) -> Bool {
         switch identity {
-        case .surrogate: return isIntegerKey
-        case .surrogateBy(let column): return isIntegerKey && equalNames(column, primaryKey[0])
+        // Its column may have been renamed since.
+        case .surrogate, .surrogateBy: return isIntegerKey
         case .declared: return primaryKey.count == 1
         case .key(let columns):
             return columns.count == primaryKey.count && zip(columns, primaryKey).allSatisfy { equalNames($0, $1) }

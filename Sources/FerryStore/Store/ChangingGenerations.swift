@@ -1,0 +1,75 @@
+import FerryCore
+import FerryMerge
+
+/// What a pass does where tables have got another primary key (Docs/Architecture.md, "Generations of a table").
+extension Store {
+    /// Lets tables that have another primary key become other generations, once everything that was noted of the former ones is
+    /// packed (Docs/Architecture.md, "Generations of a table").
+    func changeGenerations(_ work: inout PassWork, _ seal: SegmentSealer) throws {
+        let former = work.access
+        if former.registry.leaving.isEmpty { return }
+        let plan = try GenerationPlan(former.connection, SchemaReader(connection: former.connection).read())
+        let tracking = Tracking(former.connection, clock: clock, random: random)
+        try tracking.update(rowsAreOld: false, isPacked: true)
+        let access = try former.renewed()
+        work.access = access
+        var news = try SchemaNews.load(access.meta)
+        for number in news.reshaped where !former.registry.leaving.contains(number) {
+            guard let table = access.registry.tables[number] else { continue }
+            try CheckRenewal(access, table).renewAll()
+        }
+        news.reshaped = []
+        try news.save(access.meta)
+        var seeds: [RowToken] = []
+        for table in access.registry.parentsFirst {
+            guard let left = former.registry.table(named: table.name), former.registry.leaving.contains(left.id),
+                !access.registry.isOfAnotherGeneration(table)
+            else { continue }
+            var change = try GenerationChange(former, left, access, table, formerKey: left.keyColumns)
+            try change.run { try stage([$0], &work, seal) }
+            if table.isLocal { try tracking.noteRows(table, areOld: false) }
+            seeds += change.seeds
+            work.touched.insert(table.id)
+            try plan.dropIndex(of: left.id)
+            try GenerationWriters(access).noteLeft(left, for: table)
+        }
+        // Indexes that are gone are no news.
+        try access.meta.set(.schemaVersion, SchemaReader(connection: access.connection).version())
+        try pack(&work.access, &work.clock, &work.outcome, seal, &work.touched)
+        try settle(seeds, work.access, &work.touched)
+    }
+
+    /// Lets what others wrote to generations which this database showed before pass over into the present ones.
+    /// - Parameter changesets: what was replayed.
+    func passOn(_ changesets: [Changeset], _ work: inout PassWork, _ seal: SegmentSealer) throws {
+        if work.access.registry.haveOneGenerationEach { return }
+        let generations = try Generations.load(work.access.meta)
+        if generations.left.isEmpty { return }
+        var objects: [Int: Set<ObjectID>] = [:]
+        for changes in changesets.flatMap(\.tables) {
+            guard let table = work.access.registry.table(named: changes.name, changes.identity),
+                generations.left.contains(table.id)
+            else { continue }
+            objects[table.id, default: []].formUnion(changes.operations.map(\.object))
+        }
+        var seeds: [RowToken] = []
+        for (number, ids) in objects.sorted(by: { $0.key < $1.key }) {
+            let access = work.access
+            let left = access.registry[number]
+            guard let table = access.registry.table(named: left.name), table.isLocal, table.id != number else {
+                continue
+            }
+            let key: [String]
+            if case .key(let columns) = left.identity {
+                key = columns
+            } else {
+                key = generations.keys["\(number)"].map { [$0] } ?? []
+            }
+            var change = try GenerationChange(access, left, access, table, formerKey: key)
+            try change.pass(ids.sorted()) { try stage([$0], &work, seal) }
+            seeds += change.seeds
+            work.touched.insert(table.id)
+        }
+        try settle(seeds, work.access, &work.touched)
+    }
+}
