@@ -81,7 +81,8 @@ private struct KeyChange: CustomStringConvertible {
     var pending: Pending
 
     static var all: [KeyChange] {
-        Kind.allCases.flatMap { from in
+        // Without the column of its integers nothing tells a table's rows: no change begins with such a table.
+        Kind.allCases.filter { $0 != .otherInteger }.flatMap { from in
             Kind.allCases.filter { $0 != from }.flatMap { to in
                 Means.allCases.flatMap { means in
                     Pending.allCases.map { KeyChange(from: from, to: to, means: means, pending: $0) }
