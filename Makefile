@@ -79,9 +79,10 @@ bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short r
 format: ## Format the sources
 	$(SWIFT) format --in-place --recursive --parallel Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples Package.swift
 
-lint: ## Check the format of the sources, the directions between the rooms of the store, and the names in Docs
+lint: ## Check the sources' format, the directions between the rooms of the store, and the names and sentences in Docs
 	@Scripts/check-rooms
 	@Scripts/check-pages
+	@Scripts/check-prose
 	$(SWIFT) format lint --strict --recursive --parallel Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples Package.swift
 
 docs: setup ## Build the guide to the Swift package into site/

@@ -30,7 +30,7 @@ public struct Changeset: Sendable {
     public var carriesPayloads: Bool { tables.contains { $0.payloads.contains { $0 != nil } } }
 }
 
-/// How the objects of a table are identified (Docs/Merge.md, "Identity").
+/// How the objects of a table are identified (Docs/Rules.md, "Identity").
 public enum TableIdentity: Hashable, Sendable {
     /// IDs are minted at capture and mapped to a local integer key.
     case surrogate

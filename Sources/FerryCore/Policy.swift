@@ -1,4 +1,4 @@
-/// How concurrent writes to one column merge (Docs/Merge.md, "Policies").
+/// How concurrent writes to one column merge (Docs/Merging.md, "Policies").
 public enum ColumnPolicy: Hashable, Sendable {
     /// The latest write wins: the rule where nothing else is said.
     case lastWriterWins

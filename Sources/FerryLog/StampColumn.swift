@@ -1,6 +1,6 @@
 import FerryCore
 
-/// Columns of stamps (Docs/Format.md, "Stamps of a chunk"): runs of forms, then the times of those that have one.
+/// Columns of stamps (Docs/Format.md, "Chunks"): runs of forms, then the times of those that have one.
 ///
 /// A form is 0 for what `zero` stands for, otherwise the index of a device plus 1.
 enum StampColumn {

@@ -150,7 +150,7 @@ public struct RowSolution: Sendable {
     public var classes: RowClasses
 }
 
-/// The rules that make rows from state, as a pure function (Docs/Merge.md, "From state to rows").
+/// The rules that make rows from state, as a pure function (Docs/Rules.md, "From state to rows").
 ///
 /// `solve` is given a region: every object whose outcome may change, and of the rest only whether a token is offered
 /// by a shown row. Applied to all objects it gives all rows; applied to a closed region it gives the same outcomes.

@@ -4,7 +4,7 @@ import XCTest
 
 @testable import FerryEngine
 
-/// Tables that get another primary key, on one device after the other (Docs/Merge.md, "Tables that get another primary key").
+/// Tables that get another primary key, on one device after the other (Docs/Merging.md, "Tables that get another primary key").
 final class KeyChangeStoryTests: XCTestCase {
     private let artists = """
         CREATE TABLE artist(id INTEGER PRIMARY KEY, name TEXT NOT NULL, note TEXT);

@@ -4,7 +4,7 @@ import XCTest
 
 @testable import FerryEngine
 
-/// An integer key moves from one column to another, or its values become others under the same name (Docs/Merge.md, "Tables that
+/// An integer key moves from one column to another, or its values become others under the same name (Docs/Merging.md, "Tables that
 /// get another primary key").
 final class KeyMoveStoryTests: XCTestCase {
     private let byID = "CREATE TABLE t(id INTEGER PRIMARY KEY, no INTEGER, value TEXT);"

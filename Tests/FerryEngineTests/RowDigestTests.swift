@@ -224,7 +224,7 @@ final class RowDigestTests: XCTestCase {
     }
 
     /// Where an index is computed of integer keys, which differ from device to device, rows may differ
-    /// (Docs/Merge.md, "Indexes on integer keys"): that is said.
+    /// (Docs/Rules.md, "Indexes on integer keys"): that is said.
     func testRowsThatDifferByAnIndexOnIntegerKeysAreToldAsThat() throws {
         let schema = """
             CREATE TABLE setting(id INTEGER PRIMARY KEY, name TEXT);

@@ -2,7 +2,7 @@ import XCTest
 
 @testable import FerryStore
 
-/// What each constraint of a schema makes of what two people did at the same time: the table of Docs/Merge.md.
+/// What each constraint of a schema makes of what two people did at the same time: the table of Docs/Merging.md.
 final class ConstraintStoryTests: XCTestCase {
     private func schema(_ sql: String) -> TestSchema { TestSchema(name: "constraint", sql: sql) }
 

@@ -3,7 +3,7 @@ import XCTest
 
 @testable import FerryStore
 
-/// What random histories ask of a statement's effect: that it stands, but for what Docs/Merge.md excepts.
+/// What random histories ask of a statement's effect: that it stands, but for what Docs/Rules.md excepts.
 final class WrittenRowTests: XCTestCase {
     private let schema = TestSchema(
         name: "boxes",

@@ -35,7 +35,7 @@ LEFT_OUT = re.compile(
     r"auto_vacuum|incremental|max_page|schema_version|user_version|wal|synchronous|temp_store|cache|trusted|hard_heap|"
     r"soft_heap|key|lock|quick|integrity|data_version|reverse|full_column|short_column|empty_result|count_changes|"
     r"vdbe|parser|case_sensitive|busy|freelist|secure|shrink|threads|checkpoint|default_|legacy_file))", re.I)
-# SQLite refuses to drop a column that a trigger names (Docs/Merge.md, "Columns and tables that one device lacks").
+# SQLite refuses to drop a column that a trigger names (Docs/Merging.md, "Columns and tables that a device lacks").
 DROP_COLUMN = re.compile(r"^\s*alter\s+table\s+.*\bdrop\b", re.I | re.S)
 INSERTS = re.compile(r"^\s*(insert|replace|with)\b", re.I)
 CHANGES_SCHEMA = re.compile(r"^\s*(create|drop|alter)\b", re.I)
@@ -196,7 +196,7 @@ class Script:
         if status not in (0, 65, 69):
             return self.fail(f"status {status}: {said[-300:]}")
         report = json.loads(said.splitlines()[-1])
-        # A dropped table's rows are no deletions: a device that joins has them (Docs/Merge.md).
+        # A dropped table's rows are no deletions: a device that joins has them (Docs/Merging.md).
         dropped = {entry["table"] for entry in report["exceptions"] if entry["kind"] == "left"}
         here = [table["name"] for table in report["tables"] if table["isHere"]]
         for table in [name for name in here if name not in dropped]:

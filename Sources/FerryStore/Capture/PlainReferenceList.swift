@@ -2,7 +2,7 @@ import FerryCore
 import FerryMerge
 
 /// The foreign keys of the schema's that count as plain references, in the whole container: data of some device broke them, or
-/// a person said so (Docs/Merge.md, "Foreign keys that the data breaks").
+/// a person said so (Docs/Rules.md, "Foreign keys that the data breaks").
 ///
 /// They travel as policies do (`PolicyList`), and none is ever taken off.
 struct PlainReferenceList {

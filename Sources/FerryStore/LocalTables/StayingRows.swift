@@ -1,7 +1,7 @@
 import FerryCore
 
 /// Does to the rows that stay on this device what their foreign keys say, after rows that travel have changed: what SQLite
-/// would have done, had the app deleted or changed those rows here (Docs/Merge.md, "Tables that stay").
+/// would have done, had the app deleted or changed those rows here (Docs/Merging.md, "Local tables that refer to travelling tables").
 ///
 /// Called at the end of a transaction of Ferry's, whose writes have foreign keys off. What is done depends on what was there
 /// before the transaction and what is there after it, and on nothing in between. Whatever the app's schema refuses leaves a

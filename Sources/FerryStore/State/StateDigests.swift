@@ -153,7 +153,7 @@ extension Store {
     }
 
     /// The tables with a UNIQUE index that is computed of integer keys, which differ from device to device: devices may show
-    /// other rows of one state there (Docs/Merge.md, "Indexes on integer keys").
+    /// other rows of one state there (Docs/Rules.md, "Indexes on integer keys").
     public func tablesWithIndexesOnKeys() throws -> Set<String> {
         try readAccess { access in Set(access.registry.tables.values.filter(\.hasIndexOnKey).map(\.name)) }
     }

@@ -1,7 +1,7 @@
 import FerryCore
 
 /// A table with rows that wait for a process with a collation or a function of the app's: their changes are merged, and the rows
-/// do not show them yet (Docs/Merge.md, "Where a process lacks a function"). Its JSON keys are fixed: scripts rely on them.
+/// do not show them yet (Docs/Merging.md, "Where a process lacks a function"). Its JSON keys are fixed: scripts rely on them.
 public struct WaitingTable: Codable, Equatable, Sendable {
     public var table: String
     /// How many of its rows wait.

@@ -8,7 +8,7 @@ import Synchronization
 /// The app's database with Ferry's tables in it. The only type that knows GRDB.
 ///
 /// Every access is one transaction on the writer's connection. Where Ferry writes, foreign keys are off, because the rules
-/// answer for them (Docs/Merge.md), and so are triggers, so that replay is not captured; on an app's connection both are as
+/// answer for them (Docs/Rules.md), and so are triggers, so that replay is not captured; on an app's connection both are as
 /// before after it.
 public final class Store: Sendable {
     /// The database's path; empty for one in memory.

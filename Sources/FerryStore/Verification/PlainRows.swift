@@ -1,6 +1,6 @@
 import FerryCore
 
-/// Computes the rows of a state by the plainest code that says what Docs/Merge.md says ("From state to rows"): over all
+/// Computes the rows of a state by the plainest code that says what Docs/Rules.md says ("From state to rows"): over all
 /// objects at once, from the schema alone. It shares nothing with the code that maintains rows but FerryCore's
 /// vocabulary, so that one can be held against the other.
 final class PlainRows {

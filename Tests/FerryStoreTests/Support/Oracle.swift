@@ -3,7 +3,7 @@ import FerryMerge
 
 @testable import FerryStore
 
-/// Computes the state from changesets, by the plainest code that says what Docs/Merge.md says, and the rows from it by
+/// Computes the state from changesets, by the plainest code that says what Docs/Rules.md says, and the rows from it by
 /// `PlainRows`. It shares nothing with the store but the types of the vocabulary.
 final class Oracle {
     let schema: OracleSchema

@@ -5,7 +5,7 @@ import XCTest
 
 @testable import FerryStore
 
-/// A schema under test as verification reads it, with the identities that Docs/Merge.md gives to its tables.
+/// A schema under test as verification reads it, with the identities that Docs/Rules.md gives to its tables.
 struct OracleSchema {
     typealias Table = PlainSchema.Table
 

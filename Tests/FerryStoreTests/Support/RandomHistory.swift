@@ -350,7 +350,7 @@ struct RandomHistory {
             if staying != nil, let counts = try staying?.write(on: device) { met.merge(counts, uniquingKeysWith: +) }
             // What a hook wrote is packed by the next pass.
             if restores { try device.flush() }
-            // A joined row whose UNIQUE value was cleared is several rows again (Docs/Merge.md, "What a statement did, stands").
+            // A joined row whose UNIQUE value was cleared is several rows again (Docs/Rules.md, "What a statement did, stands").
             if let before, let after = try quietRows(device), before.rows != after.rows, before.joined <= after.joined {
                 throw failure(device, "packing alone changed rows: \(before.rows) became \(after.rows)")
             }

@@ -149,7 +149,7 @@ struct StayingRowsModel {
     }
 
     /// The key of a row whose object is gone, where another row has it: a key that is no integer is the row, as long as what
-    /// the object refers to has the integers in it (Docs/Merge.md, "Tables that stay and refer to ones that travel").
+    /// the object refers to has the integers in it (Docs/Merging.md, "Local tables that refer to travelling tables").
     private func heir(of meaning: Meaning, on device: TestDevice) throws -> [FieldValue]? {
         let table = schema.tables[meaning.table]
         if table.isMapped { return nil }

@@ -2,7 +2,7 @@ import FerryCore
 
 @testable import FerryStore
 
-/// A row that statements wrote and that was not packed yet. It must stand once it was, but for the exceptions of Docs/Merge.md,
+/// A row that statements wrote and that was not packed yet. It must stand once it was, but for the exceptions of Docs/Rules.md,
 /// "What a statement did, stands".
 struct WrittenRow {
     let table: PlainSchema.Table

@@ -3,7 +3,7 @@ import FerryMerge
 
 /// Rows that stand under another key than that of their object, which is given another row under its own.
 ///
-/// The key of a link refers by value to a row that shows another value, and the link with it (Docs/Merge.md, "Joined rows").
+/// The key of a link refers by value to a row that shows another value, and the link with it (Docs/Rules.md, "Unified rows").
 /// Where that value is given to somebody else, and a link to them is inserted by the same key, the object is that link; the
 /// row that was its own is of the object that is known by the key it shows, as in `LinkSuccession`.
 extension CaptureHistory {

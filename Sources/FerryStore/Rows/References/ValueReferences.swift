@@ -3,8 +3,8 @@ import FerryMerge
 
 /// Finds who refers by value to the row of an object and means it by another value.
 ///
-/// A reference by value leads to the row that its target became one with, and shows what that row shows (Docs/Merge.md,
-/// "Joined rows"). Its own value is one that no row shows, so when the object that has it gets another one, nothing but
+/// A reference by value leads to the row that its target became one with, and shows what that row shows (Docs/Rules.md,
+/// "Unified rows"). Its own value is one that no row shows, so when the object that has it gets another one, nothing but
 /// the row leads back to it.
 struct ValueReferences {
     let access: StoreAccess

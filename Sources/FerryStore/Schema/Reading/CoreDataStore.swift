@@ -1,6 +1,6 @@
 import FerryCore
 
-/// What a person should know who puts a store of Core Data's into a container (Docs/Merge.md, "Core Data stores").
+/// What a person should know who puts a store of Core Data's into a container (Docs/Merging.md, "Core Data stores").
 public struct CoreDataAdvice: Codable, Equatable, Sendable {
     /// Core Data's own tables, which stay on the device by themselves.
     public var staying: [String]

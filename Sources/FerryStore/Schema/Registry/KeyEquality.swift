@@ -5,7 +5,7 @@ import FerryCore
 /// IDs travel, and must be the same on every device and with every version of Ferry. So they are derived of bytes that
 /// SQLite's own collations make equal, by the collation of the column. Where SQLite takes more for one key than that, because
 /// another collation stands in the constraint or the collation is the app's own, the key is claimed like a UNIQUE value, and
-/// objects with one key are one row (Docs/Merge.md, "What is equal").
+/// objects with one key are one row (Docs/Rules.md, "What is equal").
 enum KeyEquality {
     /// The collations that every SQLite has.
     static let builtIn: Set<String> = ["BINARY", "NOCASE", "RTRIM"]

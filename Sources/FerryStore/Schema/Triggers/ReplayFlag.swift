@@ -1,7 +1,7 @@
 import FerryCore
 
 /// The table `ferry_replay`, which says to the app's own triggers and views whether Ferry is writing what other devices did
-/// (Docs/Merge.md, "The app's own triggers").
+/// (Docs/Merging.md, "The app's own triggers").
 struct ReplayFlag {
     let connection: SQLConnection
 
