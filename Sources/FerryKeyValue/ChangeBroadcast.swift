@@ -25,6 +25,8 @@ final class ChangeBroadcast: Sendable {
         var isFinished = false
         var all: [Int: AsyncStream<KeyValueChange>.Continuation] = [:]
         var named: [Int: (name: KeyValueName, signal: AsyncStream<Void>.Continuation)] = [:]
+        /// Followers that could not read their value. The next check signals them again.
+        var unread: Set<KeyValueName> = []
     }
 
     init(_ store: Store, writer: UniqueID<KeyValueWriter>, limits: KeyValueLimits) throws {
@@ -39,8 +41,13 @@ final class ChangeBroadcast: Sendable {
 
     // MARK: Finding out
 
-    /// Tells what others changed since the last check.
+    /// Tells what others changed since the last check, and signals again whoever could not read a value.
     func check() throws {
+        let unread = listeners.withLock { listeners in
+            defer { listeners.unread = [] }
+            return listeners.unread
+        }
+        for name in unread { tellOwn(name) }
         let changes = try told.withLock { try news(&$0) }
         for change in changes { tell(change) }
     }
@@ -98,6 +105,12 @@ final class ChangeBroadcast: Sendable {
         for continuation in all { continuation.yield(change) }
         for signal in named { signal.yield() }
     }
+
+    /// Names whose followers wait for the next check.
+    var unread: Set<KeyValueName> { listeners.withLock { $0.unread } }
+
+    /// Records that a follower could not read its value. Only the next check signals the follower again.
+    func recordUnread(_ name: KeyValueName) { listeners.withLock { _ = $0.unread.insert(name) } }
 
     /// Tells those who follow one thing that this store changed it.
     func tellOwn(_ name: KeyValueName) {

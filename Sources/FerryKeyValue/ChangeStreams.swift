@@ -34,8 +34,13 @@ extension KeyValueStore {
         let task = Task.detached { [weak self] in
             var last: Value?
             for await _ in signals {
-                // A value that cannot be read now is read at the next change.
-                guard let self, let value = try? read(self), value != last else { continue }
+                guard let self else { break }
+                // The loss of the error is harmless: the next check signals again, and a later error comes from there.
+                guard let value = try? read(self) else {
+                    self.broadcast.recordUnread(name)
+                    continue
+                }
+                if value == last { continue }
                 last = value
                 continuation.yield(value)
             }

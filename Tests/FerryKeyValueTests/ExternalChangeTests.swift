@@ -84,6 +84,7 @@ final class ExternalChangeTests: XCTestCase {
         try pair.second.set(1, forKey: "k")
         try pair.second.set(1, forKey: "other")
         values.wait("its own") { $0 == [nil, 1] }
+        pair.waitForALaterMillisecond()
         try pair.first.set(2, forKey: "k")
         try pair.first.increment("c")
         try pair.first.add("m", toSet: "s")
@@ -91,6 +92,21 @@ final class ExternalChangeTests: XCTestCase {
         values.wait("the other's") { $0.last == 2 }
         counter.wait("one") { $0 == [0, 1] }
         members.wait("one member") { $0 == [[], ["m"]] }
+    }
+
+    func testAFollowerThatCouldNotReadIsSignalledByTheNextCheck() throws {
+        let pair = try TwoStores()
+        let members = Collected(pair.second.members(followingSet: "s"))
+        members.wait("empty") { $0 == [[]] }
+        try pair.first.add("m", toSet: "s")
+        for engine in pair.engines { _ = try engine.replica.sync() }
+        let store = pair.engines[1].replica.store
+        try store.write { try $0.execute("ALTER TABLE ferry_kv_member RENAME TO away") }
+        pair.second.broadcast.tellOwn(KeyValueName(.set, "s"))
+        XCTAssertTrue(isSoInTime { !pair.second.broadcast.unread.isEmpty }, "no read failed")
+        try store.write { try $0.execute("ALTER TABLE away RENAME TO ferry_kv_member") }
+        try pair.second.checkForChanges()
+        members.wait("the member") { $0.last == ["m"] }
     }
 
     func testWatchingEnginesBringChangesByThemselves() async throws {

@@ -30,13 +30,13 @@ final class StoredSetsTests: XCTestCase {
         try pair.settle()
         // Discarded here, then discarded and added again there.
         try pair.first.discard("stays", fromSet: "s")
-        Thread.sleep(forTimeInterval: 0.005)
+        pair.waitForALaterMillisecond()
         try pair.second.discard("stays", fromSet: "s")
         try pair.second.add("stays", toSet: "s")
         // Added again here, and then discarded there.
         try pair.first.discard("goes", fromSet: "s")
         try pair.first.add("goes", toSet: "s")
-        Thread.sleep(forTimeInterval: 0.005)
+        pair.waitForALaterMillisecond()
         XCTAssertTrue(try pair.second.discard("goes", fromSet: "s"))
         try pair.settle()
         for store in pair.stores { XCTAssertEqual(try store.members(ofSet: "s"), ["stays"]) }

@@ -100,7 +100,7 @@ final class StoredValuesTests: XCTestCase {
         try pair.first.set("a", forKey: "gone")
         try pair.settle()
         try pair.first.set(1, forKey: "k")
-        Thread.sleep(forTimeInterval: 0.005)
+        pair.waitForALaterMillisecond()
         try pair.second.set(true, forKey: "k")
         try pair.second.removeObject(forKey: "gone")
         try pair.settle()

@@ -42,6 +42,13 @@ final class TwoStores {
     var first: KeyValueStore { stores[0] }
     var second: KeyValueStore { stores[1] }
 
+    /// Waits until the wall clock shows a later millisecond. Stamps have milliseconds, so the next write on any device is
+    /// later than all writes before.
+    func waitForALaterMillisecond() {
+        let start = Date().timeIntervalSince1970
+        while Date().timeIntervalSince1970 < start + 0.002 {}
+    }
+
     /// Syncs all devices until nothing goes either way any more.
     func settle() throws {
         for _ in 0..<20 {
@@ -51,6 +58,15 @@ final class TwoStores {
         }
         for store in stores { try store.checkForChanges() }
     }
+}
+
+/// Asks every millisecond until a condition holds. Returns false after a generous time.
+func isSoInTime(_ isSo: () -> Bool) -> Bool {
+    for _ in 0..<20_000 {
+        if isSo() { return true }
+        Thread.sleep(forTimeInterval: 0.001)
+    }
+    return false
 }
 
 /// What a stream has delivered so far.
@@ -69,11 +85,7 @@ final class Collected<Value: Sendable>: Sendable {
 
     /// Waits until what was delivered is as wanted; fails after a generous time.
     func wait(_ what: String, file: StaticString = #filePath, line: UInt = #line, _ isSo: ([Value]) -> Bool) {
-        for _ in 0..<20_000 {
-            if isSo(all) { return }
-            Thread.sleep(forTimeInterval: 0.001)
-        }
-        XCTFail("\(what): \(all)", file: file, line: line)
+        if !isSoInTime({ isSo(all) }) { XCTFail("\(what): \(all)", file: file, line: line) }
     }
 }
 
