@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Layers, lowest first; a target imports only what is listed below it, and only FerryStore knows GRDB.
+// Layers, lowest first; a target imports only what is listed below it. FerryStore and FerryLive alone know GRDB.
 // Docs/Architecture.md says what lives in which.
 var strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 // Scripts/fuzz-bytes sets it: only Ferry's own modules guide the fuzzers.

@@ -4,8 +4,8 @@ import FerryLog
 import FerryStore
 import Foundation
 
-/// Recognising that a database was copied or restored, and making it a device of its own (Docs/Architecture.md,
-/// "Telling a copy").
+/// Recognising that a database was copied or restored, and making it a device of its own
+/// (Docs/Architecture/identity-and-forks.md).
 extension Replica {
     /// Where the database is now.
     var fingerprint: StoreFingerprint {

@@ -3,7 +3,7 @@ import FerryCore
 import FerryStore
 
 /// The databases that go on under other IDs than they had: more than one of an ID where copies were made
-/// (Docs/Architecture.md, "Telling a copy").
+/// (Docs/Architecture/identity-and-forks.md).
 struct Successors {
     /// For each ID that a database had: those that go on with it, and how far each knew its log as its own. What that held
     /// behind came once more under the successor's ID, as far as it was that database's.

@@ -4,7 +4,7 @@ import FerryLog
 import FerryStore
 
 /// Logs with several branches that nobody else puts in order: two copies of one database published under one ID, and
-/// neither has it any more (Docs/Architecture.md, "Telling a copy").
+/// neither has it any more (Docs/Architecture/identity-and-forks.md).
 ///
 /// Each reader follows the branch that it met first, and cannot follow another. So all branches are taken in, and sent once
 /// more under this device's ID: those of IDs that this database had before, because both copies may have got new ones

@@ -5,7 +5,7 @@ import FerryStore
 
 /// How far the log that another device has read is the one that this store knows: two copies of one database may have
 /// published under one ID, and then a position in their log does not say on which branch it lies
-/// (Docs/Architecture.md, "Telling a copy").
+/// (Docs/Architecture/identity-and-forks.md).
 ///
 /// A position is the number of a changeset and its time. Where the log goes on here, that changeset is looked for along the
 /// chain that ends where this store stands.

@@ -2,7 +2,7 @@ import FerryCore
 import FerryMerge
 
 /// Finds what was written to a table while no trigger saw it, by comparing every row with the state, and notes that for the
-/// next flush (Docs/Architecture.md, "Writes that no trigger saw").
+/// next flush (Docs/Architecture/schema-changes.md, "Writes that no trigger saw").
 ///
 /// The state has no values, but a check for each object: a hash of its fields with their stamps. Where it is what the row's
 /// values make, nothing was written. Where it is not, something was, and nobody knows which column, unless the check tells:

@@ -37,8 +37,8 @@ public struct StoreFingerprint: Equatable, Sendable {
         case copied
     }
 
-    /// What became of a store that had the fingerprint `former`: a pure function of both (Docs/Architecture.md,
-    /// "Telling a copy").
+    /// What became of a store that had the fingerprint `former`: a pure function of both
+    /// (Docs/Architecture/identity-and-forks.md).
     ///
     /// A path alone says little: a folder is renamed, and an app on iOS lies elsewhere after every update, in the same
     /// file. A file's number alone says little too: VACUUM INTO and a rename put another file in the same place, and a

@@ -2,7 +2,7 @@ import FerryCore
 import FerryMerge
 
 /// Reading a snapshot in, chunk group by chunk group, each in a transaction of its own that notes how far it came
-/// (Docs/Architecture.md, "Snapshots").
+/// (Docs/Architecture/snapshots.md).
 ///
 /// 1. `beginSnapshot`, which goes on where an earlier attempt stopped;
 /// 2. `mergeSnapshot` with the chunks of `snapshotOrder`, as many at a time as suits;

@@ -1,10 +1,10 @@
 import FerryCore
 import FerryMerge
 
-/// What a pass does where tables have got another primary key (Docs/Architecture.md, "Generations of a table").
+/// What a pass does where tables have got another primary key (Docs/Architecture/schema-changes.md, "Generations of a table").
 extension Store {
     /// Lets tables that have another primary key become other generations, once everything that was noted of the former ones is
-    /// packed (Docs/Architecture.md, "Generations of a table").
+    /// packed (Docs/Architecture/schema-changes.md, "Generations of a table").
     func changeGenerations(_ work: inout PassWork, _ seal: SegmentSealer) throws {
         let former = work.access
         if former.registry.leaving.isEmpty { return }

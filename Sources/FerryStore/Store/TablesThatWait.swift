@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// What a pass does with tables that this process cannot write to (Docs/Architecture.md, "Tables that wait for the app").
+/// What a pass does with tables that this process cannot write to (Docs/Architecture/replay.md, "Tables that wait for the app").
 extension Store {
     /// Takes down which tables this process cannot write to.
     /// - Parameter hasFailed: whether a pass failed with what is known: where nothing new is found, notes wait too.

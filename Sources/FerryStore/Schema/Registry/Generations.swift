@@ -4,7 +4,7 @@ import FerryCore
 ///
 /// A table by another primary key is another generation of it: its rows are other objects, which are told apart by the table's
 /// name and by its identity. A database shows one generation of a table. What others write to another one is merged into the
-/// state and waits (Docs/Architecture.md, "Generations of a table").
+/// state and waits (Docs/Architecture/schema-changes.md, "Generations of a table").
 struct Generations: Codable, Equatable, Sendable {
     /// The number of the generation that this database shows, or showed last, by the table's name in lower case. Of others it is
     /// the one that was entered first.

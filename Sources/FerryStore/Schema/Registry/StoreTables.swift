@@ -1,6 +1,6 @@
 import FerryCore
 
-/// Ferry's tables in the app's database (Docs/Architecture.md, "What Ferry keeps in the database").
+/// Ferry's tables in the app's database (Docs/Architecture/store-tables.md).
 enum StoreTables {
     /// The version of these tables; a store of another version is refused.
     static let version: Int64 = 8
@@ -129,7 +129,7 @@ enum StoreTables {
         CREATE INDEX ferry_kv_change_revision ON ferry_kv_change(revision);
         """
 
-    /// The state of a table's objects, one row an object. Docs/Architecture.md describes the columns.
+    /// The state of a table's objects, one row an object. Docs/Architecture/store-tables.md describes the columns.
     static func createObjectTable(_ table: TrackedTable) -> [String] {
         let keys = table.keyColumns.indices.map { "k\($0), " }.joined()
         var statements = [

@@ -1,7 +1,7 @@
 import FerryCore
 
 /// Tables that this process cannot write to, because their schema uses a collation or a function that only an app's own process
-/// has (Docs/Architecture.md, "Tables that wait for the app").
+/// has (Docs/Architecture/replay.md, "Tables that wait for the app").
 ///
 /// What other devices write to such a table is merged into the state, and its rows follow once a process that has everything makes
 /// a pass.
