@@ -2,7 +2,7 @@ import CSQLiteSession
 import Foundation
 
 // Measures Ferry beside plain SQLite and SQLite's session extension: same statements, same run, several rounds.
-// Docs/Performance.md tells what the figures say.
+// Docs/Performance.md tells what the figures say, Benchmarks/README.md how they are made.
 
 private func run(_ arguments: [String]) throws {
     if try MeasuredProcess.main(arguments) { return }
