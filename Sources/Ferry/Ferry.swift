@@ -5,6 +5,3 @@
 @_exported import FerryKeyValue
 @_exported import FerryLive
 @_exported import FerryStore
-
-/// Where long work stands: `Progress` under a name that Foundation's class does not share.
-public typealias FerryProgress = FerryEngine.Progress

@@ -78,7 +78,7 @@ struct DevicesCommand: DatabaseCommand {
         if let renamed { try console.say("This device is called \(renamed) now.") }
         if let retired { try console.say("\(retired) is retired: nothing is kept for it any more.") }
         if verb == .list {
-            let now = Environment.live.clock.milliseconds()
+            let now = ReplicaEnvironment.live.clock.milliseconds()
             for line in DevicesPage(report, now: now).lines(console) { try console.answer(line) }
         } else {
             console.hint("`ferry sync \(Wording.shellWord(argument.database))` tells the other devices.")

@@ -31,7 +31,7 @@ struct DoctorCommand: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         let report = try Replica(path: argument.database).examine(isRepairing: repair)
-        let page = DoctorPage(report, now: Environment.live.clock.milliseconds(), hasRepaired: repair)
+        let page = DoctorPage(report, now: ReplicaEnvironment.live.clock.milliseconds(), hasRepaired: repair)
         if console.isJSON {
             try console.emit(ReportWithError(report: report, error: page.failure))
         } else {

@@ -48,7 +48,7 @@ final class ProgressBar: Sendable {
         return try body { bar.note($0) }
     }
 
-    private func note(_ progress: FerryProgress) {
+    private func note(_ progress: SyncProgress) {
         let now = Self.now()
         state.withLock {
             $0.estimate.note(progress.phase, progress.completed, of: progress.total, atMilliseconds: now)
@@ -79,19 +79,19 @@ final class ProgressBar: Sendable {
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
-    private static func now() -> Int64 { Environment.live.clock.milliseconds() }
+    private static func now() -> Int64 { ReplicaEnvironment.live.clock.milliseconds() }
 }
 
 /// The bar's line, and how long the phase will still take: a pure function of what was reported when.
 struct ProgressEstimate {
-    private var phase: FerryProgress.Phase?
+    private var phase: SyncProgress.Phase?
     private var phaseStarted: Int64 = 0
     private var firstCompleted = 0
     private var noted: Int64 = 0
     private var completed = 0
     private var total: Int?
 
-    mutating func note(_ phase: FerryProgress.Phase, _ completed: Int, of total: Int?, atMilliseconds now: Int64) {
+    mutating func note(_ phase: SyncProgress.Phase, _ completed: Int, of total: Int?, atMilliseconds now: Int64) {
         if self.phase != phase {
             self.phase = phase
             phaseStarted = now
@@ -137,7 +137,7 @@ struct ProgressEstimate {
     private static func fitted(_ text: String, _ width: Int) -> String { String(text.prefix(max(width - 1, 0))) }
 }
 
-extension FerryProgress.Phase {
+extension SyncProgress.Phase {
     var title: String {
         switch self {
         case .packing: "Packing"

@@ -48,7 +48,7 @@ struct RestoreCommand: DatabaseCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        let now = Environment.live.clock.milliseconds()
+        let now = ReplicaEnvironment.live.clock.milliseconds()
         guard let time = PointInTime.parse(at, now: now) else {
             throw ValidationError("--at takes how long ago, like 2h, or a time, like 2026-03-01T14:05; not \"\(at)\".")
         }
@@ -59,7 +59,7 @@ struct RestoreCommand: DatabaseCommand {
     }
 
     func perform(_ console: Console) throws {
-        guard let time = PointInTime.parse(at, now: Environment.live.clock.milliseconds()) else {
+        guard let time = PointInTime.parse(at, now: ReplicaEnvironment.live.clock.milliseconds()) else {
             throw FerryError(.invalidArgument, "--at is no time.")
         }
         let (restored, gaps) = try Replica(path: argument.database).restoreRow(

@@ -36,7 +36,7 @@ struct StatusCommand: DatabaseCommand {
     func perform(_ console: Console) throws {
         let report = try Replica(path: argument.database).status()
         if console.isJSON { return try console.emit(report) }
-        let page = StatusPage(report, database: argument.database, now: Environment.live.clock.milliseconds())
+        let page = StatusPage(report, database: argument.database, now: ReplicaEnvironment.live.clock.milliseconds())
         for line in page.lines(console) { try console.answer(line) }
     }
 }

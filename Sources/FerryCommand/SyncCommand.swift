@@ -83,7 +83,7 @@ enum TablesApart {
 enum WaitingDevices {
     /// Warns of each.
     static func warn(_ waiting: [SyncReport.Waiting], _ console: Console) {
-        let now = Environment.live.clock.milliseconds()
+        let now = ReplicaEnvironment.live.clock.milliseconds()
         for one in waiting {
             let age = Wording.waiting(sinceMilliseconds: one.sinceMilliseconds, now: now)
             console.warn("\(one.device): \(one.reason)\(age)")

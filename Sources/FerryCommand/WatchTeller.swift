@@ -97,7 +97,7 @@ final class WatchTeller: Sendable {
         case .databaseChanged: break
         case .failed(let error):
             note(error)
-            console.warn(error.description, at: Environment.live.clock.milliseconds())
+            console.warn(error.description, at: ReplicaEnvironment.live.clock.milliseconds())
         case .stopped: try console.say("\(time) Ended.")
         }
     }
@@ -122,5 +122,5 @@ final class WatchTeller: Sendable {
     private func note(_ error: FerryError) { state.withLock { $0.lastFailure = error } }
     private func noteSuccess() { state.withLock { $0.lastFailure = nil } }
 
-    private var time: String { console.style.dim(Wording.time(Environment.live.clock.milliseconds())) }
+    private var time: String { console.style.dim(Wording.time(ReplicaEnvironment.live.clock.milliseconds())) }
 }

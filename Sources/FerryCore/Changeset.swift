@@ -90,7 +90,7 @@ public struct TableChanges: Sendable {
     /// The distinct sets of columns that operations carry, as ascending indices into `columns`.
     public var shapes: [[Int]]
     /// Sorted by object ID; an object's own operations in the order of their times.
-    public var operations: [Operation]
+    public var operations: [ObjectOperation]
     /// The values of all operations, one after another. Empty where `source` has them.
     public var values: [FieldValue]
     /// Where the values are made or read when they are asked for: there are too many of them to lie in memory.
@@ -98,7 +98,7 @@ public struct TableChanges: Sendable {
 
     public init(
         name: String, identity: TableIdentity, columns: [String] = [], payloads: [PayloadKind?] = [],
-        shapes: [[Int]] = [], operations: [Operation] = [], values: [FieldValue] = []
+        shapes: [[Int]] = [], operations: [ObjectOperation] = [], values: [FieldValue] = []
     ) {
         self.name = name
         self.identity = identity
@@ -119,7 +119,7 @@ public struct TableChanges: Sendable {
     /// The values of an operation, in the order of its shape's columns. Where `source` has them this is fast for
     /// operations in their order.
     @inlinable
-    public func values(of operation: Operation) -> ArraySlice<FieldValue> {
+    public func values(of operation: ObjectOperation) -> ArraySlice<FieldValue> {
         let indices = operation.firstValue..<operation.firstValue + shapes[operation.shape].count
         if let source { return source.values(at: indices) }
         return values[indices]
@@ -135,7 +135,7 @@ public protocol ChangeValueSource: AnyObject, Sendable {
 }
 
 /// One change of one object. A changeset has a hundred thousand of them and more: it takes 48 bytes.
-public struct Operation: Sendable {
+public struct ObjectOperation: Sendable {
     public enum Kind: UInt8, Sendable {
         case insert = 1
         case update = 2

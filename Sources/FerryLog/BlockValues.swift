@@ -17,7 +17,7 @@ final class BlockValues: ChangeValueSource {
         var shapes: [[Int]]
         var shapeRuns: [RunLength.Run]
         var columnCount: Int
-        var operations: [Operation]
+        var operations: [ObjectOperation]
         var columns: Columns
     }
 

@@ -122,7 +122,7 @@ enum TableBlock {
         guard count > 0 else { return table }
 
         let objects = try identifiers.read(count, from: &reader)
-        let kinds = try RunLength.read(count, below: Int(Operation.Kind.delete.rawValue) + 1, from: &reader).runs
+        let kinds = try RunLength.read(count, below: Int(ObjectOperation.Kind.delete.rawValue) + 1, from: &reader).runs
         let times = try IntegerColumn.read(count, from: &reader)
         let shapeRuns = try RunLength.read(count, below: shapes.count, from: &reader).runs
         var valueCount = 0
@@ -132,14 +132,14 @@ enum TableBlock {
             valueCount += values
         }
 
-        var operations: [Operation] = []
+        var operations: [ObjectOperation] = []
         operations.reserveCapacity(count)
         var previous: (object: ObjectID, time: HybridTime)?
         var kindRun = RunCursor(kinds)
         var shapeRun = RunCursor(shapeRuns)
         var firstValue = 0
         for index in 0..<count {
-            guard let kind = Operation.Kind(rawValue: UInt8(kindRun.next())) else {
+            guard let kind = ObjectOperation.Kind(rawValue: UInt8(kindRun.next())) else {
                 throw ByteReader.malformed("an operation has an unknown kind")
             }
             let shape = shapeRun.next()
@@ -149,7 +149,7 @@ enum TableBlock {
             guard !overflows, operationTime >= 0, operationTime <= Int64(HybridTime.latest.rawValue) else {
                 throw ByteReader.malformed("a time is out of range")
             }
-            let operation = Operation(
+            let operation = ObjectOperation(
                 object: objects[index], kind: kind,
                 time: HybridTime(rawValue: UInt64(operationTime)), shape: shape, firstValue: firstValue)
             let place = (object: operation.object, time: operation.time)

@@ -19,7 +19,7 @@ final class ClockFaultTests: XCTestCase {
         let clock = ShiftedClock(shift: milliseconds)
         let fast = try Replica(
             path: fleet.databasePath(0),
-            environment: Environment(clock: clock, random: SystemRandom(), fileSystem: PosixFileSystem()))
+            environment: ReplicaEnvironment(clock: clock, random: SystemRandom(), fileSystem: PosixFileSystem()))
         return (fleet, fast, fleet.replicas[1])
     }
 
@@ -89,7 +89,7 @@ final class ClockFaultTests: XCTestCase {
         _ = try fast.sync()
         let late = try Replica(
             path: fleet.databasePath(0),
-            environment: Environment(
+            environment: ReplicaEnvironment(
                 clock: ShiftedClock(shift: -30 * Self.day), random: SystemRandom(), fileSystem: PosixFileSystem()))
         try fleet.shell(0, "UPDATE item SET name = 'second'")
         _ = try late.sync()
@@ -110,7 +110,7 @@ final class ClockFaultTests: XCTestCase {
     private func replica(_ fleet: Fleet, _ index: Int, _ clock: any WallClock) throws -> Replica {
         try Replica(
             path: fleet.databasePath(index),
-            environment: Environment(clock: clock, random: SystemRandom(), fileSystem: PosixFileSystem()))
+            environment: ReplicaEnvironment(clock: clock, random: SystemRandom(), fileSystem: PosixFileSystem()))
     }
 
     func testWhatIsWrittenWhileTheClockSaysTheYear9999IsSentOnceItIsRight() throws {
@@ -144,7 +144,7 @@ final class ClockFaultTests: XCTestCase {
     func testAClockThatSaysTheYear9999MakesNoContainerAndJoinsNone() throws {
         let fleet = try Fleet()
         try fleet.start("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)")
-        let environment = Environment(
+        let environment = ReplicaEnvironment(
             clock: MendedClock(now: Self.year9999, captured: Self.year9999), random: SystemRandom(),
             fileSystem: PosixFileSystem())
         XCTAssertThrowsError(

@@ -175,7 +175,7 @@ final class CopiedDatabaseTests: XCTestCase {
 
     func testTheSameFileOnAnotherMachineIsANewDevice() throws {
         let fleet = try twoDevices()
-        var environment = Environment.live
+        var environment = ReplicaEnvironment.live
         environment.host = Host(machine: "old")
         try fleet.replicas[1].store.note(StoreFingerprint(path: fleet.databasePath(1), on: environment.host))
         environment.host = Host(machine: "new")

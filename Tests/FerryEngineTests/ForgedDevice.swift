@@ -80,12 +80,12 @@ final class ForgedDevice {
     static func row(
         _ table: String, _ identity: TableIdentity = .surrogate, key: FieldValue? = .integer(77),
         object: ObjectID = ObjectID(high: 0xf00, low: 1), fields: KeyValuePairs<String, FieldValue>,
-        time: HybridTime? = nil, kind: Operation.Kind = .insert
+        time: HybridTime? = nil, kind: ObjectOperation.Kind = .insert
     ) -> TableChanges {
         TableChanges(
             name: table, identity: identity, columns: fields.map(\.key), shapes: [Array(fields.indices)],
             operations: [
-                Operation(
+                ObjectOperation(
                     object: object, kind: kind, time: time ?? now, key: key, shape: 0, firstValue: 0)
             ], values: fields.map(\.value))
     }

@@ -14,7 +14,7 @@ final class JoinFailureTests: XCTestCase {
     private let dump = "SELECT type, name, sql FROM sqlite_schema ORDER BY name; SELECT * FROM item ORDER BY k"
 
     private func assertFails(
-        _ fleet: Fleet, _ index: Int, _ rows: JoinOptions.Rows, _ environment: Environment,
+        _ fleet: Fleet, _ index: Int, _ rows: JoinOptions.Rows, _ environment: ReplicaEnvironment,
         line: UInt = #line
     ) {
         XCTAssertThrowsError(
@@ -23,8 +23,8 @@ final class JoinFailureTests: XCTestCase {
                 options: JoinOptions(rows: rows), environment: environment), line: line)
     }
 
-    private var fullDisk: Environment {
-        var environment = Environment.live
+    private var fullDisk: ReplicaEnvironment {
+        var environment = ReplicaEnvironment.live
         environment.fileSystem = FullFileSystem()
         return environment
     }

@@ -19,7 +19,7 @@ final class LargeLogTests: XCTestCase {
             let table = TableChanges(
                 name: "item", identity: .surrogate, columns: ["name"], shapes: [[0]],
                 operations: (0..<count).map {
-                    Operation(
+                    ObjectOperation(
                         object: ObjectID(high: sequence, low: UInt64($0)), kind: .insert, time: time, shape: 0,
                         firstValue: $0)
                 }, values: Array(repeating: .text(text[...]), count: count))

@@ -34,7 +34,7 @@ final class MemoryHome {
 
     deinit { try? FileManager.default.removeItem(at: folder) }  // a temporary folder
 
-    var environment: Environment { Environment(clock: clock, random: SystemRandom(), fileSystem: files) }
+    var environment: ReplicaEnvironment { ReplicaEnvironment(clock: clock, random: SystemRandom(), fileSystem: files) }
 
     func databasePath(_ index: Int) -> String { folder.appendingPathComponent("db\(index).sqlite").path }
 

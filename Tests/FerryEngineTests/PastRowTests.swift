@@ -10,7 +10,7 @@ final class PastRowTests: XCTestCase {
     private let other = DeviceID(high: 0, low: 2)
 
     private func operation(
-        _ kind: FerryCore.Operation.Kind, at milliseconds: Int64, by device: DeviceID? = nil, key: Int64? = nil,
+        _ kind: ObjectOperation.Kind, at milliseconds: Int64, by device: DeviceID? = nil, key: Int64? = nil,
         _ values: KeyValuePairs<String, Int64> = [:]
     ) -> LoggedOperation {
         LoggedOperation(

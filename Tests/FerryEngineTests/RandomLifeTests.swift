@@ -105,8 +105,8 @@ private final class RandomLife {
 
     private func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
-    private func environment(on host: String) -> Environment {
-        Environment(clock: clock, random: random, fileSystem: files, host: SimulatedHost(machine: host))
+    private func environment(on host: String) -> ReplicaEnvironment {
+        ReplicaEnvironment(clock: clock, random: random, fileSystem: files, host: SimulatedHost(machine: host))
     }
 
     private func open(_ path: String, on host: String) throws -> Replica {

@@ -27,9 +27,9 @@ final class SimulatedDevice {
     let name: String
     let path: String
     private(set) var replica: Replica
-    private let environment: Environment
+    private let environment: ReplicaEnvironment
 
-    init(_ name: String, _ path: String, _ environment: Environment, _ replica: Replica) {
+    init(_ name: String, _ path: String, _ environment: ReplicaEnvironment, _ replica: Replica) {
         self.name = name
         self.path = path
         self.environment = environment
@@ -78,8 +78,8 @@ final class SimulatedLife {
 
     func close() { try? FileManager.default.removeItem(at: folder) }  // a temporary folder
 
-    private func environment(on machine: String) -> Environment {
-        Environment(clock: clock, random: random, fileSystem: files, host: SimulatedHost(machine: machine))
+    private func environment(on machine: String) -> ReplicaEnvironment {
+        ReplicaEnvironment(clock: clock, random: random, fileSystem: files, host: SimulatedHost(machine: machine))
     }
 
     private func path(_ name: String) -> String { folder.appendingPathComponent("\(name).sqlite").path }

@@ -18,7 +18,7 @@ final class WaitingTests: XCTestCase {
             fleet = try Fleet()
             try fleet.start("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO item VALUES (1, 'one');")
             try fleet.join()
-            let environment = Environment(clock: clock, random: SystemRandom(), fileSystem: PosixFileSystem())
+            let environment = ReplicaEnvironment(clock: clock, random: SystemRandom(), fileSystem: PosixFileSystem())
             replica = try Replica(path: fleet.databasePath(1), environment: environment)
             _ = try replica.sync()
         }
@@ -141,7 +141,7 @@ final class WaitingTests: XCTestCase {
         try fileSystem.createDirectory(at: "/shared")
         let fleet = try Fleet()
         try fleet.shell(0, "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO item VALUES (1, 'one');")
-        let environment = Environment(clock: SystemClock(), random: SystemRandom(), fileSystem: fileSystem)
+        let environment = ReplicaEnvironment(clock: SystemClock(), random: SystemRandom(), fileSystem: fileSystem)
         let store = try Store(path: fleet.databasePath(0))
         let replica = try Replica.create(
             store, containerPath: "/shared/container", name: "a", environment: environment

@@ -73,7 +73,7 @@ final class LargeSegmentTests: XCTestCase {
             var changeset = try XCTUnwrap(Samples.everything().first { $0.schema != nil })
             let schema = try XCTUnwrap(changeset.schema)
             let operations = (0..<20_000).map { place in
-                Operation(
+                ObjectOperation(
                     object: ObjectID(high: UInt64(place), low: chance.next()), kind: .insert, time: changeset.time,
                     shape: 0,
                     firstValue: place)
@@ -186,7 +186,7 @@ final class LargeSegmentTests: XCTestCase {
             for row in 0..<rows {
                 let shape = row * shapes.count / rows
                 table.operations.append(
-                    Operation(
+                    ObjectOperation(
                         object: object(row), kind: .update, time: Samples.start, shape: shape,
                         firstValue: table.values.count))
                 for column in shapes[shape] { table.values.append(.integer(Int64(row * 100 + column))) }
@@ -216,7 +216,7 @@ final class LargeSegmentTests: XCTestCase {
         let table = TableChanges(
             name: "t", identity: .surrogate, columns: ["a"], shapes: [[0]],
             operations: (0..<count).map {
-                Operation(
+                ObjectOperation(
                     object: ObjectID(high: 1, low: UInt64($0)), kind: .insert, time: Samples.start, shape: 0,
                     firstValue: $0)
             }, values: Array(repeating: .text(megabyte[...]), count: count))

@@ -72,7 +72,7 @@ final class PiecewiseCompressionTests: XCTestCase {
             return ObjectID(bytes: bytes.prefix(16)) ?? ObjectID(high: 0, low: 0)
         }.sorted()
         let operations = objects.map {
-            Operation(object: $0, kind: .delete, time: HybridTime(rawValue: 1 << 20), shape: 0, firstValue: 0)
+            ObjectOperation(object: $0, kind: .delete, time: HybridTime(rawValue: 1 << 20), shape: 0, firstValue: 0)
         }
         let table = TableChanges(
             name: "songs", identity: .key(["id"]), columns: ["id"], shapes: [[]], operations: operations)

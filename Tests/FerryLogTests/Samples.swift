@@ -38,10 +38,10 @@ enum Samples {
             name: "song", identity: .surrogate, columns: ["title", "price", "artist", "cover"],
             shapes: [[0, 1, 2, 3], [1], []],
             operations: [
-                Operation(object: song(1), kind: .insert, time: start, key: .integer(1), shape: 0, firstValue: 0),
-                Operation(object: song(2), kind: .insert, time: start, key: .integer(2), shape: 0, firstValue: 4),
-                Operation(object: song(2), kind: .update, time: start.next, shape: 1, firstValue: 8),
-                Operation(object: song(3), kind: .delete, time: .zero, shape: 2, firstValue: 9),
+                ObjectOperation(object: song(1), kind: .insert, time: start, key: .integer(1), shape: 0, firstValue: 0),
+                ObjectOperation(object: song(2), kind: .insert, time: start, key: .integer(2), shape: 0, firstValue: 4),
+                ObjectOperation(object: song(2), kind: .update, time: start.next, shape: 1, firstValue: 8),
+                ObjectOperation(object: song(3), kind: .delete, time: .zero, shape: 2, firstValue: 9),
             ],
             values: [
                 .text("Naïve\u{0}song"), .real(12.5), .reference(song(9)), .blob([0, 255, 1]),
@@ -49,7 +49,7 @@ enum Samples {
             ])
         let tags = TableChanges(
             name: "tag", identity: .key(["id", "label"]), columns: ["id", "label"], shapes: [[0, 1]],
-            operations: [Operation(object: key, kind: .insert, time: start, shape: 0, firstValue: 0)],
+            operations: [ObjectOperation(object: key, kind: .insert, time: start, shape: 0, firstValue: 0)],
             values: [.blob(key.bytes[...]), .text(key.description)])
         let empty = TableChanges(name: "kind", identity: .declared(["name"]), columns: [], shapes: [[]])
         return [
@@ -74,9 +74,9 @@ enum Samples {
             name: "song", identity: .surrogate, columns: ["title", "plays", "tags", "plays", "rank"],
             payloads: [nil, nil, .set, .counter, .maximum], shapes: [[0, 1, 2, 4], [3], [2, 3]],
             operations: [
-                Operation(object: song(1), kind: .insert, time: start, key: .integer(1), shape: 0, firstValue: 0),
-                Operation(object: song(1), kind: .update, time: start.next, shape: 1, firstValue: 4),
-                Operation(object: song(2), kind: .update, time: start, shape: 2, firstValue: 5),
+                ObjectOperation(object: song(1), kind: .insert, time: start, key: .integer(1), shape: 0, firstValue: 0),
+                ObjectOperation(object: song(1), kind: .update, time: start.next, shape: 1, firstValue: 4),
+                ObjectOperation(object: song(2), kind: .update, time: start, shape: 2, firstValue: 5),
             ],
             values: [
                 .text("Song"), .integer(0), .blob([1, 2]), .blob([]), .blob([9]), .blob([0, 0]),
@@ -84,7 +84,7 @@ enum Samples {
             ])
         let plain = TableChanges(
             name: "album", identity: .key(["id"]), columns: ["id"], shapes: [[0]],
-            operations: [Operation(object: song(7), kind: .insert, time: start, shape: 0, firstValue: 0)],
+            operations: [ObjectOperation(object: song(7), kind: .insert, time: start, shape: 0, firstValue: 0)],
             values: [.integer(7)])
         return [
             Changeset(
@@ -130,11 +130,11 @@ enum Samples {
         let payloads = columns.map { _ in
             carries && generator.below(3) == 0 ? PayloadKind(rawValue: UInt8(1 + generator.below(5))) : nil
         }
-        var operations: [Operation] = []
+        var operations: [ObjectOperation] = []
         for _ in 0..<generator.below(60) {
-            let kind = Operation.Kind(rawValue: UInt8(1 + generator.below(3))) ?? .insert
+            let kind = ObjectOperation.Kind(rawValue: UInt8(1 + generator.below(3))) ?? .insert
             let time = HybridTime(rawValue: latest.rawValue - UInt64(generator.below(1 << 30)))
-            let operation = Operation(object: object(&generator), kind: kind, time: time, shape: 0, firstValue: 0)
+            let operation = ObjectOperation(object: object(&generator), kind: kind, time: time, shape: 0, firstValue: 0)
             operations.append(operation)
         }
         operations.sort { $0.object != $1.object ? $0.object < $1.object : $0.time < $1.time }

@@ -19,16 +19,16 @@ final class SegmentLimitTests: XCTestCase {
         ])
     }
 
-    private func table(_ operations: [FerryCore.Operation], values: [FieldValue] = []) -> TableChanges {
+    private func table(_ operations: [ObjectOperation], values: [FieldValue] = []) -> TableChanges {
         TableChanges(
             name: "t", identity: .surrogate, columns: ["a"], shapes: [[], [0]], operations: operations, values: values)
     }
 
     private func operation(
-        _ object: UInt64 = 1, _ kind: FerryCore.Operation.Kind = .insert, time: HybridTime = .zero, shape: Int = 0,
+        _ object: UInt64 = 1, _ kind: ObjectOperation.Kind = .insert, time: HybridTime = .zero, shape: Int = 0,
         firstValue: Int = 0
-    ) -> FerryCore.Operation {
-        Operation(
+    ) -> ObjectOperation {
+        ObjectOperation(
             object: ObjectID(high: 0, low: object), kind: kind, time: time, shape: shape, firstValue: firstValue)
     }
 

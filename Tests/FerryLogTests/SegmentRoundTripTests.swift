@@ -47,7 +47,7 @@ final class SegmentRoundTripTests: XCTestCase {
                     TableChanges(
                         name: "song", identity: .surrogate, columns: ["title", "artist", "rank"], shapes: [[2]],
                         operations: [
-                            Operation(
+                            ObjectOperation(
                                 object: ObjectID(high: 1, low: UInt64(sequence % 50)), kind: .update,
                                 time: Samples.start, shape: 0, firstValue: 0)
                         ], values: [.integer(Int64(sequence))])
@@ -63,7 +63,7 @@ final class SegmentRoundTripTests: XCTestCase {
         let values: [FieldValue] = [
             .blob(generator.bytes(3 << 20)), .text(ArraySlice(repeatElement(65, count: 4 << 20))),
         ]
-        let operation = Operation(
+        let operation = ObjectOperation(
             object: generator.id(), kind: .insert, time: .zero, key: .text("key"), shape: 0, firstValue: 0)
         let table = TableChanges(
             name: "file", identity: .surrogate, columns: ["content", "other"], shapes: [[0, 1]],
@@ -83,7 +83,7 @@ final class SegmentRoundTripTests: XCTestCase {
 
     func testValuesThatLieInAnotherOrderAreFound() throws {
         let operations = [5, 0].enumerated().map { index, first in
-            Operation(
+            ObjectOperation(
                 object: ObjectID(high: 1, low: UInt64(index)), kind: .insert, time: .zero, shape: 0, firstValue: first)
         }
         let table = TableChanges(

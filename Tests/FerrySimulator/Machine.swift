@@ -43,7 +43,9 @@ final class Machine {
         self.retention = retention
     }
 
-    var environment: Environment { Environment(clock: clock, random: random, fileSystem: files, host: host) }
+    var environment: ReplicaEnvironment {
+        ReplicaEnvironment(clock: clock, random: random, fileSystem: files, host: host)
+    }
 
     /// The replica; a machine that is used has one.
     func opened() throws -> Replica {

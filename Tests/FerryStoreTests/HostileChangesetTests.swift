@@ -25,7 +25,7 @@ final class HostileChangesetTests: XCTestCase {
         _ = try store.pass(replaying: [], seal: seal)
         let time = HybridTime(milliseconds: SystemClock().milliseconds())
         let operations = (UInt64(1)...2).map { number in
-            Operation(
+            ObjectOperation(
                 object: ObjectID(high: 7, low: number), kind: .insert, time: time, key: .integer(Int64(number)),
                 shape: 0,
                 firstValue: Int(number) - 1)
@@ -65,13 +65,13 @@ final class HostileChangesetTests: XCTestCase {
                     TableChanges(
                         name: "album", identity: .surrogate, columns: ["name"], shapes: [[0]],
                         operations: [
-                            Operation(
+                            ObjectOperation(
                                 object: album, kind: .insert, time: time, key: .integer(4), shape: 0, firstValue: 0)
                         ], values: [.null]),
                     TableChanges(
                         name: "track", identity: .surrogate, columns: ["album"], shapes: [[0]],
                         operations: [
-                            Operation(
+                            ObjectOperation(
                                 object: track, kind: .insert, time: time, key: .integer(5), shape: 0, firstValue: 0)
                         ], values: [.reference(album)]),
                 ], at: time)
@@ -96,7 +96,7 @@ final class HostileChangesetTests: XCTestCase {
                         TableChanges(
                             name: "track", identity: .surrogate, columns: ["album"], payloads: [kind], shapes: [[0]],
                             operations: [
-                                Operation(
+                                ObjectOperation(
                                     object: track, kind: .update, time: later, key: nil, shape: 0, firstValue: 0)
                             ], values: [.blob(bytes[...])])
                     ], at: later)

@@ -89,7 +89,7 @@ private struct DecodedRows {
         }
     }
 
-    private mutating func bind(_ operation: Operation, _ statement: Statement) throws {
+    private mutating func bind(_ operation: ObjectOperation, _ statement: Statement) throws {
         for (column, value) in changes.values(of: operation).enumerated() {
             switch value {
             case .null: statement.bind(Value.null)

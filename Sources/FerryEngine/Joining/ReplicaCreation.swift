@@ -16,7 +16,7 @@ extension Replica {
     ///   `invalidArgument`. The database is unchanged then.
     public static func create(
         _ store: Store, containerPath: String, name: String? = nil, selection: TableSelection = TableSelection(),
-        environment: Environment = .live, progress: ProgressHandler? = nil
+        environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil
     ) throws -> (replica: Replica, report: InitReport) {
         let start = environment.clock.milliseconds()
         try Store.checkClock(environment.clock)
@@ -59,7 +59,7 @@ extension Replica {
     }
 
     /// Creates a container, or takes the one that an interrupted attempt left: nobody has published into it.
-    private static func makeContainer(at path: String, _ environment: Environment) throws -> Container {
+    private static func makeContainer(at path: String, _ environment: ReplicaEnvironment) throws -> Container {
         do {
             return try Container.create(
                 at: path, name: (path as NSString).lastPathComponent, fileSystem: environment.fileSystem,
@@ -80,7 +80,7 @@ extension Replica {
     /// - Parameter isDryRun: everything is done on a copy of the database and nothing is published.
     public static func join(
         databasePath: String, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions(),
-        isDryRun: Bool = false, environment: Environment = .live, progress: ProgressHandler? = nil
+        isDryRun: Bool = false, environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil
     ) throws -> (replica: Replica?, report: JoinReport) {
         if isDryRun { return try (nil, dryRun(databasePath, containerPath, name, options, environment, progress)) }
         let start = environment.clock.milliseconds()
@@ -132,7 +132,7 @@ extension Replica {
     /// them.
     public static func join(
         _ store: Store, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions(),
-        environment: Environment = .live, progress: ProgressHandler? = nil
+        environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil
     ) throws -> (replica: Replica, report: JoinReport) {
         let start = environment.clock.milliseconds()
         try Store.checkClock(environment.clock)
@@ -152,7 +152,7 @@ extension Replica {
 
     private static func join(
         _ store: Store, _ container: Container, _ path: String, _ record: SchemaRecord, _ created: CreatedSchema,
-        _ deviceName: String, _ options: JoinOptions, isPublishing: Bool, _ environment: Environment,
+        _ deviceName: String, _ options: JoinOptions, isPublishing: Bool, _ environment: ReplicaEnvironment,
         _ progress: ProgressHandler?, _ start: Int64
     ) throws -> (replica: Replica?, report: JoinReport) {
         try refuseDatabase(at: store.path, inside: path)
@@ -258,13 +258,13 @@ extension Replica {
         _ container: Container, _ progress: ProgressHandler?
     ) throws -> (SyncReport, Int) {
         let total = try store.status(counting: false).pendingNotes
-        progress?(Progress(phase: .packing, completed: 0, total: total))
+        progress?(SyncProgress(phase: .packing, completed: 0, total: total))
         let seal = sealer(for: identity)
         var packed = 0
         let outcome = try lock.withLock {
             try store.pass(replaying: []) { changeset, previous in
                 packed += changeset.operationCount
-                defer { progress?(Progress(phase: .packing, completed: packed, total: total)) }
+                defer { progress?(SyncProgress(phase: .packing, completed: packed, total: total)) }
                 return try seal(changeset, previous)
             }
         }
@@ -275,7 +275,7 @@ extension Replica {
 
     private static func dryRun(
         _ databasePath: String, _ containerPath: String, _ name: String?, _ options: JoinOptions,
-        _ environment: Environment, _ progress: ProgressHandler?
+        _ environment: ReplicaEnvironment, _ progress: ProgressHandler?
     ) throws -> JoinReport {
         let start = environment.clock.milliseconds()
         try Store.checkClock(environment.clock)

@@ -10,7 +10,7 @@ import Foundation
 /// An app that stays open uses `SyncEngine`, which calls this from a thread of its own.
 public final class Replica: Sendable {
     public let store: Store
-    let environment: Environment
+    let environment: ReplicaEnvironment
     let lock: DeviceLock
     /// How long things are kept in the container.
     let retention: RetentionSettings
@@ -39,7 +39,7 @@ public final class Replica: Sendable {
     /// Uses a tracked store.
     /// - Throws: `notTracked`.
     public init(
-        _ store: Store, environment: Environment = .live, retention: RetentionSettings = RetentionSettings()
+        _ store: Store, environment: ReplicaEnvironment = .live, retention: RetentionSettings = RetentionSettings()
     ) throws {
         guard let identity = try store.identity() else { throw Store.untracked(store.path) }
         self.store = store
@@ -53,7 +53,7 @@ public final class Replica: Sendable {
 
     /// Opens the database at a path.
     public convenience init(
-        path: String, environment: Environment = .live, retention: RetentionSettings = RetentionSettings()
+        path: String, environment: ReplicaEnvironment = .live, retention: RetentionSettings = RetentionSettings()
     ) throws {
         try self.init(
             Store(path: path, clock: environment.clock, random: environment.random), environment: environment,
@@ -200,7 +200,7 @@ public final class Replica: Sendable {
         look = ContainerLook(
             heads: batch.heads, devices: batch.devices, gaps: batch.gaps, abandoned: batch.abandoned)
         names = try noteNames(batch.heads, known: reading.names)
-        progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
+        progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: nil))
         let outcomes: [PassOutcome]
         do {
             outcomes = try LogReplay(self).replay(batch, &refused)
@@ -217,7 +217,7 @@ public final class Replica: Sendable {
         problems.merge(refused) { $1 }
         // Of a log that is refused nothing is news, or those who wait for news would never come to rest.
         for (device, count) in batch.segments where refused[device] == nil { report.replayed.segments += count }
-        progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
+        progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: nil))
         let total = try progress == nil ? nil : store.status(counting: false).outboxChanges + report.published.changes
         try publisher(container).publish(&report, progress, total: total)
         return batch.isFull
@@ -303,27 +303,6 @@ public final class Replica: Sendable {
             return LeaveReport(container: identity.containerPath, unpublished: unpublished, askers: askers)
         }
     }
-}
-
-/// What the engine takes from the outside world.
-public struct Environment: Sendable {
-    public var clock: any WallClock
-    public var random: any RandomSource
-    public var fileSystem: any FileSystem
-    public var host: any HostIdentity
-
-    public init(
-        clock: any WallClock, random: any RandomSource, fileSystem: any FileSystem,
-        host: any HostIdentity = SystemHost()
-    ) {
-        self.clock = clock
-        self.random = random
-        self.fileSystem = fileSystem
-        self.host = host
-    }
-
-    /// The computer's clock, random numbers and file system.
-    public static let live = Environment(clock: SystemClock(), random: SystemRandom(), fileSystem: PosixFileSystem())
 }
 
 extension Store {

@@ -30,7 +30,7 @@ struct Publisher {
             try store.notePublished(segment)
             report.published.segments += 1
             report.published.changes += entry.changes
-            progress?(Progress(phase: .publishing, completed: report.published.changes, total: total))
+            progress?(SyncProgress(phase: .publishing, completed: report.published.changes, total: total))
         }
     }
 

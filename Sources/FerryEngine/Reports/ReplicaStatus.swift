@@ -202,7 +202,7 @@ private struct LoggedChange {
     var sequence: UInt64
     var table: String
     var object: ObjectID
-    var kind: Operation.Kind
+    var kind: ObjectOperation.Kind
     var columns: [String]
 
     static func all(in changeset: Changeset, table: String?) -> [LoggedChange] {
@@ -218,7 +218,7 @@ private struct LoggedChange {
     }
 }
 
-extension Operation.Kind {
+extension ObjectOperation.Kind {
     /// The word for people and scripts.
     public var name: String {
         switch self {

@@ -285,7 +285,7 @@ public struct LeaveReport: Codable, Equatable, Sendable {
 }
 
 /// Where long work stands.
-public struct Progress: Sendable {
+public struct SyncProgress: Sendable {
     public enum Phase: String, Sendable {
         /// Packing local changes. Units are changes.
         case packing
@@ -303,7 +303,7 @@ public struct Progress: Sendable {
     public var total: Int?
 }
 
-public typealias ProgressHandler = @Sendable (Progress) -> Void
+public typealias ProgressHandler = @Sendable (SyncProgress) -> Void
 
 extension TableIdentity {
     /// The words for people.

@@ -13,7 +13,7 @@ public struct RowHistory: Sendable {
         public var deviceName: String
         /// The number of its changeset in that device's log.
         public var sequence: UInt64
-        public var kind: Operation.Kind
+        public var kind: ObjectOperation.Kind
         /// What was written, in the order of the columns' names in the log; references as local keys where the rows
         /// referred to are known.
         public var values: [NamedValue]
@@ -43,7 +43,7 @@ public struct RowHistories: Sendable {
 struct LoggedOperation {
     var stamp: Stamp
     var sequence: UInt64
-    var kind: Operation.Kind
+    var kind: ObjectOperation.Kind
     /// The author's local key, at insertion.
     var key: FieldValue?
     var values: [NamedValue]
@@ -80,7 +80,7 @@ struct HistoryReader {
         }
     }
 
-    private mutating func note(_ operation: Operation, _ changes: TableChanges, _ changeset: Changeset) throws {
+    private mutating func note(_ operation: ObjectOperation, _ changes: TableChanges, _ changeset: Changeset) throws {
         count += 1
         if count > Self.maximumOperations {
             throw FerryError(

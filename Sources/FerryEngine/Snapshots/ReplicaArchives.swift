@@ -113,7 +113,7 @@ extension Replica {
             try loader.load(archive.manifest, checksum: archive.checksum, of: DeviceID(high: 0, low: 0)) { pass in
                 replayed += pass.replayed
                 conflicts += pass.conflicts
-                progress?(Progress(phase: .replaying, completed: replayed, total: nil))
+                progress?(SyncProgress(phase: .replaying, completed: replayed, total: nil))
             }
         }
         return ImportReport(
@@ -130,7 +130,7 @@ extension Replica {
     ///   folder is another container; otherwise as `importSnapshot`.
     public static func importDatabase(
         at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil,
-        environment: Environment = .live, progress: ProgressHandler? = nil
+        environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil
     ) throws -> (replica: Replica?, report: ImportReport) {
         let start = environment.clock.milliseconds()
         let archive = try SnapshotArchive(path: absolutePath(path))

@@ -120,7 +120,7 @@ struct SnapshotReading {
     }
 
     private func tell(_ report: SyncReport) {
-        progress?(Progress(phase: .replaying, completed: report.replayed.changes, total: nil))
+        progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: nil))
     }
 
     /// Whether a snapshot covers anything of other devices that is not replayed.

@@ -42,7 +42,7 @@ public final class SyncEngine: Sendable {
     ///   sense for what it is about.
     public convenience init(
         _ store: Store, policies: [PolicySetting] = [], hooks: [String: MergeHook] = [:],
-        configuration: WatchConfiguration = WatchConfiguration(), environment: Environment = .live
+        configuration: WatchConfiguration = WatchConfiguration(), environment: ReplicaEnvironment = .live
     ) throws {
         for (name, function) in hooks { store.registerMergeHook(name, function) }
         let replica = try Replica(store, environment: environment)

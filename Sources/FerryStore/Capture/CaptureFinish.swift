@@ -338,7 +338,7 @@ extension CaptureHistory {
 
 /// One operation as captured, with values by column number as they travel.
 struct CapturedOperation {
-    var kind: Operation.Kind
+    var kind: ObjectOperation.Kind
     var time: HybridTime
     var values: FieldValues
     /// At a deletion: the values that the row had.

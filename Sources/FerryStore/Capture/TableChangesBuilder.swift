@@ -33,7 +33,7 @@ struct TableChangesBuilder {
 
     /// Adds an operation with values by column number; of columns that have a part the value itself does not travel.
     mutating func append(
-        _ object: ObjectID, _ kind: Operation.Kind, _ time: HybridTime, key: FieldValue? = nil,
+        _ object: ObjectID, _ kind: ObjectOperation.Kind, _ time: HybridTime, key: FieldValue? = nil,
         values: FieldValues = [:], parts: [EncodedPart] = []
     ) {
         let firstValue = changes.values.count
@@ -73,7 +73,7 @@ struct TableChangesBuilder {
             }
         }
         changes.operations.append(
-            Operation(
+            ObjectOperation(
                 object: object, kind: kind, time: time, key: key, shape: lastShape ?? 0, firstValue: firstValue))
     }
 

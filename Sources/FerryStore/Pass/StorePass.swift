@@ -215,7 +215,7 @@ extension Store {
         let time = max(time, own.time, .unknown)
         let sortedTables = tables.map { changes -> TableChanges in
             var sorted = changes
-            func precedes(_ left: Operation, _ right: Operation) -> Bool {
+            func precedes(_ left: ObjectOperation, _ right: ObjectOperation) -> Bool {
                 left.object != right.object ? left.object < right.object : left.time < right.time
             }
             // New rows come in that order: no copy of them then.

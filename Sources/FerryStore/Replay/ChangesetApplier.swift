@@ -78,7 +78,7 @@ final class ChangesetPart {
     let sequence: UInt64
     let context: VersionVector
     /// Sorted by object ID; an object's own in the order of their times.
-    let operations: [Operation]
+    let operations: [ObjectOperation]
     /// For each shape, the registry's numbers of its columns.
     let shapes: [[Int]]
     /// For each shape, what the values of its columns are parts of; empty where the changeset has no payloads.
@@ -108,7 +108,7 @@ final class ChangesetPart {
     }
 
     /// The values of an operation, in the order of its shape's columns.
-    func values(of operation: Operation) -> ArraySlice<FieldValue> {
+    func values(of operation: ObjectOperation) -> ArraySlice<FieldValue> {
         let indices = operation.firstValue..<operation.firstValue + shapes[operation.shape].count
         return source?.values(at: indices) ?? values[indices]
     }

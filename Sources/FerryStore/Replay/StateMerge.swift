@@ -56,7 +56,7 @@ struct StateMerge {
     }
 
     /// Takes one operation of a changeset into account.
-    func apply(_ operation: Operation, _ part: ChangesetPart, _ merge: inout ObjectMerge) throws {
+    func apply(_ operation: ObjectOperation, _ part: ChangesetPart, _ merge: inout ObjectMerge) throws {
         let stamp = Stamp(time: operation.time, device: part.device)
         let formerDeletion = merge.state.registers.deleted
         let formerFloor = merge.state.registers.floor
@@ -91,7 +91,7 @@ struct StateMerge {
 
     /// Merges the values that an operation carries.
     private func mergeValues(
-        of operation: Operation, at stamp: Stamp, _ part: ChangesetPart, _ merge: inout ObjectMerge
+        of operation: ObjectOperation, at stamp: Stamp, _ part: ChangesetPart, _ merge: inout ObjectMerge
     ) throws {
         let values = part.values(of: operation)
         // Before the deletion that the object's present life followed.
@@ -140,7 +140,7 @@ struct StateMerge {
     /// Forgets what was written before the deletion that the object's present life followed. Fields that the operation
     /// writes it overtakes by itself.
     private func forget(
-        before floor: Stamp, _ operation: Operation, _ part: ChangesetPart, _ merge: inout ObjectMerge
+        before floor: Stamp, _ operation: ObjectOperation, _ part: ChangesetPart, _ merge: inout ObjectMerge
     ) throws {
         let written = operation.kind == .delete ? [] : plainColumns(of: operation, part, merge)
         for (column, stamp) in merge.state.registers.fields.enumerated() {
@@ -176,7 +176,7 @@ struct StateMerge {
     }
 
     /// The columns in which an operation writes values that replace what was there.
-    private func plainColumns(of operation: Operation, _ part: ChangesetPart, _ merge: ObjectMerge) -> [Int] {
+    private func plainColumns(of operation: ObjectOperation, _ part: ChangesetPart, _ merge: ObjectMerge) -> [Int] {
         part.shapes[operation.shape].enumerated().compactMap { place, column in
             let payload = part.payloads.isEmpty ? nil : part.payloads[operation.shape][place]
             return column < 0 || registers.concerns(column, payload, merge.state) ? nil : column

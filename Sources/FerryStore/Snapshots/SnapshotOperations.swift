@@ -41,7 +41,7 @@ struct SnapshotOperations {
                 if written.stamp == object.inserted { inserted.append(written) } else { others.append(written) }
             }
         }
-        var operations: [(stamp: Stamp, kind: Operation.Kind, written: [Written])] = []
+        var operations: [(stamp: Stamp, kind: ObjectOperation.Kind, written: [Written])] = []
         if let stamp = object.inserted { operations.append((stamp, .insert, inserted)) }
         if !others.isEmpty {
             for (stamp, written) in Dictionary(grouping: others, by: \.stamp) {
@@ -110,7 +110,7 @@ private struct Part {
     init(_ chunk: SnapshotChunk) { changes = TableChanges(name: chunk.table, identity: chunk.identity) }
 
     mutating func append(
-        _ object: ObjectID, _ kind: Operation.Kind, _ time: HybridTime, key: FieldValue?,
+        _ object: ObjectID, _ kind: ObjectOperation.Kind, _ time: HybridTime, key: FieldValue?,
         _ fields: [(column: Column, value: FieldValue)]
     ) {
         let placed = fields.map { (place: place(of: $0.column), value: $0.value) }.sorted { $0.place < $1.place }
@@ -121,7 +121,7 @@ private struct Part {
             changes.shapes.append(shape)
         }
         changes.operations.append(
-            Operation(
+            ObjectOperation(
                 object: object, kind: kind, time: time, key: key, shape: number, firstValue: changes.values.count))
         for field in placed { changes.values.append(field.value) }
     }

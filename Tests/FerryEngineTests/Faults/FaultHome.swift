@@ -57,10 +57,10 @@ final class FaultHome {
 
     // MARK: Devices
 
-    func environment(_ index: Int) -> FerryEngine.Environment {
+    func environment(_ index: Int) -> ReplicaEnvironment {
         let fileSystem: any FileSystem =
             index == Self.subject ? MortalFileSystem(files: files, faults: faults) : files
-        return Environment(clock: clock, random: SystemRandom(), fileSystem: fileSystem, host: host)
+        return ReplicaEnvironment(clock: clock, random: SystemRandom(), fileSystem: fileSystem, host: host)
     }
 
     static let containerPath = "/shared/c"

@@ -105,16 +105,16 @@ struct ForgedGrammar {
                 ? Array(changes.columns.indices) : changes.columns.indices.filter { _ in chance.oneIn(2) }
         }
         changes.shapes.append([])
-        var operations: [(ObjectID, HybridTime, Operation.Kind, Int, FieldValue?)] = []
+        var operations: [(ObjectID, HybridTime, ObjectOperation.Kind, Int, FieldValue?)] = []
         for _ in 0..<1 + chance.below(6) {
-            let kind = chance.pick([Operation.Kind.insert, .insert, .update, .update, .delete])
+            let kind = chance.pick([ObjectOperation.Kind.insert, .insert, .update, .update, .delete])
             let shape = kind == .delete ? changes.shapes.count - 1 : chance.below(changes.shapes.count)
             operations.append((object(known.name), time(), kind, shape, key(changes.identity)))
         }
         operations.sort { ($0.0, $0.1.rawValue) < ($1.0, $1.1.rawValue) }
         for (object, time, kind, shape, key) in operations {
             changes.operations.append(
-                Operation(
+                ObjectOperation(
                     object: object, kind: kind, time: time, key: key, shape: shape, firstValue: changes.values.count))
             for column in changes.shapes[shape] {
                 changes.values.append(changes.payload(of: column) == nil ? value() : payload())

@@ -99,7 +99,7 @@ struct InsertionWriter {
         let time = rows.times[place]
         let firstValue = changes.operations.count * columns.count
         changes.operations.append(
-            Operation(
+            ObjectOperation(
                 object: object, kind: .insert, time: time, key: isMapped ? rows.keys[place] : nil, shape: 0,
                 firstValue: firstValue))
         let check = checks.check(

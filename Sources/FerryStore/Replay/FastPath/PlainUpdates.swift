@@ -45,7 +45,7 @@ struct PlainUpdates {
     /// - Parameter row: what lies in the row in the columns that the operation writes.
     /// - Returns: whether it did; otherwise nothing is changed.
     func merge(
-        _ operation: Operation, _ part: ChangesetPart, into state: PlainState, row: FieldValues
+        _ operation: ObjectOperation, _ part: ChangesetPart, into state: PlainState, row: FieldValues
     ) throws -> Bool {
         guard operation.kind == .update, part.payloads.isEmpty else { return false }
         let shape = part.shapes[operation.shape]

@@ -2,11 +2,11 @@ import FerryCore
 import XCTest
 
 /// A changeset has very many operations, so one is kept small, whatever its key is.
-final class OperationTests: XCTestCase {
-    func testAnOperationTakes48Bytes() { XCTAssertEqual(MemoryLayout<FerryCore.Operation>.stride, 48) }
+final class ObjectOperationTests: XCTestCase {
+    func testAnOperationTakes48Bytes() { XCTAssertEqual(MemoryLayout<ObjectOperation>.stride, 48) }
 
     func testEveryKindOfKeyIsKept() {
-        var operation = FerryCore.Operation(
+        var operation = ObjectOperation(
             object: ObjectID(high: 1, low: 2), kind: .insert, time: HybridTime(rawValue: 3), shape: 4, firstValue: 5)
         XCTAssertNil(operation.key)
         let keys: [FieldValue] = [
