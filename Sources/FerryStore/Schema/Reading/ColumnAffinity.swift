@@ -2,8 +2,9 @@ import FerryCore
 import Foundation
 
 extension FieldValue {
-    /// The value as a column of an affinity keeps it, and as SQLite compares it with what is in such a column. A foreign key's
-    /// value is compared so with what it refers to. https://www.sqlite.org/datatype3.html#type_affinity
+    /// Converts the value as a column of this affinity stores the value, and as SQLite compares values with such a
+    /// column. SQLite applies a parent key's affinity to the child's value before comparing the two.
+    /// https://www.sqlite.org/datatype3.html#type_affinity
     func taken(by affinity: SchemaColumn.Affinity) -> FieldValue {
         switch (affinity, self) {
         case (.text, .integer(let integer)): return .text("\(integer)")
@@ -19,23 +20,23 @@ extension FieldValue {
         }
     }
 
-    /// The integer key that a value stands for; `nil` where it stands for none.
+    /// The integer key a value stands for; `nil` where the value stands for no integer.
     var integerKey: FieldValue? {
         if case .integer = taken(by: .integer) { taken(by: .integer) } else { nil }
     }
 
-    /// The integer that a real is, where it is one.
+    /// A real with an integral value becomes an integer; any different value stays as given.
     private var asWholeNumber: FieldValue {
         if case .real(let real) = self, let integer = Int64(exactly: real) { return .integer(integer) }
         return self
     }
 
-    /// The number that a text is, but for space around it; `nil` where it is more or something else.
+    /// Parses a text as a number, ignoring white space around the number; `nil` for any different text.
     /// https://www.sqlite.org/lang_expr.html#literal_values_constants_
     private static func number(_ bytes: ArraySlice<UInt8>) -> FieldValue? {
         func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
         let text = bytes.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
-        // `Double` reads more than SQLite does: names, and digits to the base 16.
+        // `Double` accepts more than SQLite does: names such as `inf`, and hexadecimal digits.
         let isDecimal = text.allSatisfy { (0x30...0x39).contains($0) || [0x2b, 0x2d, 0x2e, 0x45, 0x65].contains($0) }
         guard isDecimal, !text.isEmpty else { return nil }
         let string = String(decoding: text, as: UTF8.self)
@@ -43,7 +44,7 @@ extension FieldValue {
         return Double(string).map { .real($0) }
     }
 
-    /// A real as SQLite writes it: with 15 digits, and a point.
+    /// Formats a real as SQLite does: 15 digits, always with a decimal point.
     private static func text(of real: Double) -> String {
         let text = String(format: "%.15g", real)
         if text.contains(".") || !real.isFinite { return text }
@@ -53,13 +54,13 @@ extension FieldValue {
 }
 
 extension TrackedColumn {
-    /// The key that a value of the column refers to.
+    /// The parent key a value of this column refers to.
     func key(_ value: FieldValue) -> FieldValue {
         if case .integer = value, keyAffinity == .integer { return value }
         return value.taken(by: keyAffinity)
     }
 
-    /// A key that is referred to as the column keeps it.
+    /// Converts a parent key to the value this column stores.
     func kept(_ key: FieldValue) -> FieldValue {
         if affinity == .integer, case .integer = key { return key }
         return key.taken(by: affinity)

@@ -1,14 +1,15 @@
 import FerryCore
 
-/// What a person should know who puts a store of Core Data's into a container (Docs/Merging.md, "Core Data stores").
+/// Advice for a person who puts a Core Data store into a container (Docs/Merging.md, "Core Data stores").
 public struct CoreDataAdvice: Codable, Equatable, Sendable {
-    /// Core Data's own tables, which stay on the device by themselves.
+    /// Core Data's own tables, always local tables.
     public var staying: [String]
-    /// Triggers that let `Z_PRIMARYKEY.Z_MAX` follow the rows that come from other devices, for the entities that have none.
+    /// Triggers for the entities without a trigger yet: they raise `Z_PRIMARYKEY.Z_MAX` above the keys of rows from
+    /// remote devices.
     public var triggers: [String]
 }
 
-/// The tables by which a schema is known for a store of Core Data's: a pure function of the schema.
+/// Recognizes a Core Data store by its tables: a pure function of the schema.
 enum CoreDataTables {
     private static let marks = [
         "Z_PRIMARYKEY": ["Z_ENT", "Z_NAME", "Z_SUPER", "Z_MAX"], "Z_METADATA": ["Z_VERSION", "Z_UUID", "Z_PLIST"],
@@ -21,7 +22,7 @@ enum CoreDataTables {
         }
     }
 
-    /// Why one of Core Data's own tables stays on the device; `nil` for the app's entities.
+    /// Explains why Core Data's own table stays local; `nil` for the app's entities.
     static func reasonToStay(_ name: String) -> String? {
         switch foldedName(name) {
         case "z_primarykey": "counts the keys that Core Data gives out on this device"
@@ -33,11 +34,11 @@ enum CoreDataTables {
     }
 }
 
-/// The entities of a store of Core Data's. The rows of an entity `Folder` and of its subentities are in the table `ZFOLDER`, with
-/// `Z_PK` as key and the entity's number as `Z_ENT`.
+/// The entities of a Core Data store. The rows of an entity `Folder` and of its subentities are in the table `ZFOLDER`.
+/// `Z_PK` is the key, and `Z_ENT` holds the entity's number.
 struct CoreDataStore {
     private let schema: Schema
-    /// By their numbers.
+    /// Entities by number.
     private var entities: [Int64: Entity] = [:]
 
     private struct Entity {
@@ -45,7 +46,7 @@ struct CoreDataStore {
         var parent: Int64
     }
 
-    /// - Returns: `nil` where the schema is none of Core Data's.
+    /// - Returns: `nil` where the schema is no Core Data schema.
     init?(_ connection: SQLConnection, _ schema: Schema) throws {
         guard CoreDataTables.areThere(in: schema) else { return nil }
         self.schema = schema
@@ -57,10 +58,10 @@ struct CoreDataStore {
         }
     }
 
-    /// The entity at the top above another, or that one itself.
+    /// The topmost ancestor of an entity; the entity itself where the entity has no parent.
     private func root(of number: Int64) -> Int64 {
         var place = number
-        // No more steps than there are entities: a damaged file may lead in a circle.
+        // The number of entities bounds the steps: parents may form a circle in a damaged file.
         for _ in entities {
             guard let parent = entities[place]?.parent, entities[parent] != nil else { break }
             place = parent
@@ -68,17 +69,17 @@ struct CoreDataStore {
         return place
     }
 
-    /// The table of an entity's rows.
+    /// The table with an entity's rows.
     private func table(ofEntity number: Int64) -> SchemaTable? {
         entities[root(of: number)].flatMap { schema.table("Z" + $0.name) }
     }
 
-    /// The table that a column refers to by its name: `ZNOTE.ZFOLDER` to `ZFOLDER`, and `Z_1TAGS.Z_2TAGS`, of a relationship to
-    /// many, to the table of the entity 2.
+    /// The table a column refers to by name. `ZNOTE.ZFOLDER` refers to `ZFOLDER`. `Z_1TAGS.Z_2TAGS`, of a to-many
+    /// relationship, refers to the table of entity 2.
     func parent(of column: SchemaColumn, in table: SchemaTable) -> SchemaTable? {
         let parent: SchemaTable?
         if let number = Self.number(in: table.name) {
-            // A relationship of an entity to itself has one column without a number.
+            // A relationship of an entity to itself has a column without a number.
             let isReflexive = equalNames(column.name, "REFLEXIVE")
             parent = (Self.number(in: column.name) ?? (isReflexive ? number : nil)).flatMap(self.table(ofEntity:))
         } else {
@@ -87,13 +88,13 @@ struct CoreDataStore {
         return parent.flatMap { $0.isIntegerKey && $0.column("Z_PK") != nil ? $0 : nil }
     }
 
-    /// The number in a name as `Z_12TAGS`.
+    /// Reads the number in a name such as `Z_12TAGS`.
     private static func number(in name: String) -> Int64? {
         guard foldedName(name).hasPrefix("z_") else { return nil }
         return Int64(String(name.dropFirst(2).prefix { $0.isASCII && $0.isNumber }))
     }
 
-    /// What to say of it.
+    /// Makes the advice for this store.
     func advice(_ plan: TrackingPlan, _ connection: SQLConnection) throws -> CoreDataAdvice {
         let staying = schema.tables.map(\.name).filter { CoreDataTables.reasonToStay($0) != nil }
         var raised: Set<String> = []
@@ -110,7 +111,7 @@ struct CoreDataStore {
         return CoreDataAdvice(staying: staying.sorted(), triggers: triggers)
     }
 
-    /// Keys of subentities come out of their topmost entity's number.
+    /// Makes the trigger for a table. Core Data draws the keys of subentities from the topmost entity's number.
     private func trigger(for table: SchemaTable) -> String {
         let tops = entities.keys.filter {
             root(of: $0) != $0 && self.table(ofEntity: $0).map { equalNames($0.name, table.name) } ?? false
@@ -122,7 +123,7 @@ struct CoreDataStore {
 }
 
 extension Store {
-    /// What to know before a store of Core Data's travels; `nil` where the database is none.
+    /// Returns advice before a Core Data store starts to travel; `nil` where the database is no Core Data store.
     public func coreDataAdvice(_ selection: TableSelection) throws -> CoreDataAdvice? {
         try read { connection in
             let schema = try SchemaReader(connection: connection).read()

@@ -1,10 +1,10 @@
 import FerryCore
 
-/// What a column's default means, from its text as `PRAGMA table_xinfo` gives it: a literal, a word, or an expression without
-/// the brackets around it.
+/// Interprets a column's default. `PRAGMA table_xinfo` gives a literal, a word, or an expression without the brackets
+/// around the expression.
 enum DefaultText {
-    /// An expression that has the default's value in any statement. A word or a quoted name, which is a column elsewhere, is
-    /// a text in a default. https://www.sqlite.org/lang_createtable.html#the_default_clause
+    /// Returns an expression with the default's value in any statement. A word or a quoted name is a text in a default,
+    /// and a column elsewhere. https://www.sqlite.org/lang_createtable.html#the_default_clause
     static func expression(_ text: String) -> String {
         let tokens = tokens(text)
         guard tokens.count == 1, let first = tokens[0].first else { return text }
@@ -17,16 +17,18 @@ enum DefaultText {
         }
     }
 
-    /// Whether an expression has one value throughout a statement, whoever computes it, and however often: the time is one.
-    /// What is not known to be so is not: functions of an app's own, which other programs lack, and those that give something
-    /// else each time.
+    /// True if an expression has a single value throughout a statement, for every program and every evaluation. The
+    /// current time qualifies.
+    ///
+    /// Unknown functions count as nondeterministic: different programs may lack an app's functions, or a function may
+    /// return something new at each call.
     static func isSteady(_ expression: String) -> Bool {
         let tokens = tokens(expression)
         return tokens.indices.allSatisfy { place in
             let (token, next) = (tokens[place], place + 1 < tokens.endIndex ? tokens[place + 1] : "")
             guard let first = token.first else { return false }
             if first == "'" || isNumber(token) { return true }
-            // Quoted names mean a text only where SQLite was built so.
+            // A quoted name means a text only in some builds of SQLite.
             if first == "\"" || first == "`" || first == "[" { return false }
             guard first.isLetter || first == "_" else { return first != "?" && first != "@" && first != ":" }
             let word = foldedName(token)
@@ -35,11 +37,10 @@ enum DefaultText {
         }
     }
 
-    /// Whether an expression gives a value of so many random bits that none comes twice: what `random()`, `randomblob(8)` or a
-    /// random UUID have.
+    /// True if the value has so many random bits, as `random()`, `randomblob(8)` or a random UUID, as never to repeat.
     static func isUnique(_ expression: String) -> Bool { randomBits(tokens(expression)[...]) >= 63 }
 
-    /// The random bits of an expression's value, as far as it is put together of random ones without losing any.
+    /// Counts the random bits of an expression's value, for operators and functions known to lose none.
     private static func randomBits(_ tokens: ArraySlice<String>) -> Int {
         var operands: [ArraySlice<String>] = []
         var (start, depth) = (tokens.startIndex, 0)
@@ -56,8 +57,9 @@ enum DefaultText {
         return bits.contains(nil) ? 0 : bits.reduce(0) { $0 + min($1 ?? 0, 64) }
     }
 
-    /// - Parameter tokens: what stands between two `||`.
-    /// - Returns: `nil` where it is more than a literal, a call or brackets, so that another operator may take it apart.
+    /// Counts the random bits of an operand.
+    /// - Parameter tokens: the tokens between two `||`.
+    /// - Returns: `nil` for anything more than a literal, a call or brackets: an operator might lose bits.
     private static func randomBits(ofOperand tokens: ArraySlice<String>) -> Int? {
         guard let first = tokens.first, let last = tokens.last else { return nil }
         if tokens.count == 1 { return 0 }
@@ -79,14 +81,14 @@ enum DefaultText {
         }
     }
 
-    /// Functions that every SQLite has, and that give the same for the same.
+    /// Functions present in every SQLite, with a result determined by their arguments.
     private static let functions: Set<String> = [
         "abs", "char", "coalesce", "date", "datetime", "glob", "hex", "ifnull", "iif", "instr", "julianday", "length",
         "like", "lower", "ltrim", "max", "min", "nullif", "printf", "quote", "replace", "round", "rtrim", "strftime",
         "substr", "time", "trim", "typeof", "unicode", "unixepoch", "upper", "zeroblob",
     ]
 
-    /// Words of expressions that are no names of functions or columns, types in a CAST and collations.
+    /// Words of expressions besides names of functions and columns; also types in a CAST, and collations.
     private static let words: Set<String> = [
         "and", "as", "between", "binary", "blob", "case", "cast", "collate", "current_date", "current_time",
         "current_timestamp", "distinct", "else", "end", "escape", "false", "from", "glob", "in", "integer", "is",

@@ -1,10 +1,10 @@
 import FerryCore
 
-/// The parts of a `CREATE INDEX` statement that no PRAGMA tells, the expressions of its terms and its WHERE; and those of
-/// the generated columns of a `CREATE TABLE`.
+/// Finds the parts of a `CREATE INDEX` statement not reported by any PRAGMA: expressions of terms, and the WHERE
+/// clause. Also finds the expressions of generated columns in a `CREATE TABLE`.
 ///
-/// SQLite has parsed the text before; this only finds where parts begin and end, past strings, quoted names, comments
-/// and brackets.
+/// SQLite has already parsed the text. This type only finds where parts begin and end, past strings, quoted names,
+/// comments and brackets.
 struct IndexText {
     /// The texts between the commas of the column list, without collation and order.
     private(set) var terms: [String] = []
@@ -40,7 +40,7 @@ struct IndexText {
         condition = text(place + 1..<(tokens.last == ";" ? tokens.endIndex - 1 : tokens.endIndex))
     }
 
-    /// A term without a trailing COLLATE and ASC or DESC.
+    /// Drops a trailing COLLATE, ASC or DESC from a term.
     private static func withoutOrder(_ term: Range<Int>, _ tokens: [String]) -> Range<Int> {
         var rest = term
         if let last = rest.last, ["asc", "desc"].contains(foldedName(tokens[last])) { rest.removeLast() }
@@ -48,7 +48,7 @@ struct IndexText {
         return rest
     }
 
-    /// The expressions of a table's generated columns, by folded name, from its `CREATE TABLE` text.
+    /// Returns the expressions of a table's generated columns by folded name, from the `CREATE TABLE` text.
     static func generatedColumns(_ sql: String) -> [String: String] {
         let bytes = Array(sql.utf8)
         let ranges = tokens(bytes)
@@ -86,7 +86,7 @@ struct IndexText {
         return found
     }
 
-    /// The texts between the brackets of a table's CHECK constraints, from its `CREATE TABLE` text.
+    /// Returns the texts between the brackets of a table's CHECK constraints, from the `CREATE TABLE` text.
     static func checks(_ sql: String) -> [String] {
         let bytes = Array(sql.utf8)
         let ranges = tokens(bytes)
@@ -104,7 +104,7 @@ struct IndexText {
         }
     }
 
-    /// Whether a `CREATE TABLE` text ends with the option STRICT.
+    /// True if a `CREATE TABLE` text ends with the option STRICT.
     static func isStrict(_ sql: String) -> Bool {
         let bytes = Array(sql.utf8)
         let words = tokens(bytes).map { foldedName(String(decoding: bytes[$0], as: UTF8.self)) }
@@ -112,7 +112,7 @@ struct IndexText {
         return words[close...].contains("strict")
     }
 
-    /// Whether a text of the schema speaks of a column by its name. Some other word may be meant.
+    /// True if a text of the schema contains a column's name. The match may be a different word with the same letters.
     static func mentions(_ text: String, _ name: String) -> Bool {
         let bytes = Array(text.utf8)
         return tokens(bytes).contains {
@@ -130,7 +130,7 @@ struct IndexText {
         }
     }
 
-    /// The places of words, quoted things and other characters; comments and white space are passed over.
+    /// Splits a text into words, quoted tokens and single characters; skips comments and white space.
     static func tokens(_ bytes: [UInt8]) -> [Range<Int>] {
         var tokens: [Range<Int>] = []
         var position = 0

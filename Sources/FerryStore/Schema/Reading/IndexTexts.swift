@@ -1,8 +1,8 @@
-/// The texts by which SQLite computes what an index holds.
+/// The texts by which SQLite computes the contents of an index.
 struct IndexTexts {
-    /// Its expressions and its condition.
+    /// The index's expressions and condition.
     let own: [String]
-    /// Those of the generated columns that they speak of, and that these speak of.
+    /// The expressions of generated columns mentioned in `own`, directly or through further generated columns.
     private(set) var generated: [String] = []
 
     init(_ index: TrackedUniqueIndex, _ table: TrackedTable) {
@@ -19,7 +19,7 @@ struct IndexTexts {
         }
     }
 
-    /// Whether they speak of something by one of these names. Some other word may be meant.
+    /// True if a text mentions any of these names. The match may be a different word with the same letters.
     func mention(_ names: [String]) -> Bool {
         (own + generated).contains { text in names.contains { IndexText.mentions(text, $0) } }
     }

@@ -1,31 +1,33 @@
 import FerryCore
 
-/// The newest schema of the whole log, own and replayed: what a snapshot tells of the container's tables once the
-/// changesets that told it are gone.
+/// The newest schema in all logs, own and replayed. A snapshot records this schema, so the schema outlives the
+/// changesets with the original record.
 struct NewestSchema {
     private let meta: StoreMeta
 
     init(_ connection: SQLConnection) { meta = StoreMeta(connection: connection) }
 
-    /// Remembers the schema of a changeset, unless a newer one is known. Changesets come in the order of their log, and
-    /// an earlier Ferry gave two schemas of one log the same time: the later one is the newer one.
+    /// Records the schema of a changeset, unless a newer schema is known.
+    ///
+    /// Changesets come in the order of their log. An earlier version of Ferry gave two schemas of a log the same time;
+    /// then the later schema counts as newer.
     func note(_ record: SchemaRecord, at stamp: Stamp) throws {
         if let known = try read(), stamp < known.stamp { return }
         try meta.set(.newestSchema, json: Form(StampedSchema(record: record, stamp: stamp)))
     }
 
-    /// Remembers the schema of a snapshot, unless one as new is known.
+    /// Records the schema of a snapshot, unless the known schema is as new or newer.
     func note(_ schema: StampedSchema) throws {
         if let known = try read(), schema.stamp <= known.stamp { return }
         try meta.set(.newestSchema, json: Form(schema))
     }
 
-    /// The newest schema; `nil` where none was packed or replayed yet.
+    /// Returns the newest schema; `nil` before any schema was packed or replayed.
     func read() throws -> StampedSchema? {
         try meta.json(.newestSchema, as: Form.self)?.schema()
     }
 
-    /// How it lies in `ferry_meta`.
+    /// The JSON in `ferry_meta`.
     private struct Form: Codable {
         struct Statement: Codable {
             var type: String
@@ -36,7 +38,7 @@ struct NewestSchema {
 
         struct Table: Codable {
             var name: String
-            /// As in `ferry_table`.
+            /// Text as in `ferry_table`.
             var identity: String
         }
 

@@ -1,12 +1,12 @@
 import FerryCore
 
-/// Whether references that a person names can be what they say: a pure function of the schema.
+/// Checks whether references named by a person are possible: a pure function of the schema.
 struct ReferenceCheck {
     let schema: Schema
-    /// The tables that travel.
+    /// The names of travelling tables.
     let tracked: [String]
 
-    /// - Throws: `invalidArgument`, with what to name instead.
+    /// - Throws: `invalidArgument`, with advice on a valid reference.
     func check(_ references: [UndeclaredReference]) throws {
         for reference in references { try check(reference) }
         for (place, reference) in references.enumerated() {

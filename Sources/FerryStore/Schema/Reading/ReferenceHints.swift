@@ -1,14 +1,14 @@
 import FerryCore
 
-/// Finds columns that look like references and are declared nowhere: by their names, and by their values.
+/// Finds undeclared columns likely to be references, by names and by values.
 struct ReferenceHints {
     let connection: SQLConnection
     let schema: Schema
     let tracked: [TrackedTableRecord]
 
-    /// Values looked at in each column.
+    /// Number of values read from each column.
     static let sampleSize = 1000
-    /// Of a hundred values so many must be keys of the other table.
+    /// Percentage of values required to be keys of the parent table.
     static let requiredPercentage = 95
 
     func find(besides known: [UndeclaredReference]) throws -> [UndeclaredReference] {
@@ -45,7 +45,7 @@ struct ReferenceHints {
         return !known.contains { equalNames($0.table, table.name) && equalNames($0.column, column.name) }
     }
 
-    /// The tables with integer keys that differ from device to device, by each word that may mean them.
+    /// Returns tables with device-specific integer keys, by each word a column may use for the table.
     private func parentsByWord() -> [String: [SchemaTable]] {
         var parents: [String: [SchemaTable]] = [:]
         for record in tracked {
@@ -56,7 +56,7 @@ struct ReferenceHints {
         return parents
     }
 
-    /// The words that a column named `album_id`, `albumId`, `idAlbum`, `album` or `fk_album` may be named after.
+    /// The candidate table words in a column's name, for `album_id`, `albumId`, `idAlbum`, `album` or `fk_album`.
     static func words(of column: String) -> Set<String> {
         let name = bare(column)
         let words =
@@ -68,7 +68,7 @@ struct ReferenceHints {
         return Set(words.filter { !$0.isEmpty }.flatMap(singulars))
     }
 
-    /// The words by which a column may be named after a table: `album` after `album`, `albums` or `Album`.
+    /// The words a column may use for a table: `album` for `album`, `albums` or `Album`.
     static func words(ofTable name: String) -> Set<String> { Set(singulars(of: bare(name))) }
 
     private static func bare(_ name: String) -> String {
@@ -85,7 +85,7 @@ struct ReferenceHints {
 
     private func isTracked(_ table: SchemaTable) -> Bool { tracked.contains { equalNames($0.name, table.name) } }
 
-    /// How many values of a column are no keys of a table, of those looked at.
+    /// Counts sampled values of a column without a matching key in the parent table.
     private func contradictions(
         of column: SchemaColumn, of table: SchemaTable, to parent: SchemaTable
     ) throws -> Int {
@@ -98,7 +98,8 @@ struct ReferenceHints {
             """)
     }
 
-    /// Whether nearly all values above 0, of which there must be one, are keys of the other table, and all are integers.
+    /// True if all sampled values are integers, some are above 0, and nearly all values above 0 are keys of the parent
+    /// table.
     private func holds(_ column: SchemaColumn, of table: SchemaTable, keysOf parent: SchemaTable) throws -> Bool {
         let name = quoted(column.name)
         let rows = try connection.rows(
@@ -115,8 +116,8 @@ struct ReferenceHints {
 }
 
 extension Store {
-    /// Columns that look like references to rows whose keys differ from device to device, and that neither a foreign key
-    /// nor the selection declares. Reads at most `ReferenceHints.sampleSize` values of a column.
+    /// Returns columns likely to refer to rows with device-specific keys, declared by no foreign key and not in the
+    /// selection. Reads at most `ReferenceHints.sampleSize` values of a column.
     public func referenceHints(_ selection: TableSelection) throws -> [UndeclaredReference] {
         try read { connection in
             let schema = try SchemaReader(connection: connection).read()

@@ -1,13 +1,13 @@
 import FerryCore
 
-/// Finds the rows that refer to many parents by a foreign key whose columns have no index.
+/// Finds the rows referring to many parents by a foreign key without an index on the child columns.
 ///
-/// The first few questions search the child table. After them the scan copies the columns of the foreign key and of the key
-/// into a temporary table with an index, so that all questions together read the child table once.
+/// The first few lookups search the child table. Then the scan copies the columns of the foreign key and of the primary
+/// key into an indexed temporary table. So all lookups together read the child table once.
 ///
-/// Invariant: the rows of the child table do not change between the first question and `finish()`.
+/// Invariant: the rows of the child table do not change between the first lookup and `finish()`.
 final class ReferenceScan {
-    /// Questions after which a copy costs less than the next searches.
+    /// Number of lookups after which a copy costs less than further searches.
     private static let patience = 8
 
     private let access: StoreAccess
@@ -23,14 +23,14 @@ final class ReferenceScan {
     private struct Search {
         var count = 0
         var hasIndex: Bool
-        /// The temporary copy, once there is one.
+        /// The name of the temporary copy, once made.
         var copy: String?
     }
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// The keys of the rows that refer to something by a foreign key.
-    /// - Parameter parts: what those rows have in its columns, in its order.
+    /// Returns the keys of the rows referring to given values by a foreign key.
+    /// - Parameter parts: the values of the foreign key's columns, in the key's order.
     func keys(
         of table: TrackedTable, referringBy key: TrackedForeignKey, to parts: [FieldValue]
     ) throws -> [[FieldValue]] {
@@ -48,7 +48,7 @@ final class ReferenceScan {
         return try access.connection.rows("SELECT \(slots) FROM \(copy) WHERE \(condition)", values: parts)
     }
 
-    /// Drops the temporary tables. The scan can be asked again afterward.
+    /// Drops the temporary tables. Lookups afterward start anew.
     func finish() throws {
         for search in searches.values {
             if let copy = search.copy { try access.connection.executeScript("DROP TABLE IF EXISTS \(copy)") }
@@ -69,7 +69,7 @@ final class ReferenceScan {
             "\(quoted(column.name)) \(column.affinity.type) COLLATE \(quoted(column.collation))"
         }
         let names = columns.map { quoted($0.name) }
-        // The collations by which the condition compares.
+        // The collations used by the condition's comparison.
         let collations = access.registry.collations(of: key) ?? columns.map(\.collation)
         let terms = zip(names, collations).map { "\($0) COLLATE \(quoted($1))" }
         let slots = table.keyColumns.indices.map(Self.slot)

@@ -1,14 +1,14 @@
 import FerryCore
 
-/// What the database's schema says of the app's tables, as plain values.
+/// The app's tables as described by the database's schema, in plain values.
 struct Schema: Sendable {
-    /// `PRAGMA schema_version` when it was read.
+    /// `PRAGMA schema_version` when the schema was read.
     let version: Int64
-    /// In the order of their creation.
+    /// Tables in order of creation.
     let tables: [SchemaTable]
-    /// Whether the app has triggers of its own on any table.
+    /// True if the app has its own triggers on any table.
     let hasTriggers: Bool
-    /// The places of tables by folded name.
+    /// Positions in `tables` by folded name.
     private let places: [String: Int]
 
     init(version: Int64, tables: [SchemaTable], hasTriggers: Bool) {
@@ -21,24 +21,24 @@ struct Schema: Sendable {
     func table(_ name: String) -> SchemaTable? { places[foldedName(name)].map { tables[$0] } }
 }
 
-/// An ordinary table, a view or a virtual table of the app's.
+/// An ordinary table, a view or a virtual table of the app.
 struct SchemaTable: Sendable {
     enum Kind: String, Sendable { case table, view, virtual, shadow }
 
     var name: String
     var kind: Kind
     var isWithoutRowID: Bool
-    /// All columns but hidden ones, generated columns included.
+    /// All columns except hidden columns; includes generated columns.
     var columns: [SchemaColumn]
-    /// Names of the primary key's columns in key order; empty where there is none.
+    /// Names of the primary key's columns in key order; empty without a primary key.
     var primaryKey: [String]
-    /// The collations by which SQLite compares the primary key, in key order: those of its index, which may be others than
-    /// the columns' own (`PRIMARY KEY(name COLLATE NOCASE)`).
+    /// The collations by which SQLite compares the primary key, in key order. These come from the key's index and may
+    /// differ from the columns' own collations (`PRIMARY KEY(name COLLATE NOCASE)`).
     var keyCollations: [String] = []
-    /// Whether the key is an `INTEGER PRIMARY KEY`: an alias of the rowid, or the same type WITHOUT ROWID.
+    /// True for an `INTEGER PRIMARY KEY`: an alias of the rowid, or the same type WITHOUT ROWID.
     var isIntegerKey: Bool
     var foreignKeys: [SchemaForeignKey]
-    /// UNIQUE indexes and constraints, other than the primary key.
+    /// UNIQUE indexes and constraints, without the primary key's.
     var uniqueIndexes: [SchemaUniqueIndex]
     var isAutoincrement: Bool
     var isStrict = false
@@ -51,11 +51,11 @@ struct SchemaTable: Sendable {
 }
 
 struct SchemaColumn: Sendable {
-    /// https://www.sqlite.org/datatype3.html#determination_of_column_affinity
+    /// An affinity, by the rules of https://www.sqlite.org/datatype3.html#determination_of_column_affinity
     enum Affinity: Sendable {
         case integer, text, blob, real, numeric
 
-        /// A declared type that has it.
+        /// A declared type with this affinity.
         var type: String {
             switch self {
             case .integer: "INTEGER"
@@ -69,21 +69,21 @@ struct SchemaColumn: Sendable {
 
     var name: String
     var affinity: Affinity
-    /// The name of its collation, in capitals (`collationName`).
+    /// The collation's name in capitals (`collationName`).
     var collation: String
     var isGenerated: Bool
     /// The expression of a generated column.
     var generatedSQL: String?
-    /// Its default value, as an expression that has this value in any statement (`DefaultText`).
+    /// The default as an expression with the same value in any statement (`DefaultText`).
     var defaultSQL: String?
-    /// Whether it is declared NOT NULL.
+    /// True if declared NOT NULL.
     var isNotNull: Bool
 }
 
 struct SchemaForeignKey: Sendable {
     var columns: [String]
     var parentTable: String
-    /// The parent's columns, in the order of `columns`; empty: its primary key.
+    /// The parent's columns, in the order of `columns`; empty for the parent's primary key.
     var parentColumns: [String]
     /// `NO ACTION`, `RESTRICT`, `CASCADE`, `SET NULL` or `SET DEFAULT`.
     var onDelete: String
@@ -93,20 +93,20 @@ struct SchemaForeignKey: Sendable {
 struct SchemaUniqueIndex: Sendable {
     var name: String
     var terms: [Term]
-    /// The text of a partial index's WHERE.
+    /// The text of a partial index's WHERE clause.
     var condition: String?
 
     struct Term: Sendable {
-        /// `nil` for an expression.
+        /// The column's name; `nil` for an expression.
         var column: String?
         /// The text of an expression.
         var expression: String?
-        /// In capitals.
+        /// The collation in capitals.
         var collation: String
     }
 }
 
-/// The name of a collation as Ferry compares such names: in capitals, for to SQLite they are one in any letter case
+/// Returns a collation's name in capitals. SQLite ignores letter case in names of collations
 /// (https://www.sqlite.org/datatype3.html#collating_sequences).
 func collationName(_ name: String) -> String {
     String(decoding: name.utf8.map { (0x61...0x7a).contains($0) ? $0 - 0x20 : $0 }, as: UTF8.self)

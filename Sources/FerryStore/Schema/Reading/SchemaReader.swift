@@ -1,10 +1,10 @@
 import FerryCore
 
-/// Reads the app's schema by PRAGMAs. Ferry's own tables and SQLite's are left out (`OwnNames`).
+/// Reads the app's schema by PRAGMAs, without Ferry's own tables and SQLite's (`OwnNames`).
 struct SchemaReader {
     let connection: SQLConnection
 
-    /// Tables of Ferry's that travel like the app's: what the key-value store keeps, and the policies.
+    /// Ferry's own tables that travel like the app's: the key-value store's tables, and the policies.
     static let trackedOwnTables: Set<String> = [
         "ferry_kv_value", "ferry_kv_member", "ferry_kv_counter", PolicyList.table,
     ]
@@ -13,7 +13,7 @@ struct SchemaReader {
 
     func read() throws -> Schema {
         var tables: [SchemaTable] = []
-        // table_list tells shadow tables and WITHOUT ROWID; sqlite_schema tells the order and the text.
+        // `table_list` reports shadow tables and WITHOUT ROWID; `sqlite_schema` reports order and text.
         var kinds: [String: (kind: String, withoutRowID: Bool)] = [:]
         try connection.forEachRow("SELECT name, type, wr FROM pragma_table_list WHERE schema = 'main'") {
             kinds[$0.string(0)] = ($0.string(1), $0.int(2) != 0)
@@ -44,7 +44,7 @@ struct SchemaReader {
         return Schema(version: try version(), tables: tables, hasTriggers: hasTriggers)
     }
 
-    /// Whether no table by this name travels: the names that begin with `ferry_` are Ferry's.
+    /// True if no table by this name may travel. Names beginning with `ferry_` belong to Ferry.
     static func isReserved(_ name: String) -> Bool {
         isFerryName(name) && !trackedOwnTables.contains(name)
     }
@@ -83,14 +83,15 @@ struct SchemaReader {
         table.keyCollations = table.primaryKey.map { column in
             indexes.keyCollations[foldedName(column)] ?? table.column(column)?.collation ?? "BINARY"
         }
-        // `INTEGER PRIMARY KEY DESC` is no alias of the rowid, and SQLite makes an index for it; an alias has none.
+        // `INTEGER PRIMARY KEY DESC` is no alias of the rowid: SQLite makes an index for such a key. An alias has no
+        // index.
         table.isIntegerKey =
             key.count == 1 && foldedName(key[0].type) == "integer" && (withoutRowID || indexes.keyCollations.isEmpty)
         table.isAutoincrement = table.isIntegerKey && foldedName(sql).contains("autoincrement")
         return table
     }
 
-    /// The rules of https://www.sqlite.org/datatype3.html#determination_of_column_affinity, in their order.
+    /// Applies the rules of https://www.sqlite.org/datatype3.html#determination_of_column_affinity, in their order.
     static func affinity(ofDeclaredType declared: String) -> SchemaColumn.Affinity {
         let type = foldedName(declared)
         if type.contains("int") { return .integer }
@@ -100,7 +101,7 @@ struct SchemaReader {
         return .numeric
     }
 
-    /// A column's collation, which no PRAGMA tells and the C interface does.
+    /// Reads a column's collation through the C interface. No PRAGMA reports the collation.
     private func collation(of column: String, in table: String) throws -> String {
         try connection.collation(ofColumn: column, inTable: table)
     }
@@ -123,9 +124,9 @@ struct SchemaReader {
         return keys.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// - Parameter texts: of the schema's indexes, by name.
-    /// - Returns: the UNIQUE indexes other than the primary key's, and the collations of that one by column; none where the
-    ///   key is the rowid.
+    /// - Parameter texts: the texts of the schema's indexes, by name.
+    /// - Returns: the UNIQUE indexes without the primary key's index, and the collations of the primary key's index by
+    ///   column. Without collations where the key is the rowid.
     private func readIndexes(
         _ table: String, _ texts: [String: String]
     ) throws -> (unique: [SchemaUniqueIndex], keyCollations: [String: String]) {

@@ -1,11 +1,11 @@
 import CFerrySQLite
 import FerryCore
 
-/// Records a database's schema so that a device can join with an empty database, and creates it there.
+/// Records a database's schema, and creates the schema in an empty database of a joining device.
 struct SchemaRecorder {
     let connection: SQLConnection
 
-    /// The app's schema: all that `sqlite_schema` holds but for Ferry's, SQLite's and virtual tables' own entries.
+    /// Records the app's schema: `sqlite_schema` without the entries of Ferry, SQLite and virtual tables.
     func record(_ tracked: [TrackedTableRecord], references: [UndeclaredReference]) throws -> SchemaRecord {
         var shadows: Set<String> = []
         try connection.forEachRow("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'") {
@@ -34,11 +34,11 @@ struct SchemaRecorder {
             tracked: tracked, references: references)
     }
 
-    /// Creates what a record holds and the database lacks.
+    /// Creates the parts of a record missing from the database.
     ///
-    /// The record comes from the container, so SQLite's authorizer lets each statement do nothing but create.
-    /// A virtual table that cannot be made here is left out, and so are the triggers and views that name it: an app could
-    /// not write to its tables beside such a trigger.
+    /// The record comes from the container. So SQLite's authorizer permits each statement to create and nothing else. A
+    /// virtual table impossible to make here is left out, with the triggers and views naming the virtual table. An app
+    /// could not write to a table with such a trigger.
     func create(_ record: SchemaRecord) throws -> CreatedSchema {
         var present: Set<String> = []
         try connection.forEachRow("SELECT type || ' ' || name FROM sqlite_schema") {
@@ -73,7 +73,7 @@ struct SchemaRecorder {
     }
 
     /// Creates a virtual table.
-    /// - Returns: `nil`, or why it cannot be made here. Nothing is left of it then.
+    /// - Returns: `nil` on success, or why the table cannot be made here. A failure leaves nothing behind.
     private func create(_ virtual: VirtualTableText, _ sql: String) throws -> String? {
         if !virtual.isOfKnownModule {
             return "a virtual table of the module \(virtual.module), which Ferry does not make; let the app make it"
@@ -87,25 +87,27 @@ struct SchemaRecorder {
     }
 }
 
-/// What was made of a container's schema.
+/// The outcome of creating a container's schema.
 public struct CreatedSchema: Equatable, Sendable {
-    /// The names of the tables created.
+    /// The names of the created tables.
     public var tables: [String] = []
-    /// Virtual tables that could not be made, and the triggers and views that name them.
+    /// Virtual tables impossible to make here, and the triggers and views naming them.
     public var leftOut: [LeftOutTable] = []
 
     public init() {}
 }
 
 extension SQLConnection {
-    /// Runs one CREATE statement from outside, under an authorizer that denies everything else: other databases,
-    /// reading or writing rows, PRAGMAs, dropping. Only modules of virtual tables look into tables of their own meanwhile:
-    /// a `CREATE TABLE … AS SELECT` could go on for ever, and no schema holds one.
+    /// Runs a CREATE statement from outside, under a strict authorizer. The authorizer denies everything except
+    /// creation: no attached databases, no reading or writing of rows, no PRAGMAs, no dropping.
     ///
-    /// Not for a connection of GRDB's, which has an authorizer of its own.
-    /// - Parameter isVirtual: whether it makes a virtual table of a module that is known to do no harm.
+    /// Only modules of virtual tables may read and write their own tables meanwhile. A `CREATE TABLE … AS SELECT` could
+    /// run forever, and no recorded schema holds such a statement.
+    ///
+    /// Do not call this for a GRDB connection: GRDB installs its own authorizer.
+    /// - Parameter isVirtual: true for a virtual table of a module known to be harmless.
     func executeCreating(_ sql: String, isVirtual: Bool = false) throws {
-        // What the authorizer is given in place of a context: whether a SELECT is a module's own.
+        // The authorizer's context: non-nil if a SELECT is the module's own.
         let maySelect = isVirtual ? UnsafeMutableRawPointer(bitPattern: 1) : nil
         sqlite3_set_authorizer(
             handle,
@@ -122,10 +124,10 @@ extension SQLConnection {
                 case SQLITE_SELECT, SQLITE_RECURSIVE:
                     return maySelect == nil ? SQLITE_DENY : SQLITE_OK
                 case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE:
-                    // Virtual tables fill shadow tables of their own when they are created.
+                    // A virtual table fills its own shadow tables on creation.
                     return isSchema || name.contains("_") ? SQLITE_OK : SQLITE_DENY
                 case SQLITE_PRAGMA, SQLITE_TRANSACTION, SQLITE_SAVEPOINT:
-                    // What modules ask: read, and never set.
+                    // The PRAGMAs modules read and never set.
                     let isAsked = (name == "data_version" || name == "page_size") && second == nil
                     return action == SQLITE_PRAGMA ? (isAsked ? SQLITE_OK : SQLITE_DENY) : SQLITE_OK
                 default:
@@ -141,7 +143,8 @@ extension SQLConnection {
             return (code, tail.map { $0.pointee == 0 } ?? true)
         }
         defer { sqlite3_finalize(statement) }
-        // SQLite keeps every statement as one that begins so; others could write rows where a creation must be able to.
+        // SQLite stores every schema statement beginning with CREATE. Any different statement could write rows where a
+        // creation is permitted to.
         guard code == SQLITE_OK, isOne, sql.prefix(7).uppercased() == "CREATE " else {
             throw FerryError(
                 .damagedFile,
@@ -155,9 +158,9 @@ extension SQLConnection {
     }
 }
 
-/// Creates a database file, or what it lacks, from a record of the container's.
+/// Creates a database file, or the missing parts of a file, from a container's record.
 public enum DatabaseCreator {
-    /// Opens `path` on a connection of its own, which is closed again, and creates what is missing.
+    /// Opens `path` on a temporary connection and creates the missing parts. Closes the connection.
     public static func create(_ record: SchemaRecord, at path: String) throws -> CreatedSchema {
         var handle: OpaquePointer?
         let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
@@ -172,7 +175,7 @@ public enum DatabaseCreator {
         let connection = SQLConnection(handle)
         defer { connection.finalizeStatements() }
         if try connection.count("SELECT count(*) FROM sqlite_schema") == 0 {
-            // A new database gets the journal mode that suits two programs at once.
+            // WAL suits two programs at the same time, so a new database starts in WAL mode.
             try connection.executeScript("PRAGMA journal_mode = WAL")
         }
         try connection.executeScript("BEGIN IMMEDIATE")

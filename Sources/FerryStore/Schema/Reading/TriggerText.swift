@@ -1,14 +1,15 @@
 import FerryCore
 
-/// The parts of a `CREATE TRIGGER` statement as `sqlite_schema` keeps it: `CREATE TRIGGER name`, when and on what it fires, a
-/// condition, and the steps between BEGIN and END.
+/// The parts of a `CREATE TRIGGER` statement as stored in `sqlite_schema`: name, time and event, condition, and the
+/// steps between BEGIN and END.
 ///
-/// SQLite has parsed the text before; this only finds where parts begin and end. https://www.sqlite.org/lang_createtrigger.html
+/// SQLite has already parsed the text. This type only finds where parts begin and end.
+/// https://www.sqlite.org/lang_createtrigger.html
 struct TriggerText {
     /// `BEFORE`, `AFTER` or `INSTEAD OF`.
     private(set) var time = "BEFORE"
     private(set) var event: RowEvent
-    /// The columns after UPDATE OF, unquoted; none: any.
+    /// The columns after UPDATE OF, unquoted; empty for any column.
     private(set) var columns: [String] = []
     private let condition: Range<Int>?
     private(set) var steps: [Step] = []
@@ -17,26 +18,26 @@ struct TriggerText {
     private let ranges: [Range<Int>]
     private let tokens: [String]
 
-    /// A statement of the trigger's.
+    /// A statement in the trigger's body.
     struct Step {
-        /// The name of the table or view that it writes to, unquoted; `nil` for a SELECT.
+        /// The table or view written by the step, unquoted; `nil` for a SELECT.
         fileprivate(set) var target: String?
         fileprivate let places: Range<Int>
-        /// What the word after OR says, in lower case; `replace` for a REPLACE statement.
+        /// The word after OR, in lower case; `replace` for a REPLACE statement.
         fileprivate(set) var resolution: String?
-        /// Whether RAISE is in it.
+        /// True if the step contains RAISE.
         fileprivate(set) var refuses = false
     }
 
-    /// What becomes of RAISE in a copy.
+    /// The treatment of RAISE in a copy.
     enum Refusals {
-        /// It is NULL, and a SELECT with it is left out.
+        /// RAISE becomes NULL; a SELECT with RAISE is left out.
         case leftOut
-        /// It stays, and at most takes back the statement that fired the trigger.
+        /// RAISE stays, and undoes at most the statement firing the trigger.
         case kept
     }
 
-    /// - Returns: `nil` where the text is not one that SQLite keeps for a trigger.
+    /// - Returns: `nil` for a text SQLite would not store for a trigger.
     init?(_ sql: String) {
         let bytes = Array(sql.utf8)
         let ranges = IndexText.tokens(bytes)
@@ -74,14 +75,14 @@ struct TriggerText {
         readSteps(begin + 1..<end, words)
     }
 
-    /// The place after a name, which may have the schema's name and a dot before it.
+    /// The position after a name, including an optional schema name and dot before the name.
     private static func endOfName(from start: Int, _ tokens: [String]) -> Int {
         var place = start + 1
         while place < tokens.count - 1, tokens[place].hasPrefix(".") || tokens[place - 1].hasSuffix(".") { place += 1 }
         return place
     }
 
-    /// The place of the BEGIN before the steps: a word of that name may be a column of NEW.
+    /// The position of the BEGIN before the steps. A column of NEW may also be named `begin`.
     private static func begin(from start: Int, _ words: [String]) -> Int? {
         var depth = 0
         for place in start..<words.count {
@@ -108,7 +109,7 @@ struct TriggerText {
                     step.resolution = next()
                     word = next() ?? ""
                 }
-                // INTO or FROM stands before the name; a table that is called so is quoted.
+                // INTO or FROM precedes the name. A table named INTO or FROM would be quoted.
                 if verb != "update" { _ = next() }
                 if place < places.upperBound { step.target = IndexText.unquoted(tokens[place]) }
             }
@@ -117,7 +118,7 @@ struct TriggerText {
         }
     }
 
-    /// Whether RAISE is called there: as a name it has none of these words behind its bracket.
+    /// True if the token calls RAISE. A column named `raise` has none of these words behind the bracket.
     private func isRaise(_ place: Int, _ words: [String]) -> Bool {
         place + 2 < words.count && words[place] == "raise" && words[place + 1] == "("
             && ["ignore", "abort", "fail", "rollback"].contains(words[place + 2])
@@ -125,14 +126,14 @@ struct TriggerText {
 
     // MARK: Copies
 
-    /// The same trigger as a temporary one.
+    /// Makes a temporary copy of this trigger.
     /// - Parameters:
-    ///   - name: the copy's.
-    ///   - table: what it is on, in `main`.
-    ///   - guarding: what must hold too for it to run.
-    ///   - omits: the names of tables and views that no step may write to; such steps are left out.
-    ///   - aborting: the names of tables whose constraints would end the transaction.
-    /// - Returns: `nil` where nothing is left to do.
+    ///   - name: the copy's name.
+    ///   - table: the trigger's table, in `main`.
+    ///   - guarding: an additional condition for running the copy.
+    ///   - omits: true for tables and views no step may write to; the steps writing to them are left out.
+    ///   - aborting: true for tables with constraints that would end the transaction.
+    /// - Returns: `nil` where no step remains.
     func copy(
         named name: String, on table: String, guarding: String, _ refusals: Refusals, omits: (String) -> Bool,
         aborting: (String) -> Bool
@@ -143,7 +144,8 @@ struct TriggerText {
             text(step.places, refusals, opening: opening(of: step, isAborting: step.target.map(aborting) ?? false))
         }
         if texts.isEmpty {
-            // A view can be written to only where something is done instead.
+            // SQLite permits writes to a view only with an INSTEAD OF trigger. So an empty trigger replaces the removed
+            // steps.
             if time != "INSTEAD OF" { return nil }
             texts = ["SELECT 1"]
         }
@@ -154,7 +156,8 @@ struct TriggerText {
             + "WHEN \(when) BEGIN \(texts.joined(separator: "; ")); END"
     }
 
-    /// How a step begins that would otherwise end the transaction, or leave half of itself; `nil`: as it is.
+    /// The replacement opening of a step that would end the transaction, or leave half of a statement; `nil` for no
+    /// change.
     private func opening(of step: Step, isAborting: Bool) -> (text: String, count: Int)? {
         let verb = tokens[step.places.lowerBound]
         switch step.resolution {
@@ -176,7 +179,7 @@ struct TriggerText {
         }
         while place < places.upperBound {
             if place > places.lowerBound {
-                // What stands between two tokens may be a comment; a line's end ends it.
+                // The gap between two tokens may hold a comment. A line break ends any comment.
                 let gap = ranges[place - 1].upperBound..<ranges[place].lowerBound
                 if !gap.isEmpty { text += "\n" }
             }
@@ -208,7 +211,7 @@ struct TriggerText {
     }
 }
 
-/// What a statement does to a row, in the word for which a trigger waits.
+/// A statement's effect on a row, named by the trigger's event word.
 enum RowEvent: String {
     case insert
     case update
@@ -216,7 +219,7 @@ enum RowEvent: String {
 }
 
 extension Range<Int> {
-    /// The ranges between the places of a word; empty ones are left out.
+    /// Splits the range at each occurrence of a word; leaves out empty parts.
     fileprivate func split(separator: String, by word: (Int) -> String) -> [Range<Int>] {
         var parts: [Range<Int>] = []
         var start = lowerBound

@@ -1,49 +1,51 @@
 import FerryCore
 
-/// What a trigger noted (the column `event` of `ferry_pending`).
+/// The event of a pending change (the column `event` of `ferry_pending`).
 enum PendingEvent: Int {
     /// A row was inserted.
     case insert = 1
-    /// Columns of a row changed; `mask` says which.
+    /// Columns of a row changed; `mask` names the columns.
     case update = 2
-    /// A row was deleted; its values lie in the table of old rows under the same sequence.
+    /// A row was deleted; the before-image table holds the row's values under the same sequence.
     case delete = 3
-    /// A row holds a UNIQUE value that a statement is about to claim: with OR REPLACE it vanishes without a DELETE
-    /// trigger. Its values lie in the table of old rows; the flush looks whether it is still there. With
-    /// `UnforeseenDefaults.mask` any statement since may have displaced it.
+    /// A row holds a UNIQUE value a statement is about to claim. OR REPLACE deletes such a row without a DELETE
+    /// trigger. The before-image table holds the row's values. The flush checks whether the row is still present.
+    ///
+    /// With `UnforeseenDefaults.mask`, any statement since may have displaced the row.
     case examine = 4
     /// A column under SET NULL or SET DEFAULT changed from `value`, perhaps by the foreign key's action.
     case reference = 5
     /// A mapped key changed from `value`.
     case rekey = 6
-    /// No trigger: columns of a row may have been written while none stood there; `mask` says which (`UnseenWrites`).
+    /// Recorded by no trigger: columns of a row may have been written while the triggers were missing (`UnseenWrites`).
+    /// `mask` names the columns.
     case review = 7
 }
 
-/// The triggers that note changes: plain SQL that any process runs, with functions that every SQLite has.
+/// The triggers recording changes: plain SQL with functions present in every SQLite, so any process can run them.
 struct CaptureTriggers {
     let table: TrackedTable
 
-    /// Columns per mask: the mask's low 32 bits say which columns, the bits above which group of 32.
+    /// Columns per mask. The mask's low 32 bits are columns; the bits above give the group of 32.
     static let groupSize = 32
 
-    /// The mask that says that one column changed.
+    /// The mask for a single changed column.
     static func mask(of column: Int) -> Int64 {
         Int64(column / groupSize) << Int64(groupSize) | 1 << Int64(column % groupSize)
     }
 
-    /// The columns that changed according to a mask.
+    /// The changed columns named by a mask.
     static func columns(of mask: Int64) -> some Sequence<Int> {
         let first = Int(mask >> groupSize) * groupSize
         return (0..<groupSize).lazy.filter { mask >> Int64($0) & 1 != 0 }.map { first + $0 }
     }
 
-    /// The time, in the app's own transaction; `julianday('now')` is the cheapest that SQLite offers.
+    /// The time of the write, in the app's own transaction. `julianday('now')` is the cheapest clock in SQLite.
     private static let now = "julianday('now')"
 
     private var prefix: String { "ferry_\(table.id)" }
 
-    /// The names of all triggers of a table's begin with this and an underscore.
+    /// The common prefix of the names of a table's triggers, with an underscore at the end.
     static func prefix(of table: TrackedTable) -> String { "ferry_\(table.id)_" }
 
     var statements: [String] {
@@ -63,7 +65,7 @@ struct CaptureTriggers {
         _ event: PendingEvent, _ row: String, mask: String? = nil, value: String? = nil,
         where condition: String? = nil
     ) -> String {
-        // What is NULL is left out: statements that come as text compile this anew each time.
+        // NULL columns are left out: a statement given as text compiles the trigger anew each time.
         let columns = (mask == nil ? "" : "mask, ") + (value == nil ? "" : "value, ") + keySlots
         let optional = [mask, value].compactMap { $0.map { "\($0), " } }.joined()
         let values = "\(table.id), \(event.rawValue), \(Self.now), \(optional)\(key(row))"
@@ -84,17 +86,18 @@ struct CaptureTriggers {
             + (when.map { " WHEN \($0)" } ?? "") + " BEGIN " + body.joined(separator: " ") + " END"
     }
 
-    /// Differs in representation: bytes that a collation takes for equal differ, and so do 1 and 1.0 in a column that
-    /// keeps them apart.
+    /// True if old and new value differ in representation. A collation may call different bytes equal. A column without
+    /// affinity distinguishes 1 from 1.0.
     private func differs(_ column: TrackedColumn) -> String {
         let name = quoted(column.name)
         let comparison = comparing(name, "IS NOT", column.collation)
         if column.affinity != .blob { return "(\(comparison))" }
-        // Only numbers, which stand before all texts, can be equal and of different types.
+        // Only numbers, which sort before all texts, can be equal with different types.
         return "(\(comparison) OR OLD.\(name) < '' AND typeof(OLD.\(name)) <> typeof(NEW.\(name)))"
     }
 
-    /// - Parameter collation: under which the bytes are not compared anyway.
+    /// - Parameter collation: the column's own collation. COLLATE BINARY is added unless the collation is BINARY
+    ///   already.
     private func comparing(_ name: String, _ comparison: String, _ collation: String) -> String {
         "OLD.\(name)\(collation == "BINARY" ? "" : " COLLATE BINARY") \(comparison) NEW.\(name)"
     }
@@ -103,7 +106,7 @@ struct CaptureTriggers {
 
     private var keyStayed: String { comparingKeys("IS").joined(separator: " AND ") }
 
-    /// A derived identity changes where the key's collation sees a difference, a mapped key with its bytes.
+    /// A derived identity changes where the key's collation sees a difference. A mapped key changes with any byte.
     private func comparingKeys(_ comparison: String) -> [String] {
         table.keyColumns.enumerated().map { place, column in
             if table.isMapped { return comparing(quoted(column), comparison, table.mappedKey.collation) }
@@ -111,8 +114,8 @@ struct CaptureTriggers {
         }
     }
 
-    /// What makes a comparison of a part of the key one of the IDs that are derived of it; empty where the column's own
-    /// collation does.
+    /// The COLLATE clause that compares a part of the key as identities do; empty where the column's own collation
+    /// does.
     private func identityCollation(_ place: Int) -> String {
         guard !table.isMapped, let column = table.columnID(table.keyColumns[place]) else { return "" }
         let collation = table.identityCollation(place)
@@ -125,7 +128,7 @@ struct CaptureTriggers {
 
     private var delete: String { trigger("delete", "AFTER DELETE", [note(.delete, "OLD"), keepOldRow("OLD")]) }
 
-    /// The columns of one trigger, and the masks of those that changed.
+    /// The columns of a trigger, and the masks of the changed columns.
     private struct UpdateGroup {
         var first: Int
         var columns: [String]
@@ -136,12 +139,13 @@ struct CaptureTriggers {
     private func updateGroups(_ columns: [TrackedColumn]) -> [UpdateGroup] {
         stride(from: 0, to: columns.count, by: Self.groupSize).map { start in
             let group = columns[start..<min(start + Self.groupSize, columns.count)]
-            // Numbers of one group may straddle a boundary after a column was dropped: one mask for each.
+            // After a dropped column, the numbers of a group may straddle a boundary of 32. Then the group has several
+            // masks.
             let masks = Dictionary(grouping: group) { $0.id / Self.groupSize }
             return UpdateGroup(
                 first: start, columns: group.map(\.name), changed: group.map { differs($0) }.joined(separator: " OR "),
                 masks: masks.keys.sorted().map { number -> String in
-                    // Shorter than CASE, and compiled anew for every statement that comes as text.
+                    // Shorter than CASE, and compiled anew for every statement given as text.
                     let bits = (masks[number] ?? []).map { column in
                         "\(differs(column)) * \(1 << (column.id % Self.groupSize))"
                     }
@@ -150,15 +154,17 @@ struct CaptureTriggers {
         }
     }
 
-    /// Where the key changes too, `keyUpdate` notes everything, because SQLite does not say which of two triggers is
-    /// first, and the new key means the object only once the change of the key has been noted.
+    /// Triggers for updates leaving the key unchanged. `keyUpdate` records everything if the key changes too. SQLite
+    /// leaves the order of two triggers undefined, and the new key means the object only after the record of the
+    /// change.
     ///
-    /// Where one mask holds all columns, an update that changes nothing is noted too, with an empty mask: comparing the
-    /// columns once more would cost every update more than such a note costs one.
+    /// If a single mask holds all columns, an update without any change is recorded too, with an empty mask. A further
+    /// comparison of the columns would cost every update more than such a record costs a single update.
     private var updates: [String] {
         let groups = updateGroups(table.localColumns.filter { !table.keyColumnIDs.contains($0.id) })
         let isOneMask = groups.count == 1 && groups[0].masks.count == 1
-        // Columns of the key may change and stay the same key, as under NOCASE: that concerns only statements that name them.
+        // Columns of the key may change and stay equal, as under NOCASE. Only statements naming the key columns need
+        // this trigger.
         let inKey = updateGroups(table.localColumns.filter { table.keyColumnIDs.contains($0.id) })
         return groups.map { group in
             trigger(
@@ -175,8 +181,8 @@ struct CaptureTriggers {
             }
     }
 
-    /// An update that names columns which matter: a trigger that does not concern a statement costs it nothing then. An
-    /// integer key has further names: https://www.sqlite.org/lang_createtable.html#rowid
+    /// UPDATE OF the given columns and the key, so the trigger costs unrelated statements nothing. An integer key has
+    /// further names: https://www.sqlite.org/lang_createtable.html#rowid
     private func updating(_ columns: some Sequence<String>) -> String {
         "UPDATE OF "
             + (table.keyColumns + columns + table.namesOfRowID).map { quoted($0) }.joined(separator: ", ")
@@ -215,7 +221,7 @@ struct CaptureTriggers {
         }
     }
 
-    /// Before a statement that may claim a UNIQUE value: notes the row that holds it, for each index.
+    /// Triggers before a statement that may claim UNIQUE values. Each records the holder of the value, for every index.
     private var displacements: [String] {
         var insertBody: [String] = []
         var updateBody: [String] = []
@@ -231,21 +237,22 @@ struct CaptureTriggers {
         return result
     }
 
-    /// The last part of the name of the trigger before an insertion for which SQLite chooses the key, where what the new row
-    /// claims is computed of it.
+    /// The last part of the name of a trigger before insertions with a key chosen by SQLite, where an index uses the
+    /// key.
     static let newKeyTrigger = "displace_new_key"
 
     static func needsNewKeyTrigger(_ table: TrackedTable) -> Bool { table.keyIsRowID && table.hasIndexOnKey }
 
-    /// An app may write -1 itself: then a row is looked at in vain.
+    /// The trigger may also run for an app's own -1, and then records a holder needlessly.
     private var newKeyDisplacements: [String] {
         if !Self.needsNewKeyTrigger(table) { return [] }
         let body = table.uniqueIndexes.filter(\.isOnKey).flatMap { noteHolder($0, newRowWithoutKey) }
         return [trigger(Self.newKeyTrigger, "BEFORE INSERT", when: choosesKey, body)]
     }
 
-    /// Whether a row `holder` is another one than the one that an insertion replaces under its key. Where SQLite is going to choose
-    /// that, a row under -1 is another one; an app that replaces such a row under that very key has a new row in its place.
+    /// The condition for a holder other than the row replaced under its own key. Where SQLite is going to choose the
+    /// key, a row under -1 is a different row. An app that replaces such a row under -1 itself has a new row in place
+    /// of the old row.
     private var notNew: String {
         if !table.keyIsRowID { return notSelf("NEW") }
         return "(\(choosesKey) OR \(notSelf("NEW")))"
@@ -253,7 +260,8 @@ struct CaptureTriggers {
 
     private var choosesKey: String { "NEW.\(quoted(table.keyColumns[0])) = -1" }
 
-    /// When the key or a column of a UNIQUE index changes. Expressions may depend on any column.
+    /// The event and condition for a change of the key or of a column in a UNIQUE index. Expressions may use any
+    /// column.
     var updateCondition: (event: String, when: String) {
         if table.uniqueIndexes.contains(where: \.needsEvaluation) { return ("UPDATE", "1") }
         let columns = Set(table.uniqueIndexes.flatMap { $0.terms.compactMap(\.column) }).sorted()
@@ -262,12 +270,12 @@ struct CaptureTriggers {
         return (updating(columns.map(\.name)), parts.joined(separator: " OR "))
     }
 
-    /// The new row's columns under their own names, in which the texts of expressions and conditions are written.
+    /// The new row with columns under their own names, as used in the texts of expressions and conditions.
     private var newRow: String {
         newRow(key: table.isMapped ? newValue(table.keyColumns[0]) : "", table.generatedColumns.map(\.name))
     }
 
-    /// The same where SQLite is going to choose the integer key, which NEW does not have yet: the one above the highest
+    /// The new row where SQLite is going to choose the integer key, absent from NEW as yet: the highest key plus 1
     /// (https://www.sqlite.org/autoinc.html).
     private var newRowWithoutKey: String {
         let key = quoted(table.keyColumns[0])
@@ -285,7 +293,7 @@ struct CaptureTriggers {
             let column = rest.remove(at: place)
             row = "(SELECT *, (\(column.expression)) AS \(quoted(column.name)) FROM \(row))"
         }
-        // Where texts seem to speak of each other because of some other word.
+        // Expressions that seem to mention each other, because an unrelated word matches a column's name.
         let others = rest.map { ", NEW.\(quoted($0.name)) AS \(quoted($0.name))" }.joined()
         return "(SELECT *\(others) FROM \(row))"
     }
@@ -300,10 +308,11 @@ struct CaptureTriggers {
         noteRows(isHolder(of: index, newRow) + [isOther].compactMap { $0 })
     }
 
-    /// What holds, before a statement gives a row the values NEW, of a row `holder` that has what these claim under an index.
+    /// Conditions for a row `holder` holding the claim of the new values NEW under an index, before the statement
+    /// writes.
     func isHolder(of index: TrackedUniqueIndex) -> [String] { isHolder(of: index, newRow) }
 
-    /// The same before an insertion for which SQLite chooses the key that the index is computed of.
+    /// The same conditions before an insertion with a key chosen by SQLite, where the index uses the key.
     func isHolder(ofNewKeyIn index: TrackedUniqueIndex) -> [String] {
         isHolder(of: index, newRowWithoutKey) + [choosesKey]
     }
@@ -325,12 +334,11 @@ struct CaptureTriggers {
         return conditions
     }
 
-    /// The same for the key.
+    /// The same conditions for the key.
     var isKeyHolder: [String] { table.keyColumns.map { "holder.\(quoted($0)) = NEW.\(quoted($0))" } }
 
-    /// What a column is going to hold: OR REPLACE puts the default in place of a NULL that the column does not allow, but
-    /// only after this trigger. What a default will be that is another each time it is computed nobody knows
-    /// (`UnforeseenDefaults`).
+    /// The value a column is going to hold. OR REPLACE puts the default in place of a forbidden NULL, but only after
+    /// this trigger. A nondeterministic default cannot be predicted (`UnforeseenDefaults`).
     private func newValue(_ name: String) -> String {
         let value = "NEW.\(quoted(name))"
         guard let column = table.localColumns.first(where: { equalNames($0.name, name) }), !column.mayBeNull,
@@ -355,12 +363,14 @@ struct CaptureTriggers {
         return [
             "INSERT INTO ferry_pending(\"table\", event, at, \(keySlots)) "
                 + "SELECT \(table.id), \(PendingEvent.examine.rawValue), \(Self.now), \(keys) \(source);",
-            // At most one row holds a UNIQUE value, so the last inserted key is that of its note.
+            // At most a single row holds a UNIQUE value, so `last_insert_rowid()` is the sequence of the holder's
+            // record.
             "INSERT INTO \(table.oldRowsTable)(sequence\(oldColumns)) SELECT last_insert_rowid()\(values) \(source);",
         ]
     }
 
-    /// Before a statement that has a default computed which may displace any row: notes all rows, once until they are packed.
+    /// Triggers before a statement that computes a nondeterministic default, which may displace any row. Each records
+    /// all rows, once until the next flush.
     private var unforeseenDisplacements: [String] {
         let defaults = UnforeseenDefaults(table: table)
         let keys = table.keyColumns.map { "holder.\(quoted($0))" }.joined(separator: ", ")
@@ -375,7 +385,7 @@ struct CaptureTriggers {
                 + "WHERE note.\"table\" = \(table.id) AND note.event = \(PendingEvent.examine.rawValue) "
                 + "AND note.mask = \(UnforeseenDefaults.mask) AND \(hasKey.joined(separator: " AND ")) "
                 + "AND note.sequence NOT IN (SELECT sequence FROM \(table.oldRowsTable));",
-            // Without a row there is no note with which the mark would go.
+            // An empty table gets no mark: no pending change would exist to remove the mark at the flush.
             "INSERT INTO \(table.oldRowsTable)(sequence) "
                 + "SELECT \(UnforeseenDefaults.mark) WHERE EXISTS (SELECT 1 \(source));",
         ]

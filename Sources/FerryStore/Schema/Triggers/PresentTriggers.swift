@@ -1,19 +1,19 @@
 import FerryCore
 
-/// The triggers that a database has, read once: to ask for those of one table is to read the whole schema.
+/// The triggers in a database, read once: even a query for a single table reads the whole schema.
 struct PresentTriggers {
     private struct Entry {
         var name: String
         var text: String
-        /// The folded name of the table that it stands on.
+        /// The folded name of the trigger's table.
         var table: String
-        /// Its place among all that the schema has, in the order in which they were made.
+        /// The position among all triggers of the schema, in order of creation.
         var place: Int
     }
 
-    /// Ferry's, by the number of the table whose changes they note, in the order in which they were made.
+    /// Ferry's triggers by the number of the recorded table, in order of creation.
     private var own: [Int: [Entry]] = [:]
-    /// The place of the last trigger of the app's, by the folded name of the table that it stands on.
+    /// The position of the app's last trigger, by the folded name of the trigger's table.
     private var lastOfApp: [String: Int] = [:]
 
     init(_ connection: SQLConnection) throws {
@@ -30,19 +30,19 @@ struct PresentTriggers {
         }
     }
 
-    /// The numbers of the tables whose changes Ferry's triggers note, whichever tables they stand on.
+    /// The numbers of all tables recorded by Ferry's triggers, wherever the triggers are.
     var tables: [Int] { own.keys.sorted() }
 
-    /// The names of Ferry's triggers that note a table's changes.
+    /// The names of Ferry's triggers recording a table.
     func names(ofTable number: Int) -> [String] { (own[number] ?? []).map(\.name) }
 
-    /// Whether Ferry's triggers that note a table's changes are these, word for word.
+    /// True if Ferry's triggers recording a table have exactly these texts.
     func have(_ statements: [String], noting table: TrackedTable) -> Bool {
         Set((own[table.id] ?? []).map(\.text)) == Set(statements)
     }
 
-    /// Whether a table has these triggers of Ferry's and no others, word for word and in this order, and none of the app's was
-    /// made after them: of a table's triggers SQLite runs the one that was made last first.
+    /// True if a table has exactly these Ferry triggers, in this order, and no later trigger of the app. SQLite runs a
+    /// table's newest trigger first.
     func are(_ statements: [String], of table: TrackedTable) -> Bool {
         guard let present = own[table.id], present.map(\.text) == statements else { return false }
         let name = foldedName(table.name)

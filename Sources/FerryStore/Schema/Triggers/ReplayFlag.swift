@@ -1,7 +1,7 @@
 import FerryCore
 
-/// The table `ferry_replay`, which says to the app's own triggers and views whether Ferry is writing what other devices did
-/// (Docs/Merging.md, "The app's own triggers").
+/// The table `ferry_replay`. The app's triggers and views read `active` to learn whether Ferry is writing remote
+/// changes (Docs/Merging.md, "The app's own triggers").
 struct ReplayFlag {
     let connection: SQLConnection
 
@@ -9,7 +9,7 @@ struct ReplayFlag {
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// The app's triggers and views that ask it. They fail without the table.
+    /// Returns the app's triggers and views reading the table. They fail without the table.
     func askers() throws -> [String] {
         var names: [String] = []
         try connection.forEachRow(
@@ -20,15 +20,15 @@ struct ReplayFlag {
         return names.sorted()
     }
 
-    /// Lets it say that Ferry writes nothing, in a database that Ferry leaves.
+    /// Sets `active` to 0, in a database Ferry leaves.
     func rest() throws { try connection.execute("UPDATE \(Self.table) SET active = 0") }
 
-    /// Removes the one that stayed when Ferry left the database, or that the app made because its triggers ask it.
+    /// Removes a table left behind by `ferry leave`, or made by the app for its triggers.
     func makeRoom() throws {
         if try isThere() { try connection.executeScript("DROP TABLE \(Self.table)") }
     }
 
-    /// Whether the database has a table of this name and shape.
+    /// True if the database has a table of this name and shape.
     func isThere() throws -> Bool {
         let columns = try connection.rows("SELECT name FROM pragma_table_xinfo(?)", .text(Self.table))
         let isTable = try connection.count(

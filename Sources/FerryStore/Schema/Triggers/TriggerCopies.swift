@@ -1,28 +1,28 @@
 import CFerrySQLite
 import FerryCore
 
-/// Temporary copies of the app's triggers, which run in their place while Ferry writes rows. Of the originals they lack
+/// Temporary copies of the app's triggers, run in place of the originals while Ferry writes rows. A copy lacks
 ///
-/// - the steps that write to tables that travel: what these do where the change was made comes by itself;
-/// - RAISE, where Ferry replays: the change was allowed where it was made;
+/// - the steps writing to travelling tables: their effects arrive from the device of the change;
+/// - RAISE during replay: the change was allowed on its own device;
 /// - whatever would end the transaction (ROLLBACK) or leave half of a statement (FAIL).
 ///
-/// A copy that cannot be compiled is left out: it names a table that is gone, or a function that only the app's process has.
-/// What a step's own constraints refuse, or a function of it, is written without that trigger (`write`).
+/// A copy that cannot be compiled is left out: the text names a missing table, or a function of the app's process. If a
+/// constraint or function refuses a step, the row is written without the step's trigger (`write`).
 ///
 /// Temporary triggers run although `SQLITE_DBCONFIG_ENABLE_TRIGGER` is off, since SQLite 3.35:
 /// https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfigenabletrigger
 final class TriggerCopies {
-    /// Whether a copy, or a table that it writes to, says what becomes of rows that are in the way: a statement's own OR clause
-    /// would overrule that.
+    /// True if a copy, or a table written by a copy, says how conflicts are resolved. A statement's own OR clause would
+    /// overrule the resolution.
     private(set) var resolvesConflicts = false
-    /// The triggers of which no copy can be made.
+    /// The triggers without a possible copy.
     private(set) var leftOut: [LeftOutTrigger] = []
     private let connection: SQLConnection
     private var names: [String] = []
     private var numbers: [Occasion: [Int]] = [:]
 
-    /// The temporary table that says which copies run, by their numbers.
+    /// The temporary table with a flag per copy, by number: `runs`.
     private static let list = "ferry_copy"
 
     private struct Occasion: Hashable {
@@ -38,7 +38,7 @@ final class TriggerCopies {
         resolvesConflicts = try !tables(like: "%on%conflict%").isEmpty
         try connection.executeScript(
             "CREATE TEMP TABLE \(Self.list)(number INTEGER PRIMARY KEY, runs INTEGER NOT NULL)")
-        // What a view does instead must be there before what writes to the view is compiled.
+        // A view's INSTEAD OF trigger must exist before a statement writing to the view can be compiled.
         for (original, table, text) in try originals().sorted(by: { $0.text.time > $1.text.time }) {
             let number = names.count + 1
             let name = "ferry_copy_\(number)"
@@ -58,13 +58,13 @@ final class TriggerCopies {
         leftOut.sort { $0.name < $1.name }
     }
 
-    /// Removes them.
+    /// Drops the copies.
     func drop() throws {
         for name in names { try connection.executeScript("DROP TRIGGER temp.\(name)") }
         try connection.executeScript("DROP TABLE temp.\(Self.list)")
     }
 
-    /// Whether any runs on an occasion.
+    /// True if any copy runs for an event on a table.
     func concern(_ table: TrackedTable, _ event: RowEvent) -> Bool { !numbers(table, event).isEmpty }
 
     private func numbers(_ table: TrackedTable, _ event: RowEvent) -> [Int] {
@@ -81,7 +81,7 @@ final class TriggerCopies {
                 })
     }
 
-    /// The app's triggers that can be read, by name, with the names of the tables or views that they are on.
+    /// Returns the app's readable triggers by name, with the names of their tables or views.
     private func originals() throws -> [(name: String, table: String, text: TriggerText)] {
         var found: [(String, String, TriggerText)] = []
         try connection.forEachRow(
@@ -93,8 +93,8 @@ final class TriggerCopies {
         return found
     }
 
-    /// A statement that fires a trigger, to be compiled and not to be run; `nil` where nothing does, and "" where that need
-    /// not be tried.
+    /// A statement that fires a trigger, compiled and never run. `nil` where no statement does; "" where no trial is
+    /// needed.
     private func probe(of trigger: TriggerText, on table: String) throws -> String? {
         if trigger.time == "INSTEAD OF" { return "" }
         switch trigger.event {
@@ -114,8 +114,8 @@ final class TriggerCopies {
         }
     }
 
-    /// Creates a copy, unless a statement that fires it cannot be compiled then.
-    /// - Returns: `nil`, or why there is no copy, in SQLite's words.
+    /// Creates a copy, and drops the copy again if a statement firing the copy cannot be compiled.
+    /// - Returns: `nil` on success, or SQLite's message.
     private func make(_ statement: String, named name: String, _ probe: String) throws -> String? {
         var isThere = false
         do {
@@ -132,9 +132,9 @@ final class TriggerCopies {
 
     // MARK: Writing
 
-    /// Writes a row with all triggers on that occasion, but for those that would make it fail. Nothing is written where the
+    /// Writes a row with all the event's triggers, except triggers that make the write fail. Writes nothing if the
     /// schema refuses the row itself.
-    /// - Parameter once: writes it.
+    /// - Parameter once: writes the row.
     func write(
         _ table: TrackedTable, _ event: RowEvent, _ once: () throws -> RowWriter.Refusal?
     ) throws -> RowWriter.Refusal? {
@@ -152,7 +152,7 @@ final class TriggerCopies {
         return refusal
     }
 
-    /// Why the schema refuses a row, whatever triggers do; `nil` where it does not. Nothing is written.
+    /// Returns why the schema refuses a row, whatever triggers do; `nil` if the schema accepts the row. Writes nothing.
     func refusal(
         _ table: TrackedTable, _ event: RowEvent, _ once: () throws -> RowWriter.Refusal?
     ) throws -> RowWriter.Refusal? {
@@ -164,7 +164,7 @@ final class TriggerCopies {
     }
 
     /// Runs `body`.
-    /// - Returns: what it returns, and false where it fails for what may be a trigger's reason.
+    /// - Returns: the result of `body`, or false for a failure with a possible cause in a trigger.
     func isDone(_ body: () throws -> Bool) throws -> Bool {
         do {
             return try body()
@@ -176,7 +176,7 @@ final class TriggerCopies {
     private enum Attempt {
         case done
         case refused(RowWriter.Refusal)
-        /// For another reason, which may be a trigger's: a function that fails, a full-text index that is damaged.
+        /// A failure with a possible cause in a trigger: a failing function, a damaged full-text index.
         case failed(FerryError)
     }
 
@@ -189,13 +189,13 @@ final class TriggerCopies {
     }
 
     private func mayBeOfTrigger(_ error: FerryError) -> Bool {
-        // What a module of virtual tables keeps may be damaged, and the database sound. A macro that Swift does not import:
+        // A virtual table module's data may be damaged in a sound database. Swift does not import this macro:
         // https://www.sqlite.org/rescode.html#corrupt_vtab
         let isOfModule = sqlite3_extended_errcode(connection.handle) == SQLITE_CORRUPT | (1 << 8)
         return connection.isInTransaction && (error.isOfStatement || isOfModule)
     }
 
-    /// Writes it with some of the triggers, and takes that back.
+    /// Writes the row with some of the triggers, and rolls the write back.
     private func trial(
         _ running: [Int], of all: [Int], _ once: () throws -> RowWriter.Refusal?
     ) throws -> Attempt {
@@ -207,7 +207,7 @@ final class TriggerCopies {
         return outcome
     }
 
-    /// Lets some of the copies on an occasion run, and the others not.
+    /// Enables some of an event's copies, and disables the rest.
     private func run(_ running: [Int], of all: [Int]) throws {
         for number in all {
             try connection.execute(

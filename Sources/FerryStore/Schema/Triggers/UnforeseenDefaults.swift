@@ -1,24 +1,26 @@
 import FerryCore
 
-/// The triggers for rows that OR REPLACE displaces by a default which nobody can know before: it is another each time it is
-/// computed, or a generated column is computed of it.
+/// The triggers for rows displaced by OR REPLACE through an unpredictable default. Such a default is nondeterministic,
+/// or a generated column is computed from the default.
 ///
-/// Afterwards the row is gone, and its values with it. So before the first statement that gives NULL to such a column all
-/// rows of the table are noted as perhaps displaced, once for all such statements until they are packed: then it is seen which
-/// rows are gone. A row that is made later is known to nobody else; of one that changes later the others hear that it is
-/// gone, and what it was when it was noted.
+/// After the displacement the row and its values are gone. So before the first statement giving NULL to such a column,
+/// all rows of the table are recorded as displacement candidates. The record is made once until the next flush, for all
+/// such statements. The flush sees which rows are gone.
+///
+/// A row made after the record is unknown to remote devices. For a row changed after the record, remote devices learn
+/// the deletion and the values as recorded.
 struct UnforeseenDefaults {
-    /// The mask of notes that stand for any statement that follows, too.
+    /// The mask of records that count for any following statement, too.
     static let mask: Int64 = 1
-    /// The sequence in the table of old rows that says that all rows are noted; no note has it. It goes with the first of
-    /// them, and then all are noted again.
+    /// The sequence in the before-image table saying "all rows are recorded"; no pending change has this sequence. The
+    /// mark goes with the first of the records. Then all rows are recorded again.
     static let mark: Int64 = 0
 
     static let updateTrigger = "unforeseen_update"
 
     let table: TrackedTable
 
-    /// Columns for which OR REPLACE may compute a value that a row already has.
+    /// Columns for which OR REPLACE may compute a value already held by a row.
     var columns: [TrackedColumn] {
         table.localColumns.filter { column in
             guard !column.mayBeNull, let text = column.defaultSQL else { return false }
@@ -34,18 +36,19 @@ struct UnforeseenDefaults {
         }
     }
 
-    /// What a statement gives NULL to, by which rows may be displaced that no other trigger notes.
-    /// - Parameter isUpdate: an integer key that is no rowid may have a default as well; after an insertion its value is known.
+    /// The columns to watch for NULL: their defaults may displace rows unrecorded by any other trigger.
+    /// - Parameter isUpdate: an integer key other than a rowid may have a default as well. After an insertion the key's
+    ///   value is known.
     func names(isUpdate: Bool) -> [String] {
         let isKey = isUpdate && table.isMapped && table.isWithoutRowID && table.keyHasDefault
         return columns.map(\.name) + (isKey ? table.keyColumns : [])
     }
 
-    /// Whether a statement gives NULL to one of columns, as a trigger before it sees that.
+    /// The condition for a statement giving NULL to a column, as seen by a BEFORE trigger.
     static func isGiven(_ names: [String]) -> String {
         "(" + names.map { "NEW.\(quoted($0)) IS NULL" }.joined(separator: " OR ") + ")"
     }
 
-    /// Whether the table has triggers for them.
+    /// True if the table has triggers for unpredictable defaults.
     var areAny: Bool { !names(isUpdate: true).isEmpty }
 }
