@@ -1,10 +1,10 @@
 import FerryCore
 
-/// The bytes by which keys are compared on every device: values that SQLite takes for equal under a collation have the
-/// same bytes, others do not. From these bytes object IDs and the tokens of UNIQUE values are derived.
+/// The bytes by which keys are compared on every device. Values equal in SQLite under a collation have the same bytes;
+/// unequal values have different bytes. Object IDs and tokens of UNIQUE values are derived from these bytes.
 ///
-/// Source: https://www.sqlite.org/datatype3.html#comparison_expressions. What a collation of an app's own takes for equal
-/// only SQLite can say: such a collation counts as BINARY here, and `KeyEquality` says what follows from that.
+/// Source: https://www.sqlite.org/datatype3.html#comparison_expressions. Only SQLite can evaluate an app's own
+/// collation. Such a collation counts as BINARY here; `KeyEquality` describes the consequences.
 struct CanonicalKey {
     private var writer = ByteWriter()
 
@@ -12,7 +12,7 @@ struct CanonicalKey {
         writer.writeCounted(foldedName(table))
     }
 
-    /// A key of a UNIQUE index: the names keep indexes apart.
+    /// Starts a key of a UNIQUE index. The names keep indexes apart.
     init(table: String, index: [String]) {
         self.init(table: table)
         for name in index { writer.writeCounted(foldedName(name)) }
@@ -25,11 +25,11 @@ struct CanonicalKey {
         case .integer(let integer):
             writer.write(1)
             writer.writeZigzag(integer)
-        // SQLite stores no NaN, but NULL.
+        // SQLite stores NaN as NULL.
         case .real(let real) where real.isNaN:
             writer.write(0)
         case .real(let real):
-            // 1.0 and 1 are one key; so are 0.0 and -0.0.
+            // 1.0 and 1 are equal keys; so are 0.0 and -0.0.
             if let integer = Int64(exactly: real) {
                 writer.write(1)
                 writer.writeZigzag(integer)
@@ -55,8 +55,8 @@ struct CanonicalKey {
         }
     }
 
-    /// What NOCASE compares: letters of ASCII in any case up to the first NUL, and then nothing but the length
-    /// (`sqlite3_strnicmp` stops at a NUL). What is behind the NUL is made zeros, so that the length stays.
+    /// Folds a text as NOCASE compares texts: ASCII letters in any case up to the first NUL, and after the NUL only the
+    /// length (`sqlite3_strnicmp` stops at a NUL). Bytes behind the NUL become zeros, so the length stays.
     static func withoutCase(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var folded = bytes.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }
         if let end = folded.firstIndex(of: 0) {
@@ -69,8 +69,8 @@ struct CanonicalKey {
 }
 
 extension TrackedTable {
-    /// Derives the ID of the object with these key values (*key* identity), in key order, references resolved to
-    /// object IDs.
+    /// Derives the ID of the object with these key values (*key* identity). Values come in key order, with references
+    /// resolved to object IDs.
     func derivedID(_ values: [FieldValue]) -> ObjectID {
         let ids = keyColumnIDs
         if values.count == 1, let id = usedAsItIs(values[0], columns[ids[0]]) { return id }
@@ -79,15 +79,16 @@ extension TrackedTable {
         return key.id
     }
 
-    /// Derives the ID of the object with these values by column, as they travel.
+    /// Derives the ID of the object with these portable values by column.
     func derivedID(of values: FieldValues) -> ObjectID { derivedID(keyColumnIDs.map { values[$0] ?? .null }) }
 
-    /// A key that is an ID by itself: 16 bytes, or a UUID's text in lower case.
+    /// Returns the ID for a key usable as an ID: 16 bytes, or a UUID's text in lower case.
     private func usedAsItIs(_ value: FieldValue, _ column: TrackedColumn) -> ObjectID? {
         switch value {
         case .blob(let bytes) where bytes.count == 16 && column.affinity == .blob: return ObjectID(bytes: bytes)
         case .text(let bytes) where bytes.count == 36 && column.affinity == .text:
-            // Only one spelling may stand for the ID: in capitals it is another key, unless the collation folds case.
+            // Only a single spelling may stand for the ID. A UUID in capitals is a different key, unless the collation
+            // folds case.
             guard let id = ObjectID(String(decoding: bytes, as: UTF8.self)) else { return nil }
             let spelling =
                 identityCollation(0) == "NOCASE"
@@ -99,9 +100,9 @@ extension TrackedTable {
         }
     }
 
-    /// Derives the ID of an object with *declared* identity. `ordinal` tells apart rows with the same values.
+    /// Derives the ID of an object with *declared* identity. `ordinal` distinguishes rows with the same values.
     func declaredID(_ values: [FieldValue], ordinal: Int) -> ObjectID {
-        // Of another identity nobody asks.
+        // No caller asks for an object with a different identity.
         let names: [String] = if case .declared(let columns) = identity { columns } else { [] }
         var key = CanonicalKey(table: name, index: names)
         for (value, name) in zip(values, names) {
@@ -111,7 +112,8 @@ extension TrackedTable {
         return key.id
     }
 
-    /// The token of a tuple of values under a UNIQUE index or key; `nil` where a value is NULL, which claims nothing.
+    /// Returns the token of a tuple of values under a UNIQUE index or key; `nil` if a value is NULL, since NULL claims
+    /// nothing.
     func uniqueToken(
         _ values: [FieldValue], names: [String], collations: [String]
     ) -> ObjectID? {

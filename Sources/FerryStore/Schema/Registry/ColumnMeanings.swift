@@ -1,24 +1,26 @@
 import FerryCore
 
-/// What a column's values are, as far as a foreign key says it.
+/// The meaning of a column's values, as given by a foreign key.
 ///
-/// Where a column keeps its name and refers to something else by something else than before, its values have nothing to do with
-/// the former ones: as object IDs they were the rows of one table, now they are texts. Devices that have not migrated could
-/// not show them. So to Ferry that is another column, whose name says what it refers to (`variant`). Every device tells from its own
-/// schema which of the two it has.
+/// A column may keep its name and refer to something new, by a different kind of value. Then the new values have
+/// nothing to do with the former values: object IDs of rows become texts, for example. Devices before the migration
+/// could not show the new values.
+///
+/// So Ferry treats the column as a new column, with the target in its name (`variant`). Every device's own schema tells
+/// the column in use.
 struct ColumnMeaning: Codable, Equatable, Sendable {
-    /// What it refers to, in lower case: `artist(id)` where that is an integer primary key, `artist(name text)` where it is another
-    /// one, otherwise `artist.id`; empty where it refers to nothing.
+    /// The column's target, in lower case. `artist(id)` for an integer primary key; `artist(name text)` for a primary
+    /// key of a different type; `artist.id` for any further column; empty without a target.
     var target: String
-    /// What the column that bears its plain name refers to, and whether its values travel as object IDs; `nil` where this database
-    /// never had it, because a device joined that knew the column by another meaning from the beginning.
+    /// The target of the column with the plain name, and whether values travel as object IDs. `nil` if this database
+    /// never had the plain column: the device joined with the column under a different meaning.
     var plainTarget: String?
     var isPlainObject: Bool
 
-    /// The name of the column by another meaning.
+    /// Names the column under a different meaning.
     static func variant(_ column: String, _ target: String) -> String { "\(column) → \(target)" }
 
-    /// The column that a name is a variant of; `nil` where it is none.
+    /// The plain column of a variant's name; `nil` for a plain name.
     static func base(of name: String) -> String? {
         guard let end = name.range(of: " → ")?.lowerBound else { return nil }
         return String(name[..<end])
@@ -26,30 +28,31 @@ struct ColumnMeaning: Codable, Equatable, Sendable {
 }
 
 extension SchemaTable {
-    /// What a column refers to by foreign keys of its own (`ColumnMeaning.target`); `nil` where a table that it refers to is not there.
+    /// The targets of a column's own foreign keys (`ColumnMeaning.target`); `nil` if a target table is missing.
     func target(of column: String, _ schema: Schema) -> String? {
         var targets: Set<String> = []
         for key in foreignKeys where key.columns.count == 1 && equalNames(key.columns[0], column) {
             guard let parent = schema.table(key.parentTable) else { return nil }
             let name = key.parentColumns.first ?? (parent.primaryKey.count == 1 ? parent.primaryKey[0] : "")
             let isKey = parent.primaryKey.count == 1 && equalNames(parent.primaryKey[0], name)
-            // An integer key may become another one under the same name.
+            // An integer key may become a key of a different type under the same name.
             let type = parent.isIntegerKey ? "" : parent.column(name).map { " \($0.affinity)" } ?? ""
             targets.insert(foldedName(isKey ? "\(parent.name)(\(name)\(type))" : "\(parent.name).\(name)"))
         }
         return targets.sorted().joined(separator: ", ")
     }
 
-    /// The tables that a column refers to by foreign keys of its own.
+    /// The tables a column refers to by the column's own foreign keys.
     func parents(of column: String) -> [String] {
         foreignKeys.filter { $0.columns.count == 1 && equalNames($0.columns[0], column) }.map(\.parentTable)
     }
 }
 
-/// Finds the columns that mean something else than before.
+/// Finds the columns with a changed meaning.
 ///
-/// Such a column waits, while a table that it refers to is still what it was. What is noted of it meanwhile nothing can be told of but
-/// that it was written: `rewritten` says of which rows, and they are noted again when the column is there by its new meaning.
+/// Such a column waits while a target table is still leaving its former generation. Meanwhile only the fact of a write
+/// is known. `rewritten` lists the written rows. Their changes are recorded again once the column exists under the new
+/// meaning.
 struct ColumnMeanings {
     private let connection: SQLConnection
     private let schema: Schema
@@ -60,8 +63,8 @@ struct ColumnMeanings {
         self.schema = schema
     }
 
-    /// Enters a column by its new meaning for each that means something else than before, and takes down what all mean.
-    /// - Returns: whether the registry has to be made anew.
+    /// Registers a variant for each column with a changed meaning, and records the meanings of all columns.
+    /// - Returns: true if the registry must be made anew.
     func update(_ registry: Registry) throws -> Bool {
         let before = try Generations.load(meta)
         var generations = before
@@ -74,7 +77,7 @@ struct ColumnMeanings {
                 let name = foldedName(column.name)
                 guard let target = local.target(of: column.name, schema) else { continue }
                 let known = generations.meanings["\(table.id)"]?[name]
-                // What refers to nothing, and never did, means nothing.
+                // A column that never referred to anything has no meaning.
                 if known == nil, target.isEmpty, column.reference == nil { continue }
                 let isObject = column.reference != nil
                 var meaning = known ?? ColumnMeaning(target: target, plainTarget: target, isPlainObject: isObject)
@@ -94,7 +97,7 @@ struct ColumnMeanings {
         return isChanged
     }
 
-    /// Takes down the rows of which a note says that a column was written which waits.
+    /// Records the rows with a pending change of a waiting column.
     func noteRewritten(_ registry: Registry) throws {
         let before = try Generations.load(meta)
         var generations = before
@@ -119,7 +122,7 @@ struct ColumnMeanings {
         if generations != before { try generations.save(meta) }
     }
 
-    /// Notes such rows again, where the column is there.
+    /// Records pending changes for these rows again, once the column exists.
     func appendRewritten(_ registry: Registry) throws {
         var generations = try Generations.load(meta)
         if generations.rewritten.isEmpty { return }

@@ -1,33 +1,34 @@
 import FerryCore
 
-/// A foreign key of the schema's by names, as it is spoken of outside of one database.
+/// A foreign key of the schema by names, for use outside of a single database.
 struct DeclaredKey: Hashable, Sendable {
     var child: String
     var columns: [String]
     var parent: String
     /// In the order of `columns`.
     var parentColumns: [String]
-    /// The collations of `parentColumns` by which SQLite compares.
+    /// The collations by which SQLite compares `parentColumns`.
     var collations: [String]
     /// The columns of the child's primary key.
     var childKey: [String]
 
-    /// What the policy is about by which the key is a plain reference: `reference:song.album_id=album`.
+    /// The target of the policy that makes this key a plain reference: `reference:song.album_id=album`.
     ///
-    /// The text is the same on every device: ASCII letters fold, as in names. It is compared and never read: names may hold
-    /// any character.
+    /// The text is the same on every device: ASCII letters fold, as in names. The text is compared and never parsed,
+    /// because names may hold any character.
     var target: String {
         foldedName("\(Self.prefix)\(child).\(columns.joined(separator: ","))=\(parent)")
     }
 
     static let prefix = "reference:"
-    /// The policy's word where data broke the foreign key, and where a person named it. Any word makes it a plain reference.
+    /// The policy's word after data broke the foreign key, and after a person named the foreign key. Any word makes the
+    /// key a plain reference.
     static let brokenWord = "broken"
     static let namedWord = "named"
 
-    /// The condition under which a row of `child` refers to no row, as `PRAGMA foreign_key_check` says it: a NULL refers to
-    /// nothing, and values are compared with the affinity and the collation of what is referred to. Unary plus takes the
-    /// affinity off. https://www.sqlite.org/datatype3.html#comparison_expressions
+    /// The condition for a row of `child` without a parent row, as in `PRAGMA foreign_key_check`. NULL refers to
+    /// nothing. Values are compared with the parent column's affinity and collation; unary plus removes the child's
+    /// affinity. https://www.sqlite.org/datatype3.html#comparison_expressions
     var isBroken: String {
         let present = columns.map { "child.\(quoted($0)) IS NOT NULL" }
         let equal = columns.indices.map { place in
@@ -39,10 +40,10 @@ struct DeclaredKey: Hashable, Sendable {
             """
     }
 
-    /// Counts the rows that refer to nothing.
+    /// Counts the rows without a parent row.
     /// - Parameters:
-    ///   - keyless: whether those with a NULL in their key, which stay on this device, are meant; otherwise all others.
-    ///   - limit: counts no further.
+    ///   - keyless: true for the local rows with a NULL in their key, false for all remaining rows.
+    ///   - limit: the count stops here.
     func brokenRows(_ connection: SQLConnection, keyless: Bool = false, limit: Int = -1) throws -> Int {
         let isKeyless = (["FALSE"] + childKey.map { "child.\(quoted($0)) IS NULL" }).joined(separator: " OR ")
         return try connection.count(
@@ -52,7 +53,7 @@ struct DeclaredKey: Hashable, Sendable {
 }
 
 extension Registry {
-    /// The foreign keys of tables that travel by which the rules go, in the order of their texts.
+    /// The foreign keys of travelling tables followed by the rules, in the order of their texts.
     var declaredKeys: [DeclaredKey] {
         let keys = tables.values.flatMap { $0.foreignKeys.filter { $0.action != .none }.compactMap(\.declared) }
         return keys.sorted { $0.target < $1.target }
@@ -60,11 +61,11 @@ extension Registry {
 }
 
 extension Schema {
-    /// A foreign key with the columns that it refers to by name; `nil` where SQLite could not use it, which `flaw` explains.
+    /// Resolves a foreign key's parent columns by name; `nil` for a key unusable in SQLite (`flaw` gives the reason).
     func declaredKey(_ key: SchemaForeignKey, of child: SchemaTable) -> DeclaredKey? {
         guard flaw(of: key, in: child) == nil, let parent = table(key.parentTable) else { return nil }
         let names = key.parentColumns.isEmpty ? parent.primaryKey : key.parentColumns
-        // A key that is not named is found by its own index, whose collations may be others than the columns'.
+        // SQLite finds an unnamed parent key by the primary key's index. The index may have its own collations.
         let isKey = Self.areSame(names, parent.primaryKey)
         let collations = names.map { name in
             let place = isKey ? parent.primaryKey.firstIndex { equalNames($0, name) } : nil
@@ -77,9 +78,9 @@ extension Schema {
             childKey: child.primaryKey)
     }
 
-    /// Why SQLite can enforce nothing by a foreign key: it has no parent, or nothing makes what it refers to unique. SQLite
-    /// speaks of a “foreign key mismatch” then. https://www.sqlite.org/foreignkeys.html#fk_indexes
-    /// - Returns: `nil` for a foreign key that works; a part of a sentence about the key otherwise.
+    /// Explains why SQLite cannot enforce a foreign key: no parent table, or no unique parent columns. SQLite calls
+    /// this a “foreign key mismatch”. https://www.sqlite.org/foreignkeys.html#fk_indexes
+    /// - Returns: `nil` for a working foreign key; a part of a sentence about the key otherwise.
     func flaw(of key: SchemaForeignKey, in child: SchemaTable) -> String? {
         guard let parent = table(key.parentTable) else { return "there is no table “\(key.parentTable)”" }
         guard parent.kind == .table else { return "“\(parent.name)” is no ordinary table" }
@@ -95,7 +96,7 @@ extension Schema {
             key.parentColumns.isEmpty
             || zip(parent.primaryKey, parent.keyCollations).allSatisfy { parent.column($0)?.collation == $1 }
         if Self.areSame(names, parent.primaryKey), isNamedAsItIs {
-            // SQLite looks for integer keys by integers alone, and such a column holds none.
+            // SQLite looks up integer keys by integers alone, and a REAL column holds none.
             let isReal =
                 parent.isIntegerKey && !parent.isWithoutRowID && child.column(key.columns[0])?.affinity == .real
             return isReal ? "“\(key.columns[0])” holds reals, and the keys of “\(parent.name)” are integers" : nil

@@ -1,12 +1,12 @@
 import FerryCore
 
-/// Values by column number: dense, because a table's columns are few and numbered from 0, and it is on the path of
-/// every row. Columns without a value are absent, which is not the same as NULL.
+/// Values by column number. Storage is dense: a table's columns are few and numbered from 0, and every row passes
+/// through here. An absent column differs from a column with NULL.
 struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequence {
     typealias Element = (key: Int, value: FieldValue)
 
-    /// An enumeration of its own instead of an `Optional`, because the compiler makes code to copy and destroy one, and an
-    /// array of optionals asks the runtime about each element.
+    /// A dedicated enumeration instead of `Optional`: the compiler then generates code to copy and destroy slots. For
+    /// an array of optionals the runtime is asked about each element.
     private enum Slot: Sendable {
         case absent
         case present(FieldValue)
@@ -19,21 +19,22 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
         var isPresent: Bool { if case .present = self { true } else { false } }
     }
 
-    /// By column; empty as long as no more than one column has a value: mostly a write is of one column, and needs no array.
+    /// Values by column; empty while at most a single column has a value. Most writes concern a single column and need
+    /// no array.
     private var slots: [Slot] = []
-    /// That value, and its column.
+    /// The single value, and its column.
     private var single = Slot.absent
     private var singleColumn = 0
     private(set) var count = 0
-    /// How many columns to make room for where there is more than one value.
+    /// The number of columns to reserve for the second value.
     private var width = 0
 
     init() {}
 
-    /// Makes room for columns below `width`, once there is more than one value.
+    /// Reserves columns below `width` for the second value.
     init(width: Int) { self.width = width }
 
-    /// Gives columns, each named once and all below `width`, the values at their places in the list.
+    /// Fills columns with the values at their list positions. Each column is listed once and is below `width`.
     init(width: Int, columns: [Int], value: (Int) -> FieldValue) {
         self.width = width
         count = columns.count
@@ -80,20 +81,20 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
         }
     }
 
-    /// Makes an array of the single value, with a place for another column's.
+    /// Moves the single value into an array with a slot for a second column.
     private mutating func spread(_ column: Int) {
         slots = Array(repeating: .absent, count: Swift.max(width, column + 1, singleColumn + 1))
         slots[singleColumn] = single
         single = .absent
     }
 
-    /// Whether a column has a value.
+    /// True if a column has a value.
     func has(_ column: Int) -> Bool {
         if slots.isEmpty { return column == singleColumn && single.isPresent }
         return column < slots.count && slots[column].isPresent
     }
 
-    /// The columns that have a value, ascending.
+    /// The columns with a value, ascending.
     var keys: [Int] {
         if slots.isEmpty { return single.isPresent ? [singleColumn] : [] }
         var keys: [Int] = []
@@ -102,10 +103,10 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
         return keys
     }
 
-    /// Whether one of these columns has a value.
+    /// True if any of these columns has a value.
     func hasAny(of columns: [Int]) -> Bool { columns.contains(where: has) }
 
-    /// Columns and values, by ascending column.
+    /// Iterates columns with values, by ascending column.
     struct Iterator: IteratorProtocol {
         fileprivate let values: FieldValues
         fileprivate var column = 0
@@ -125,7 +126,7 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
 
     func makeIterator() -> Iterator { Iterator(values: self) }
 
-    /// Runs `body` for each column with a value, ascending; the fast way.
+    /// Runs `body` for each column with a value, ascending. Faster than the iterator.
     func forEachColumn(_ body: (Int, FieldValue) throws -> Void) rethrows {
         if case .present(let value) = single { try body(singleColumn, value) }
         for column in slots.indices {
@@ -133,7 +134,7 @@ struct FieldValues: Equatable, Sendable, ExpressibleByDictionaryLiteral, Sequenc
         }
     }
 
-    /// These values, replaced by `other`'s where it has some.
+    /// Returns these values, with values of `other` taking precedence.
     func overlaid(with other: FieldValues) -> FieldValues {
         if other.isEmpty { return self }
         if isEmpty { return other }

@@ -1,10 +1,10 @@
 import FerryCore
 
-/// Decides which generation of each table this database shows, after its schema changed.
+/// Decides the generation of each table shown by this database, after a schema change.
 ///
-/// A table by another primary key is another generation. Before this database shows that one, everything that is noted is packed as
-/// changes of the former one: its rows are told by the former key's columns until then, where the table has them still. Then what
-/// is known of those rows passes over (`GenerationChange`).
+/// A table with a new primary key is a new generation. First all pending changes are packed as changes of the former
+/// generation. Until then rows are identified by the former key's columns, if the table still has these columns. Then
+/// the known state of the rows passes over (`GenerationChange`).
 struct GenerationPlan {
     private let connection: SQLConnection
     private let schema: Schema
@@ -16,9 +16,9 @@ struct GenerationPlan {
     }
 
     /// - Parameters:
-    ///   - tracked: what the schema asks for. The tables of which a former generation is still to be packed get its identity.
-    ///   - isPacked: whether everything that is noted is packed.
-    /// - Returns: the numbers of generations that rows of others pass over to.
+    ///   - tracked: the identities the schema asks for. A table with a former generation still to pack gets the former identity.
+    ///   - isPacked: true if all pending changes are packed.
+    /// - Returns: the numbers of generations that rows of former generations pass over to.
     func decide(_ tracked: inout [TrackedTableRecord], isPacked: Bool) throws -> Set<Int> {
         let before = try Generations.load(meta)
         var generations = before
@@ -53,7 +53,7 @@ struct GenerationPlan {
         return arriving
     }
 
-    /// The identity of a table's rows, where an integer key may have moved from one column to another: then it is another generation.
+    /// Returns a table's identity. An integer key moved from column to column makes a new generation.
     private func placed(
         _ record: TrackedTableRecord, _ table: SchemaTable, _ generations: Generations
     ) throws -> TableIdentity {
@@ -64,7 +64,7 @@ struct GenerationPlan {
         if let shown, let former, equalNames(former, key) { return shown.identity }
         let moved = TableIdentity.surrogateBy(key)
         if let known = all.first(where: { $0.identity.folded == moved.folded }) { return known.identity }
-        // Where the former key is gone, it was renamed, as far as anybody can tell.
+        // If the former key's column is gone, the column counts as renamed: nothing tells a rename from a move.
         if let shown, let former, table.column(former)?.isGenerated ?? true { return shown.identity }
         guard let first = all.first(where: { $0.identity == .surrogate }) else {
             return shown?.identity.isSurrogate ?? false ? moved : .surrogate
@@ -74,14 +74,14 @@ struct GenerationPlan {
         return try values(of: first).contains(foldedName(key)) ? moved : .surrogate
     }
 
-    /// Whether rows of this database belong to objects of a generation.
+    /// True if rows of this database belong to objects of a generation.
     private func hasRows(_ number: Int) throws -> Bool {
         try connection.count(
             "SELECT EXISTS(SELECT 1 FROM \(OwnNames.objects)\(number) WHERE \(Shown.way) IN (\(Shown.row.rawValue), "
                 + "\(Shown.exceptionalRow.rawValue)))") != 0
     }
 
-    /// The columns by which rows of a former generation can be told in the table as it is; `nil` where there are none.
+    /// The present columns identifying rows of a former generation; `nil` if the table lacks them.
     private func formerKey(
         of present: TableGeneration, _ table: SchemaTable, _ generations: inout Generations
     ) throws -> [String]? {
@@ -91,7 +91,8 @@ struct GenerationPlan {
         } else if let known = generations.keys["\(present.number)"] {
             key = [known]
         } else {
-            // An earlier Ferry did not take down its name: the one column that was never a value.
+            // An earlier version of Ferry did not record the key's name. The key is the only column never registered as
+            // a value.
             let values = try values(of: present)
             let others = table.columns.filter { !$0.isGenerated && !values.contains(foldedName($0.name)) }
             guard others.count == 1 else { return nil }
@@ -109,7 +110,7 @@ struct GenerationPlan {
             })
     }
 
-    /// The columns of a key of which some were renamed: the table lacks them, and the key has as many new ones in their places.
+    /// The key columns after a rename: the table lacks the former names, and the new key has as many new columns.
     private func renamed(
         _ columns: [String], _ present: TableGeneration, _ table: SchemaTable
     ) throws -> [String]? {
@@ -131,7 +132,7 @@ struct GenerationPlan {
         try connection.executeScript("CREATE INDEX \(indexName(number)) ON \(quoted(table.name))(\(columns))")
     }
 
-    /// Drops those of all tables.
+    /// Drops the index of every leaving table.
     func dropIndexes() throws {
         for number in try Generations.load(meta).leaving.keys.compactMap({ Int($0) }) { try dropIndex(of: number) }
     }
@@ -142,7 +143,7 @@ struct GenerationPlan {
 
     // MARK: Keys
 
-    /// Takes down the names of mapped keys: only the schema tells them.
+    /// Records the names of mapped keys. Only the schema has them.
     func noteKeys(of registry: Registry) throws {
         let before = try Generations.load(meta)
         var generations = before

@@ -1,32 +1,32 @@
 import FerryCore
 
-/// Which generation of each table this database shows (`ferry_meta`, `generations`).
+/// The generation of each table shown by this database (`ferry_meta`, `generations`).
 ///
-/// A table by another primary key is another generation of it: its rows are other objects, which are told apart by the table's
-/// name and by its identity. A database shows one generation of a table. What others write to another one is merged into the
-/// state and waits (Docs/Architecture/schema-changes.md, "Generations of a table").
+/// A table with a new primary key is a new generation: its rows are different objects, identified by the table's name
+/// and identity. A database shows a single generation of a table. Remote writes to any hidden generation are merged
+/// into the state and wait (Docs/Architecture/schema-changes.md, "Generations of a table").
 struct Generations: Codable, Equatable, Sendable {
-    /// The number of the generation that this database shows, or showed last, by the table's name in lower case. Of others it is
-    /// the one that was entered first.
+    /// The number of the shown or last shown generation, by the table's name in lower case. Without a shown generation,
+    /// the number of the generation registered first.
     var shown: [String: Int] = [:]
-    /// The key's column in the database, by the number of a table whose keys are mapped.
+    /// The key's column in this database, by the number of a table with mapped keys.
     var keys: [String: String] = [:]
-    /// Tables that have another primary key by now, whose rows are told by the former key's columns until all that is noted is
-    /// packed: the present names of those columns, in the order of the former key, by the table's number.
+    /// Tables with a new primary key whose pending changes are not packed yet. The former key's columns still identify
+    /// rows. Holds the present names of those columns in the order of the former key, by the table's number.
     var leaving: [String: [String]] = [:]
-    /// What columns refer to, or referred to, by the table's number and the column's name in lower case.
+    /// The present and former targets of columns, by the table's number and the column's name in lower case.
     var meanings: [String: [String: ColumnMeaning]] = [:]
-    /// Rows of which a column was written that waits for its new meaning, as SQL: by the table's number and the column's name.
+    /// Rows written in a column waiting for its new meaning, as SQL; by the table's number and the column's name.
     var rewritten: [String: [String: [String]]] = [:]
-    /// Generations that this database showed before: what others write to them passes over as it comes.
+    /// Generations shown by this database before. Remote writes to them pass over on arrival.
     var left: Set<Int> = []
-    /// The generation that each device wrote to last, of tables that have several: by the table's name in lower case, and the
-    /// device's ID.
+    /// The generation each device wrote to last, for tables with several generations; by the table's name in lower
+    /// case, and the device's ID.
     var writers: [String: [String: Int]] = [:]
 
     init() {}
 
-    /// What an earlier Ferry did not write down is not there.
+    /// Decodes JSON; a key unknown to an earlier version of Ferry may be missing.
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         shown = try values.decodeIfPresent([String: Int].self, forKey: .shown) ?? [:]
@@ -43,14 +43,14 @@ struct Generations: Codable, Equatable, Sendable {
     func save(_ meta: StoreMeta) throws { try meta.set(.generations, json: self) }
 }
 
-/// One generation of a table, as the registry has it.
+/// A generation of a table, as registered.
 struct TableGeneration: Sendable {
     var number: Int
     var name: String
     var identity: TableIdentity
 
-    /// All of a table, in the order in which they were entered.
-    /// - Parameter name: as SQLite compares names: a peer may spell them in other capitals.
+    /// All generations of a table, in order of registration.
+    /// - Parameter name: compared as SQLite compares names: a peer may use a different letter case.
     static func all(_ name: String, _ connection: SQLConnection) throws -> [TableGeneration] {
         var found: [TableGeneration] = []
         try connection.forEachRow(
@@ -64,7 +64,7 @@ struct TableGeneration: Sendable {
         return found
     }
 
-    /// The one that identifies rows in one way; `nil` where nothing was heard of it.
+    /// The generation with the given identity; `nil` if never registered.
     static func named(
         _ name: String, _ identity: TableIdentity, _ connection: SQLConnection
     ) throws -> TableGeneration? {
@@ -72,7 +72,7 @@ struct TableGeneration: Sendable {
         return try all(name, connection).first { $0.identity.folded == folded }
     }
 
-    /// The one that this database shows, or showed last; `nil` where nothing was heard of the table.
+    /// The generation shown or last shown by this database; `nil` for an unknown table.
     static func shown(
         _ name: String, _ generations: Generations, _ connection: SQLConnection
     ) throws -> TableGeneration? {
@@ -83,10 +83,10 @@ struct TableGeneration: Sendable {
 }
 
 extension SchemaTable {
-    /// Whether its primary key is one that a generation identifies rows by.
+    /// True if the primary key suits a generation's identity.
     func fits(_ identity: TableIdentity) -> Bool {
         switch identity {
-        // Its column may have been renamed since.
+        // The key's column may have been renamed since.
         case .surrogate, .surrogateBy: return isIntegerKey
         case .declared: return primaryKey.count == 1
         case .key(let columns):
@@ -94,7 +94,7 @@ extension SchemaTable {
         }
     }
 
-    /// The table as if its rows were told by the columns of a former key; `nil` where it does not have them any more.
+    /// Describes the table with a former key as primary key; `nil` if the table lacks the key's columns.
     func identified(by key: [String]) -> SchemaTable? {
         let columns = key.compactMap { column($0) }
         guard columns.count == key.count, !columns.contains(where: \.isGenerated) else { return nil }
@@ -103,7 +103,7 @@ extension SchemaTable {
         table.keyCollations = columns.map(\.collation)
         table.isIntegerKey = false
         table.isAutoincrement = false
-        // No column of the key is the rowid.
+        // No column of the former key is the rowid.
         table.isWithoutRowID = true
         return table
     }

@@ -1,38 +1,40 @@
 import FerryCore
 
-/// How the IDs that are derived of a primary key stand to what SQLite takes for one key.
+/// Relates object IDs derived from a primary key to SQLite's equality of keys.
 ///
-/// IDs travel, and must be the same on every device and with every version of Ferry. So they are derived of bytes that
-/// SQLite's own collations make equal, by the collation of the column. Where SQLite takes more for one key than that, because
-/// another collation stands in the constraint or the collation is the app's own, the key is claimed like a UNIQUE value, and
-/// objects with one key are one row (Docs/Rules.md, "What is equal").
+/// IDs travel, and must be the same on every device and with every version of Ferry. So IDs are derived from bytes by
+/// the column's collation, if the collation is built into SQLite.
+///
+/// SQLite may call more keys equal than the IDs do: the constraint names a different collation, or the app has its own
+/// collation. Then the key is claimed like a UNIQUE value, and objects with equal keys are a single row (Docs/Rules.md,
+/// "What is equal").
 enum KeyEquality {
-    /// The collations that every SQLite has.
+    /// The collations in every SQLite.
     static let builtIn: Set<String> = ["BINARY", "NOCASE", "RTRIM"]
 
-    /// The name of the claim in `TrackedTable.uniqueIndexes`; no index of a schema's has it.
+    /// The name of the key's claim in `TrackedTable.uniqueIndexes`; never the name of a schema's index.
     static let indexName = "primary key"
 
-    /// The collation under which values of a key's column derive one ID.
+    /// The collation under which values of a key's column derive the same ID.
     /// - Parameters:
     ///   - column: the column's own collation.
-    ///   - key: the one by which the primary key compares it.
+    ///   - key: the collation of the primary key for this column.
     static func identityCollation(column: String, key: String) -> String {
         column == key && builtIn.contains(column) ? column : "BINARY"
     }
 
-    /// Whether one key may have several spellings whose IDs differ although their collation is SQLite's own: a UUID, which
-    /// is its own ID, with and without spaces behind it.
+    /// True if a key may have several spellings with different IDs under a built-in collation: a UUID used as the ID,
+    /// with and without trailing spaces.
     static func hasSpellings(of key: [SchemaColumn]) -> Bool {
         key.count == 1 && key[0].collation == "RTRIM" && key[0].affinity == .text
     }
 }
 
 extension TrackedTable {
-    /// Whether the primary key is claimed like a UNIQUE value, because IDs tell apart what SQLite does not.
+    /// True if the primary key is claimed like a UNIQUE value, because IDs distinguish keys equal in SQLite.
     var isKeyClaimed: Bool { uniqueIndexes.contains(where: \.isKey) }
 
-    /// Whether SQLite compares the primary key in another way than the IDs that are derived of it, or than its columns.
+    /// True if SQLite compares the primary key differently from derived IDs, or from the key's columns.
     var hasKeyOfItsOwn: Bool {
         isKeyClaimed
             || keyCollations.indices.contains { place in
@@ -40,12 +42,12 @@ extension TrackedTable {
             }
     }
 
-    /// The collation under which values of a part of the key derive one ID.
+    /// The collation under which values of a part of the key derive the same ID.
     func identityCollation(_ place: Int) -> String {
         place < identityCollations.count ? identityCollations[place] : "BINARY"
     }
 
-    /// The collation by which a foreign key finds rows by one of some columns of this table.
+    /// The collation a foreign key applies to a column of this table, given all columns of the parent key.
     func offerCollation(_ column: Int, among columns: [Int]) -> String {
         if columns.count == keyColumnIDs.count, let place = keyColumnIDs.firstIndex(of: column),
             place < keyCollations.count, keyColumnIDs.allSatisfy(columns.contains)
@@ -57,7 +59,7 @@ extension TrackedTable {
 }
 
 extension FieldValue {
-    /// Whether SQLite stores it as NULL.
+    /// True if SQLite stores the value as NULL.
     var isNull: Bool {
         switch self {
         case .null: true

@@ -2,10 +2,10 @@ import FerryCore
 import FerryMerge
 import Synchronization
 
-/// A function of the app's that makes one value of two: of an older write and of a newer one that did not know of it.
+/// An app's function that merges an older write and a newer concurrent write into a single value.
 public typealias MergeHook = MergeFunction
 
-/// The functions that an app has registered, by the names under which policies (`hook:NAME`) mean them.
+/// The app's registered functions, by the names used in policies (`hook:NAME`).
 final class MergeHooks: Sendable {
     private let functions = Mutex<[String: MergeHook]>([:])
 
@@ -15,7 +15,7 @@ final class MergeHooks: Sendable {
 
     func register(_ name: String, _ function: @escaping MergeHook) { functions.withLock { $0[name] = function } }
 
-    /// The function that a policy needs; `nil` where it needs none, or has none.
+    /// The function needed by a policy; `nil` if the policy needs none, or none is registered.
     func function(for policy: ColumnPolicy) -> MergeHook? {
         if case .hook(let name) = policy { self[name] } else { nil }
     }

@@ -1,9 +1,9 @@
 import FerryCore
 
-/// Which of a database's tables and triggers are Ferry's: those of an exact list, and those that bear the number of a table
-/// in the registry. Whatever else begins with `ferry_` is the app's: it stays on the device and is left alone.
+/// Recognizes Ferry's tables and triggers in a database: an exact list, and names with a registered table's number. All
+/// further names beginning with `ferry_` belong to the app; such tables stay local and untouched.
 struct OwnNames {
-    /// The names of Ferry's tables, folded; none where the database is not tracked.
+    /// The folded names of Ferry's tables; empty for an untracked database.
     private let tables: Set<String>
 
     init(_ connection: SQLConnection) throws {
@@ -19,7 +19,7 @@ struct OwnNames {
         tables = names
     }
 
-    /// Whether the database has Ferry's tables, and not a table of the app's by the name of one.
+    /// True if the database has Ferry's tables, and not an app's table named `ferry_meta`.
     static func areMade(_ connection: SQLConnection) throws -> Bool {
         try connection.count("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'ferry_meta'") != 0
             && connection.count("SELECT count(*) FROM pragma_table_info('ferry_meta') WHERE name IN ('name', 'value')")
@@ -29,7 +29,7 @@ struct OwnNames {
     static let objects = "ferry_object_"
     static let oldRows = "ferry_old_"
 
-    /// The tables that every tracked database has.
+    /// The tables of every tracked database.
     static let fixed: Set<String> = {
         let words = StoreTables.create.split(whereSeparator: { $0.isWhitespace || $0 == "(" })
         return Set(
@@ -38,10 +38,10 @@ struct OwnNames {
             })
     }()
 
-    /// Whether a table is Ferry's own, one that travels like the app's included.
+    /// True for a table of Ferry's own, including travelling tables.
     func contains(table name: String) -> Bool { tables.contains(foldedName(name)) }
 
-    /// Whether a table by a name of Ferry's has the columns that Ferry gives it.
+    /// True if a table with a name of Ferry's has the columns Ferry gives such a table.
     func hasShape(table name: String, _ connection: SQLConnection) throws -> Bool {
         let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map { $0[0].text }
         let folded = foldedName(name)
@@ -54,12 +54,12 @@ struct OwnNames {
         return true
     }
 
-    /// Refuses a database that is to be tracked and has tables by the names that Ferry needs.
+    /// Refuses to track a database with an app's table under a name needed by Ferry.
     /// - Throws: `unsupportedTable`.
     static func checkFree(_ connection: SQLConnection) throws {
         for row in try connection.rows("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view', 'index')") {
             guard fixed.contains(foldedName(row[0].text)) else { continue }
-            // One stayed for the app's triggers when Ferry left the database.
+            // `ferry leave` keeps the replay flag for the app's triggers.
             if foldedName(row[0].text) == ReplayFlag.table, try ReplayFlag(connection).isThere() { continue }
             throw FerryError(
                 .unsupportedTable,
@@ -67,7 +67,7 @@ struct OwnNames {
         }
     }
 
-    /// The number of the table whose changes a trigger notes; `nil` where the trigger is not Ferry's.
+    /// The number of the table recorded by a trigger; `nil` for an app's trigger.
     static func table(ofTrigger name: String) -> Int? {
         let parts = name.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count >= 3, parts[0] == "ferry", let number = Int(parts[1]) else { return nil }
@@ -84,15 +84,15 @@ struct OwnNames {
     ]
 }
 
-/// Hands out numbers for tables of the registry whose tables' names are free. What the schema has is read once, when the first
-/// number is asked for.
+/// Allocates numbers for registered tables, skipping numbers with table names in use. Reads the schema's names once, at
+/// the first allocation.
 struct FreeNumbers {
     private let connection: SQLConnection
     private var taken: Set<String>?
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// The next number; the registry has the former ones by now.
+    /// Returns the next number. The caller has already registered all previous numbers.
     mutating func next() throws -> Int {
         var taken: Set<String>
         if let known = self.taken {

@@ -1,17 +1,17 @@
 import FerryCore
 
-/// A foreign key of the schema's that the rules pass over: its column keeps what was written, and its row is shown whatever
-/// becomes of the row that it refers to. Its JSON keys are fixed: scripts rely on them.
+/// A foreign key of the schema ignored by the rules. The column keeps the written value, and the row is shown whether
+/// or not the parent row exists. The JSON keys are fixed: scripts rely on them.
 public struct PlainReference: Codable, Equatable, Sendable {
     public var table: String
     public var columns: [String]
-    /// The table that it refers to.
+    /// The parent table.
     public var parent: String
-    /// Why, as a sentence without a full stop.
+    /// The reason, as a sentence without a full stop.
     public var reason: String
 }
 
-/// A foreign key that a person names by its table and its columns, so that it is a plain reference from the beginning.
+/// A foreign key named by a person by table and columns, to be a plain reference from the beginning.
 public struct PlainReferenceName: Hashable, Sendable {
     public var table: String
     /// In any order.
@@ -22,15 +22,15 @@ public struct PlainReferenceName: Hashable, Sendable {
         self.columns = columns
     }
 
-    /// Whether a foreign key is meant.
+    /// True if this name means the given foreign key.
     func names(_ key: DeclaredKey) -> Bool {
         equalNames(table, key.child) && Set(columns.map(foldedName)) == Set(key.columns.map(foldedName))
     }
 }
 
 extension Store {
-    /// The foreign keys of tables that travel which count as plain references: SQLite cannot use them, the data of some device
-    /// broke them, or a person named them.
+    /// Returns the foreign keys of travelling tables counted as plain references. SQLite cannot use them, some device's
+    /// data broke them, or a person named them.
     public func plainReferences() throws -> [PlainReference] {
         try readAccess { try $0.plainReferences() }
     }
@@ -59,7 +59,7 @@ extension StoreAccess {
         return word == DeclaredKey.namedWord ? "somebody said so" : "rows were written that refer to nothing"
     }
 
-    /// Lists the rows that break foreign keys by which the rules go, and those of tables that stay on this device.
+    /// Reports the rows breaking foreign keys followed by the rules, and foreign keys of local tables.
     func checkForeignKeys(_ report: inout VerificationReport) throws {
         let schema = try SchemaReader(connection: connection).read()
         let plain = try PlainReferenceList(connection).applied()
@@ -67,7 +67,7 @@ extension StoreAccess {
             let working = table.foreignKeys.compactMap { schema.declaredKey($0, of: table) }
                 .filter { !plain.contains($0.target) }
             do {
-                // SQLite checks all of a table's foreign keys at once, and refuses where it cannot use one of them.
+                // SQLite checks all of a table's foreign keys at once, and fails if any of them is unusable.
                 report.foreignKeys +=
                     working.count == table.foreignKeys.count
                     ? try checkAll(table) : try working.flatMap { try check($0, of: table) }

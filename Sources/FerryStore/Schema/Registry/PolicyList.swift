@@ -1,9 +1,9 @@
 import FerryCore
 import FerryMerge
 
-/// The policies of a store: those that people set, on whatever device (`ferry_policy`, a table that travels), and those
-/// that state and rows are in line with (`ferry_policy_applied`). They differ from the moment of a write until the pass
-/// that takes it up.
+/// The policies of a store: the wanted policies, set by people on any device (`ferry_policy`, a travelling table), and
+/// the applied policies (`ferry_policy_applied`). State and rows conform to the applied policies. The two differ from a
+/// write until the pass applying the write.
 struct PolicyList {
     static let table = "ferry_policy"
 
@@ -11,12 +11,12 @@ struct PolicyList {
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// By target; whatever a row holds that is no text, nobody can apply.
+    /// Wanted policies by target. A value other than a text cannot be applied.
     func wanted() throws -> [String: String] { try read(Self.table) }
     func applied() throws -> [String: String] { try read("ferry_policy_applied") }
 
-    /// What state and rows are in line with once this process has taken up what is wanted. A policy that it cannot apply is
-    /// marked, so that it is taken up again by one that can; what such a one did before stays done.
+    /// Computes the policies applied after this process has adopted the wanted policies. A policy impossible for this
+    /// process is marked, so a capable process can adopt the policy later. Effects of an earlier adoption remain.
     func target(_ hooks: MergeHooks) throws -> [String: String] {
         let applied = try applied()
         var policies: [String: String] = [:]
@@ -29,7 +29,7 @@ struct PolicyList {
 
     private static let unknownMark = "?"
 
-    /// The word of an applied policy without its mark.
+    /// The word of an applied policy, without the mark.
     static func word(_ applied: String) -> String {
         applied.hasPrefix(unknownMark) ? String(applied.dropFirst(unknownMark.count)) : applied
     }
@@ -51,7 +51,7 @@ struct PolicyList {
 }
 
 extension Registry {
-    /// Gives tables, indexes and columns the policies that are set for them.
+    /// Assigns the policies to tables, indexes and columns.
     mutating func take(_ policies: [String: String]) {
         for (text, word) in policies.sorted(by: { $0.key < $1.key }) {
             guard let target = PolicyTarget(text: text) else { continue }
@@ -86,7 +86,8 @@ extension Registry {
 }
 
 extension TrackedTable {
-    /// Why a column's values merge by the rules for keys and references alone; `nil` where a policy can be set.
+    /// Explains why a column allows no policy: keys and references merge by their own rules. `nil` if a policy can be
+    /// set.
     func objectionToPolicy(of column: Int) -> String? {
         if keyColumnIDs.contains(column) { return "is part of the key, which identifies the row" }
         if columns[column].reference != nil || foreignKeys.contains(where: { $0.columns.contains(column) }) {
@@ -95,7 +96,7 @@ extension TrackedTable {
         return nil
     }
 
-    /// The place of a UNIQUE index, by its name or by table and columns.
+    /// The position of a UNIQUE index, by name or by table and columns.
     func uniqueIndex(named name: String) -> Int? {
         let wanted = Self.spaceless(name)
         return uniqueIndexes.indices.first {
@@ -103,7 +104,7 @@ extension TrackedTable {
         }
     }
 
-    /// A name for a UNIQUE constraint that has none: `song(isrc)`.
+    /// Names an unnamed UNIQUE constraint: `song(isrc)`.
     func columnName(of index: TrackedUniqueIndex) -> String {
         let terms = index.terms.map { term in term.column.map { columns[$0].name } ?? term.expression ?? "" }
         return Self.spaceless("\(name)(\(terms.joined(separator: ",")))")
@@ -111,12 +112,12 @@ extension TrackedTable {
 
     private static func spaceless(_ name: String) -> String { foldedName(String(name.filter { $0 != " " })) }
 
-    /// The first policy of the table's that this process cannot apply; `nil` where it can apply all.
+    /// The table's first policy this process cannot apply; `nil` if all can be applied.
     func unknownPolicy(_ hooks: MergeHooks) -> PolicySetting? { policies.first { !$0.isKnown(hooks) } }
 }
 
 extension PolicySetting {
-    /// Whether this process can apply it: it knows the word, and has the hook.
+    /// True if this process can apply the policy: the word is known, and a hook is registered.
     func isKnown(_ hooks: MergeHooks) -> Bool {
         switch target {
         case .table: return word == PolicyWord.deleteWins

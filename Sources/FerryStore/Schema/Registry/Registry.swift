@@ -1,54 +1,59 @@
 import FerryCore
 import Foundation
 
-/// The tracked tables of a store: the registry joined with the local schema.
+/// The tracked tables of a store: registered tables, joined with the local schema.
+///
+/// Invariants:
+/// - A table is found by name *and* identity; a name may have several generations.
+/// - At most the shown generation of a table is local (`isLocal`).
+/// - Tables do not change after `init`. Tracking sets `news` and `leftOut` later.
 struct Registry: Sendable {
     private(set) var tables: [Int: TrackedTable] = [:]
-    /// The generation that this database shows of each table, or showed last, by the name in lower case.
+    /// The shown or last shown generation of each table, by name in lower case.
     private var numbers: [String: Int] = [:]
     /// All generations of each table.
     private var generations: [String: [Int]] = [:]
-    /// Tables whose rows are told by the columns of a former key, until what is noted is packed (`Generations.leaving`).
+    /// Tables with rows identified by a former key's columns until pending changes are packed (`Generations.leaving`).
     private(set) var leaving: Set<Int> = []
     var leftOut: [LeftOutTable] = []
-    /// What changes of the schema leave to be done.
+    /// Work left by schema changes.
     var news = SchemaNews()
-    /// Whether the app has triggers of its own.
+    /// True if the app has its own triggers.
     var appHasTriggers = false
-    /// Tables that stay on this device and refer to ones that travel, directly or through each other.
+    /// Local tables referring to travelling tables, directly or through further local tables.
     var stayingTables: [String] = []
-    /// The foreign keys among those that may refuse what becomes of a row.
+    /// Foreign keys between these local tables that may refuse a change of a row.
     var stayingChains: [StayingChain] = []
 
-    /// The generation of a table that this database shows, or showed last.
+    /// The shown or last shown generation of a table.
     func table(named name: String) -> TrackedTable? { numbers[foldedName(name)].flatMap { tables[$0] } }
 
-    /// The generation of a table that identifies rows in one way.
+    /// The generation of a table with the given identity.
     func table(named name: String, _ identity: TableIdentity) -> TrackedTable? {
         let all = tables(named: name)
-        // Mostly there is one, and it is that one.
+        // The common case: a single generation, with this identity.
         if all.count == 1, all[0].identity == identity { return all[0] }
         let folded = identity.folded
         return all.first { $0.identity.folded == folded }
     }
 
-    /// All generations of a table, in the order in which they were entered.
+    /// All generations of a table, in order of registration.
     func tables(named name: String) -> [TrackedTable] {
         (generations[foldedName(name)] ?? []).compactMap { tables[$0] }
     }
 
     var haveOneGenerationEach: Bool { generations.count == tables.count }
 
-    /// Whether a table is not the generation that this database shows, or showed last.
+    /// True if the table is not the shown or last shown generation.
     func isOfAnotherGeneration(_ table: TrackedTable) -> Bool { numbers[foldedName(table.name)] != table.id }
 
-    /// A table by its number.
+    /// Returns a table by number.
     ///
-    /// Numbers come from Ferry's tables, too, and those can be damaged. A number that no table has gives one that is not there:
-    /// to read or write its state is an error of SQLite's, and nothing traps.
+    /// Numbers also come from Ferry's tables, and these may be damaged. An unknown number gives an absent table.
+    /// Reading or writing the state of an absent table is an SQLite error, never a trap.
     subscript(number: Int) -> TrackedTable { tables[number] ?? .absent(number) }
 
-    /// Tables in this database, parents before children as far as references have no cycles.
+    /// The tables in this database, parents before children as far as references have no cycles.
     var parentsFirst: [TrackedTable] {
         var result: [TrackedTable] = []
         var visited: Set<Int> = []
@@ -64,7 +69,7 @@ struct Registry: Sendable {
     /// The largest number of key columns of any table.
     var keyWidth: Int { tables.values.map(\.keyColumns.count).max() ?? 1 }
 
-    /// Reads the registry and describes each table as the local schema has it.
+    /// Reads the registered tables and describes each table by the local schema.
     init(_ connection: SQLConnection, _ schema: Schema) throws {
         try connection.forEachRow("SELECT number, name, identity FROM ferry_table ORDER BY number") { row in
             let identity = try IdentityText.parse(row.string(2))
@@ -111,7 +116,7 @@ struct Registry: Sendable {
         appHasTriggers = schema.hasTriggers
     }
 
-    /// A table of the registry as the local schema has it; `nil` where this database does not show it.
+    /// The local schema of a registered table; `nil` if this database does not show the table.
     private mutating func local(_ number: Int, _ schema: Schema, _ generations: Generations) -> SchemaTable? {
         let table = self[number]
         guard numbers[foldedName(table.name)] == number, let local = schema.table(table.name), local.kind == .table,
@@ -125,10 +130,10 @@ struct Registry: Sendable {
         return local.fits(table.identity) ? local : nil
     }
 
-    /// Tells which columns of a table are by another meaning those that the local table has (`ColumnMeaning`).
+    /// Finds the columns replaced by a variant, because the local column has a new meaning (`ColumnMeaning`).
     /// - Parameters:
-    ///   - meanings: what columns referred to before.
-    ///   - leaving: tables that still are what they were before. What refers to them by something else now waits until they are not.
+    ///   - meanings: the former targets of columns.
+    ///   - leaving: tables still in their former generation. A column with a new reference to such a table waits.
     private func bind(
         _ table: TrackedTable, _ local: SchemaTable, _ schema: Schema, _ meanings: [String: ColumnMeaning],
         leaving: Set<String>
@@ -178,7 +183,7 @@ struct Registry: Sendable {
                 !table.isMapped || !equalNames(column.name, local.primaryKey[0])
             else { continue }
             table.columns[index].isLocal = true
-            // What others call it travels.
+            // The former name travels: remote devices know the column by that name.
             if table.columns[index].presentName != nil { table.columns[index].formerName = table.columns[index].name }
             table.columns[index].name = column.name
             table.columns[index].affinity = column.affinity
@@ -188,7 +193,7 @@ struct Registry: Sendable {
                 !column.isNotNull && !local.primaryKey.contains { equalNames($0, column.name) }
         }
         table.uniqueIndexes = local.uniqueIndexes.compactMap { index in
-            // A mapped key makes every tuple with it unique, so such an index cannot be violated by a merge.
+            // A mapped key makes every tuple with the key unique, so a merge cannot violate such an index.
             if table.isMapped,
                 index.terms.contains(where: { $0.column.map { equalNames($0, local.primaryKey[0]) } ?? false })
             {
@@ -205,7 +210,7 @@ struct Registry: Sendable {
         if table.isMapped { noteIndexesOnKey(table) } else { noteKey(table, local) }
     }
 
-    /// Notes how the key identifies a row, and makes it a claim where SQLite takes more for one key than the IDs do.
+    /// Records how the key identifies a row, and adds a claim if SQLite calls more keys equal than the IDs do.
     private func noteKey(_ table: TrackedTable, _ local: SchemaTable) {
         table.keyCollations = local.keyCollations
         table.identityCollations = zip(local.primaryKey, local.keyCollations).map { name, collation in
@@ -224,7 +229,7 @@ struct Registry: Sendable {
     }
 
     private func noteIndexesOnKey(_ table: TrackedTable) {
-        // The names of the rowid are those that no column has.
+        // Names of the rowid exclude names of columns.
         table.finish()
         for place in table.uniqueIndexes.indices {
             let texts = IndexTexts(table.uniqueIndexes[place], table)
@@ -232,8 +237,8 @@ struct Registry: Sendable {
         }
     }
 
-    /// Describes a table's foreign keys, and notes them at their parents.
-    /// - Parameter plain: those that count as plain references (`DeclaredKey.target`).
+    /// Describes a table's foreign keys, and adds them to their parents.
+    /// - Parameter plain: the foreign keys counted as plain references (`DeclaredKey.target`).
     private mutating func link(_ number: Int, _ schema: Schema, _ plain: Set<String>) {
         guard self[number].isLocal, let local = schema.table(self[number].name) else { return }
         var plainKeys: [TrackedForeignKey] = []
@@ -271,8 +276,8 @@ struct Registry: Sendable {
         for key in plainKeys { linkPlain(key, self[number]) }
     }
 
-    /// Adds a reference that the rules pass over. One to a mapped key travels as the row; of one by value the columns alone
-    /// count, which may hold mapped keys.
+    /// Adds a plain reference. A reference to a mapped key travels as the object. For a reference by value only the
+    /// columns matter: they may hold mapped keys.
     private func linkPlain(_ key: TrackedForeignKey, _ child: TrackedTable) {
         guard case .mapped = key.target else {
             child.plainKeys.append(key)
@@ -286,7 +291,7 @@ struct Registry: Sendable {
         child.foreignKeys.append(key)
     }
 
-    /// Adds a reference that the schema does not declare, where it has all that belongs to it.
+    /// Adds a reference named by the selection and undeclared in the schema, if table and column exist here.
     private mutating func link(_ reference: UndeclaredReference) {
         guard let child = table(named: reference.table), let parent = table(named: reference.parent),
             child.isLocal, parent.isLocal, parent.isMapped, let column = child.columnID(reference.column),
@@ -319,8 +324,8 @@ struct Registry: Sendable {
 
     // MARK: Changing the registry
 
-    /// Enters a generation of a table or its new columns, and makes its state table where it has none.
-    /// - Returns: its number.
+    /// Registers a generation of a table or its new columns, and creates a missing state table.
+    /// - Returns: the generation's number.
     @discardableResult
     static func register(
         _ name: String, _ identity: TableIdentity, columns: [String], _ numbers: inout FreeNumbers,
@@ -353,7 +358,7 @@ struct Registry: Sendable {
     }
 }
 
-/// The text form of an identity in the registry: JSON, as columns may have any name.
+/// The registered text of an identity: JSON, because columns may have any name.
 enum IdentityText {
     private struct Form: Codable {
         var kind: String
@@ -392,7 +397,7 @@ enum IdentityText {
 }
 
 extension TableIdentity {
-    /// The same with names in lower case, as SQLite compares them.
+    /// The same identity with names in lower case, as SQLite compares names.
     var folded: TableIdentity {
         switch self {
         case .surrogate: .surrogate

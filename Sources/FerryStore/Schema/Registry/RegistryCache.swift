@@ -1,33 +1,33 @@
 import FerryCore
 import Synchronization
 
-/// The registries that were made last, for as long as nothing that they were made of has changed.
+/// Caches the registries made last, until anything used to make them changes.
 final class RegistryCache: Sendable {
     typealias Entry = (registry: Registry, version: RegistryVersion)
 
     private let tracked = Mutex<Entry?>(nil)
-    /// The same for reading, which takes the schema as it is: a writer has to look first what tracking must do for it.
+    /// The cache for readers. A reader uses the schema as found; a writer first checks for pending work of tracking.
     private let read = Mutex<Entry?>(nil)
 
-    /// The one that a writer made, where nothing has changed since: the database is tracked then.
+    /// The cached registry of a writer, if nothing has changed since. A hit proves the database tracked.
     func current(_ connection: SQLConnection) throws -> Entry? {
         guard let known = tracked.withLock({ $0 }) else { return nil }
         let schema = try RegistryVersion.schema(connection)
-        // With another schema Ferry's tables may not be there.
+        // After a schema change Ferry's tables may be missing.
         guard schema == known.version.schema,
             try RegistryVersion(connection, schema: schema) == known.version
         else { return nil }
         return known
     }
 
-    /// Keeps what a writer made, without what it was to do once.
+    /// Caches a writer's registry, without one-time work.
     func keep(_ registry: Registry, _ version: RegistryVersion) {
         var plain = registry
         plain.news = SchemaNews()
         tracked.withLock { $0 = (plain, version) }
     }
 
-    /// The registry of the schema as it is, for reading.
+    /// The registry of the present schema, for reading.
     func asRead(_ connection: SQLConnection) throws -> Entry {
         let version = try RegistryVersion(connection)
         if let known = read.withLock({ $0 }), known.version == version { return known }
@@ -36,29 +36,29 @@ final class RegistryCache: Sendable {
         return (registry, version)
     }
 
-    /// Forgets what was made in a transaction that failed.
+    /// Forgets the registry made in a failed transaction.
     func forget() { tracked.withLock { $0 = nil } }
 
-    /// Forgets everything: another file is read from now on.
+    /// Forgets everything, before the store opens a different file.
     func forgetAll() {
         forget()
         read.withLock { $0 = nil }
     }
 }
 
-/// Tells whether a registry is still right: SQLite's number of the schema, the version of Ferry's tables, and what the
-/// registry holds.
+/// The version of a registry's sources: SQLite's schema version, the version of Ferry's tables, and the registered
+/// content.
 struct RegistryVersion: Equatable {
     let schema: Int
-    /// The version of Ferry's tables, the numbers of tables and columns, the count of changes of policies, and this
-    /// device's number: another process may have made the store a new device.
+    /// The version of Ferry's tables, the numbers of tables and columns, the count of policy changes, and this device's
+    /// number. A different process may have made the store a new device.
     private var counts: [FieldValue]
 
     init(_ connection: SQLConnection) throws {
         try self.init(connection, schema: Self.schema(connection))
     }
 
-    /// - Parameter schema: SQLite's number of the schema, where it was read already.
+    /// - Parameter schema: SQLite's schema version, read by the caller.
     init(_ connection: SQLConnection, schema: Int) throws {
         self.schema = schema
         counts =

@@ -1,8 +1,7 @@
-/// Which columns hold keys of tables whose keys differ from device to device, and whether foreign keys see to it that there is
-/// such a row.
+/// Finds the columns holding device-specific keys of mapped tables, and whether foreign keys ensure a parent row.
 extension Registry {
-    /// A column refers to a mapped table directly, or through a parent's column that does. In rounds, because foreign keys
-    /// may lead in circles: each round reaches one step further.
+    /// Resolves references: a column refers to a mapped table directly, or through a referring parent column. Works in
+    /// rounds, because foreign keys may form cycles: each round reaches a step further.
     func resolveReferences() {
         let numbers = tables.keys.sorted()
         var inherited: Set<TrackedTable.ColumnPlace> = []
@@ -31,8 +30,8 @@ extension Registry {
         }
     }
 
-    /// - Parameter inherited: is given the columns that refer to a table now and did not before.
-    /// - Returns: whether there are any.
+    /// - Parameter inherited: receives the columns with a newly found reference.
+    /// - Returns: true if any was found.
     private func inherit(
         _ number: Int, _ key: TrackedForeignKey, _ inherited: inout Set<TrackedTable.ColumnPlace>
     ) -> Bool {
@@ -46,7 +45,7 @@ extension Registry {
         return hasChanged
     }
 
-    /// The columns of a foreign key by value, and the parent's columns that they refer to.
+    /// The child columns of a foreign key by value, with their parent columns.
     private func pairs(of key: TrackedForeignKey) -> [(column: Int, parent: Int)] {
         switch key.target {
         case .mapped: []
@@ -55,9 +54,9 @@ extension Registry {
         }
     }
 
-    /// Finds out for which of the columns that refer to a table through another one's nobody asks whether the row is there.
-    /// That is so where the other one's column is unchecked, and where the foreign key may be NULL in part: SQLite passes over
-    /// it then (MATCH SIMPLE), and the column may hold any integer. https://www.sqlite.org/foreignkeys.html
+    /// Finds the inherited references without an ensured parent row: the parent's column is unchecked, or the foreign
+    /// key may be NULL in part. SQLite ignores a partly NULL key (MATCH SIMPLE), so the column may hold any integer.
+    /// https://www.sqlite.org/foreignkeys.html
     private func check(_ inherited: Set<TrackedTable.ColumnPlace>) {
         for place in inherited { self[place.table].columns[place.column].isUnchecked = true }
         var isSettled = false
@@ -73,7 +72,7 @@ extension Registry {
         }
     }
 
-    /// Where no foreign key leads, the column refers by itself to its row, as one does that the selection names.
+    /// Adds a direct reference for a column without any foreign key, like a reference named by the selection.
     private func addReference(_ place: TrackedTable.ColumnPlace) {
         let table = self[place.table]
         guard let parent = table.columns[place.column].reference else { return }
@@ -86,8 +85,8 @@ extension Registry {
         self[place.table].columns[place.column].isUnchecked
     }
 
-    /// Whether a foreign key leads from a column to the row that it refers to whenever the column is not NULL.
-    /// - Parameter isWanted: of the parent's column.
+    /// True if a foreign key ensures the parent row whenever the column is not NULL.
+    /// - Parameter isWanted: a condition on the parent's column.
     private func hasKey(
         _ place: TrackedTable.ColumnPlace, where isWanted: (TrackedColumn) -> Bool
     ) -> Bool {
@@ -100,7 +99,7 @@ extension Registry {
         }
     }
 
-    /// Notes at each mapped table who refers to it.
+    /// Records at each mapped table the columns referring to the table.
     func noteReferringColumns() {
         for number in tables.keys.sorted() where self[number].isLocal {
             for column in self[number].localColumns {
@@ -121,7 +120,7 @@ extension Registry {
 }
 
 extension TrackedTable {
-    /// Whether a column is of the key, or may be under a UNIQUE index.
+    /// True if a column is in the key, or may be under a UNIQUE index.
     func mayClaim(_ column: Int) -> Bool {
         keyColumnIDs.contains(column)
             || uniqueIndexes.contains { $0.needsEvaluation || $0.terms.contains { $0.column == column } }

@@ -1,10 +1,10 @@
-/// The columns of a table whose values mean something to other rows, by number, ascending.
+/// The columns of a table with meaning for further rows, by number, ascending.
 struct SensitiveColumns {
-    /// Under a UNIQUE index.
+    /// Columns under a UNIQUE index.
     let claimed: [Int]
-    /// That rows are found by: of the key, and those that foreign keys refer to.
+    /// Parent key columns: the primary key's, and columns foreign keys refer to.
     let offered: [Int]
-    /// These, and the ones under a foreign key.
+    /// The columns above, and child key columns.
     let all: [Int]
 
     init(_ table: TrackedTable) {

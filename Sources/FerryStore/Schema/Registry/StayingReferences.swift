@@ -1,20 +1,20 @@
 import FerryCore
 
-/// Columns of a table that travels to which foreign keys of tables that stay on this device refer.
+/// Columns of a travelling table referred to by foreign keys of local tables.
 ///
-/// No rule knows of such foreign keys: what stays on a device must never make devices differ. What they say is done to the
-/// rows that stay once a transaction of Ferry's has settled what travels (`StayingRows`).
+/// The rules ignore such foreign keys, because local tables must never make devices differ. Their actions are applied
+/// to the local rows at the end of a transaction, after travelling rows are settled (`StayingRows`).
 struct StayingKey: Sendable {
-    /// The columns that are referred to, as the table has them.
+    /// The parent columns, as in the table.
     var columns: [SchemaColumn]
-    /// Whether they are the key of a mapped table, whose integers another object may have next.
+    /// True for the key of a mapped table. A different object may get the integer next.
     var isMappedKey: Bool
     var references: [StayingReference]
 }
 
-/// A foreign key of a table that stays on this device.
+/// A foreign key of a local table.
 struct StayingReference: Sendable {
-    /// What ON DELETE or ON UPDATE says; SQLite's other two refuse the statement, which a replay cannot.
+    /// The action of ON DELETE or ON UPDATE. RESTRICT and NO ACTION refuse the statement; a replay cannot refuse.
     enum Action: Sendable {
         case refuse, cascade, setNull, setDefault
 
@@ -29,30 +29,29 @@ struct StayingReference: Sendable {
     }
 
     var child: SchemaTable
-    /// The child's columns, in the order of the key's.
+    /// The child's columns, in the order of the parent key.
     var columns: [String]
     var onDelete: Action
     var onUpdate: Action
-    /// In a table that travels: the columns of the key. Of its rows only those stay that have a NULL in one of them.
+    /// For a travelling child table: the columns of the primary key. Only rows with a NULL in the key are local rows.
     var keyless: [String] = []
 
-    /// The condition for the rows concerned, under the alias `child`.
+    /// The condition for the local rows, under the alias `child`.
     var rows: String {
         if keyless.isEmpty { return "TRUE" }
         return "(" + keyless.map { "child.\(quoted($0)) IS NULL" }.joined(separator: " OR ") + ")"
     }
 }
 
-/// A foreign key from one table that stays on this device to another such, or to itself, by which SQLite may refuse that
-/// a row goes or gets another key.
+/// A foreign key between local tables, or within a local table, by which SQLite may refuse a deletion or a key change.
 ///
-/// SQLite's own count of what a statement breaks is of no use for that: a row that goes after the row which it referred to
-/// counts as one violation less (https://www.sqlite.org/foreignkeys.html, "Deferred Foreign Key Constraints").
+/// SQLite's own count of violations does not help: a row deleted after its parent row counts as a violation less
+/// (https://www.sqlite.org/foreignkeys.html, "Deferred Foreign Key Constraints").
 struct StayingChain: Sendable {
-    /// Counts the rows that refer to nothing.
+    /// Counts the rows without a parent row.
     let countSQL: String
 
-    /// - Returns: `nil` where the foreign key refuses nothing, or names what is not there.
+    /// - Returns: `nil` if the foreign key refuses nothing, or names missing columns.
     fileprivate init?(_ child: SchemaTable, _ key: SchemaForeignKey, _ parent: SchemaTable) {
         let refuses: (String) -> Bool = { $0 != "CASCADE" && $0 != "SET NULL" }
         let names = key.parentColumns.isEmpty ? parent.primaryKey : key.parentColumns
@@ -67,8 +66,8 @@ struct StayingChain: Sendable {
 }
 
 extension Registry {
-    /// Notes at the tables that travel what the foreign keys of those that stay refer to.
-    /// - Parameter keyless: the tables that travel and have had rows with a NULL in their key, in lower case.
+    /// Records at travelling tables the parent keys used by local tables.
+    /// - Parameter keyless: the travelling tables known to have had rows with a NULL in their key, in lower case.
     mutating func linkStayingTables(_ schema: Schema, keyless: Set<String>) {
         let staying = schema.tables.filter { $0.kind == .table && !(table(named: $0.name)?.isLocal ?? false) }
         for child in staying {
@@ -78,7 +77,7 @@ extension Registry {
                 else { continue }
                 let names = key.parentColumns.isEmpty ? described.primaryKey : key.parentColumns
                 let columns = names.compactMap { described.column($0) }
-                // SQLite refuses every write to a table whose foreign key names what is not there.
+                // SQLite refuses every write to a table with a foreign key to missing columns.
                 guard columns.count == key.columns.count else { continue }
                 let isMappedKey =
                     parent.isMapped && columns.count == 1 && equalNames(columns[0].name, parent.keyColumns[0])
@@ -99,7 +98,7 @@ extension Registry {
         }
     }
 
-    /// Rows with a NULL in their key stay too. Tables that have never had any cost nothing.
+    /// Adds the rows with a NULL in their key: these rows stay local too. Tables without such rows cost nothing.
     private mutating func linkKeylessRows(_ schema: Schema, _ keyless: Set<String>) {
         for name in keyless.sorted() {
             guard let child = table(named: name), child.isLocal, let described = schema.table(child.name) else {
@@ -121,7 +120,7 @@ extension Registry {
         }
     }
 
-    /// Those of some tables that refer to a table that travels, directly or through each other.
+    /// The tables referring to a travelling table, directly or through further tables of the list.
     private static func referring(among tables: [SchemaTable], to travels: (String) -> Bool) -> [String] {
         var found: [String] = []
         var isSettled = false
@@ -152,7 +151,7 @@ extension TrackedTable {
         }
     }
 
-    /// All columns to which rows that stay on this device refer.
+    /// All columns referred to by local rows.
     var stayingColumns: [SchemaColumn] {
         var columns: [SchemaColumn] = []
         for column in stayingKeys.flatMap(\.columns) where !columns.contains(where: { $0.name == column.name }) {

@@ -1,12 +1,12 @@
 import FerryCore
 
-/// Which device a store is, and which container it belongs to.
+/// The device and the container of a store.
 public struct StoreIdentity: Equatable, Sendable {
     public var device: DeviceID
     public var deviceName: String
     public var container: ContainerID
     public var containerName: String
-    /// The folder's path as it was given, made absolute.
+    /// The folder's path as given, made absolute.
     public var containerPath: String
 
     public init(

@@ -1,7 +1,7 @@
 import FerryCore
 import Foundation
 
-/// The single values that Ferry keeps about the store: typed access to `ferry_meta`.
+/// Typed access to `ferry_meta`, the store's single values.
 struct StoreMeta {
     let connection: SQLConnection
 
@@ -30,8 +30,8 @@ struct StoreMeta {
     }
     func set<Kind>(_ name: Name, _ id: UniqueID<Kind>) throws { try set(name.rawValue, .blob(id.bytes[...])) }
 
-    /// A value that `set(_:json:)` kept; `nil` where there is none.
-    /// - Throws: `internalInconsistency` for what it did not write.
+    /// Reads a value written by `set(_:json:)`; `nil` if missing.
+    /// - Throws: `internalInconsistency` for any different text.
     func json<Value: Decodable>(_ name: Name, as type: Value.Type = Value.self) throws -> Value? {
         guard let text = try string(name) else { return nil }
         do {
@@ -54,67 +54,66 @@ struct StoreMeta {
         case container, containerPath, containerName
         /// This device's number in `ferry_device`.
         case device
-        /// Where the database was when it was last in use (`StoreFingerprint`).
+        /// The database's place at the last use (`StoreFingerprint`).
         case fingerprint
-        /// The IDs that this database had before, as `FormerDevice.text`.
+        /// The IDs of this database before the present ID, as `FormerDevice.text`.
         case formerDevices
         /// The raw value of the hybrid clock.
         case clock
-        /// The time of the rows that were there when the database joined, as a raw value (`HybridTime.joining`).
+        /// The time of pre-existing rows, as a raw value (`HybridTime.joining`).
         case oldTime
-        /// Counts the changes of policies that were taken up.
+        /// The number of applied policy changes.
         case policies
-        /// The tables that travel and have had rows with a NULL in their key, as JSON, in lower case.
+        /// The travelling tables known to have had rows with a NULL in their key, as JSON, in lower case.
         case keylessTables
-        /// The foreign keys of the present schema, as JSON: rows were looked through for what breaks them.
+        /// The foreign keys already checked for broken rows, as JSON.
         case checkedKeys
-        /// The policies that the app declared last, as JSON.
+        /// The policies last declared by the app, as JSON.
         case declaredPolicies
-        /// What was selected at `init` or `join`, as JSON.
+        /// The selection of `init` or `join`, as JSON.
         case selection
-        /// `PRAGMA schema_version` for which triggers and registry were last made.
+        /// `PRAGMA schema_version` when triggers and registry were last made.
         case schemaVersion
-        /// Why the last sync failed, as JSON (`WaitingReason`); empty where it did not.
+        /// The reason of the last sync's failure, as JSON (`WaitingReason`); empty after a success.
         case failure
-        /// The first changeset that this device's log in the container still has.
+        /// The first changeset of this device's log still in the container.
         case logStart
-        /// The last of this device's segments whose files it has removed, as JSON (`RemovedSegments`).
+        /// This device's last segments with removed files, as JSON (`RemovedSegments`).
         case removedSegments
-        /// What compaction is about to do and what it remembers, as JSON (`CompactionNotes`).
+        /// The plan and the memory of compaction, as JSON (`CompactionNotes`).
         case compaction
-        /// Set when the schema is to go out with the next changeset.
+        /// Set if the schema must go out with the next changeset.
         case schemaUnsent
-        /// What is known of the container's settings: the tracked tables as they came, as JSON.
+        /// The container's tracked tables as received, as JSON.
         case tracked
-        /// The newest schema of the whole log, as JSON.
+        /// The newest schema in all logs, as JSON.
         case newestSchema
-        /// The last integer that stood in for the key of a row that is not there (`KeyReservations`).
+        /// The last placeholder key (`KeyReservations`).
         case standIn
-        /// How far a snapshot that is being read in has come, as JSON.
+        /// The progress of reading a snapshot, as JSON.
         case snapshot
-        /// Where this device was away for so long that others may have forgotten deletions: the time of its last write that
-        /// they are known to know (`KeptRows`).
+        /// Set after an absence so long that other devices may have forgotten deletions. The time of this device's last
+        /// write the others are known to have seen (`KeptRows`).
         case returned
-        /// Which devices count this one when they forget deletions, as JSON (`CountingDevices`).
+        /// The devices that count this device before they forget deletions, as JSON (`CountingDevices`).
         case counting
-        /// Of logs with several branches, the files and snapshots that were taken in, as JSON: names by device
-        /// (`takeInBranches`).
+        /// For logs with several branches: the merged files and snapshots, as JSON, names by device (`takeInBranches`).
         case branches
-        /// Logs with branches of which nothing tells where they part, as JSON: devices' IDs (`ForkedLogList`).
+        /// Logs with branches and an unknown fork position, as JSON: device IDs (`ForkedLogList`).
         case forked
-        /// Objects that were updated and never inserted, as JSON (`MissingObjects`).
+        /// Objects with known updates and no known insertion, as JSON (`MissingObjects`).
         case updated
-        /// The last changeset of each log that says again what was said before, as JSON (`LateChanges`).
+        /// The last backdated changeset of each log, as JSON (`LateChanges`).
         case late
-        /// The tables that stay on this device in which replays left rows that refer to nothing, as JSON (`StrandedRows`).
+        /// The local tables with dangling rows after replays, as JSON (`StrandedRows`).
         case stranded
-        /// What changes of the schema leave to be done, as JSON (`SchemaNews`).
+        /// Work left by schema changes, as JSON (`SchemaNews`).
         case schemaNews
-        /// Which generation of each table this database shows, as JSON (`Generations`).
+        /// The shown generation of each table, as JSON (`Generations`).
         case generations
-        /// The tables that this device's last pass could not write to, as JSON (`WaitingMark`).
+        /// The tables the last pass could not write to, as JSON (`WaitingMark`).
         case waitingTables
-        /// How many triggers stood on each table when they were last made, as JSON: by the table's number.
+        /// The number of triggers on each table when last made, as JSON by the table's number.
         case triggers
     }
 

@@ -2,12 +2,13 @@ import FerryCore
 
 /// Ferry's tables in the app's database (Docs/Architecture/store-tables.md).
 enum StoreTables {
-    /// The version of these tables; a store of another version is refused.
+    /// The version of these tables. A store of a different version is upgraded or refused.
     static let version: Int64 = 8
-    /// The earliest version that is made over in place: what it lacks is computed (`upgrade`).
+    /// The earliest version upgraded in place: missing content is computed (`upgrade`).
     static let earliestVersion: Int64 = 6
 
-    /// - Throws: `storeTooOld` where a Ferry of long ago made the tables. (`Store.identity` refuses those of a newer one.)
+    /// - Throws: `storeTooOld` for tables of a version too old to upgrade. (`Store.identity` refuses tables of a newer
+    ///   version.)
     static func checkVersion(_ meta: StoreMeta) throws {
         let present = try meta.integer(.version) ?? 0
         if present >= earliestVersion { return }
@@ -17,11 +18,11 @@ enum StoreTables {
                 + "`ferry leave`, then `ferry join` with `--match keys`.")
     }
 
-    /// Whether the store keeps digests of rows. One of version 6 does not, until something is written to it.
+    /// True if the store keeps row digests. A store of version 6 keeps none until the first write.
     static func tellsRows(_ meta: StoreMeta) throws -> Bool { try (meta.integer(.version) ?? 0) >= 7 }
 
-    /// Makes the tables of an earlier version over. What they are to hold beside is computed by whoever calls it.
-    /// - Returns: the version that they were of; `nil` where it is the present one.
+    /// Upgrades tables of an earlier version. The caller computes the additional content.
+    /// - Returns: the earlier version; `nil` if the tables are up to date.
     static func upgrade(_ meta: StoreMeta) throws -> Int64? {
         let present = try meta.integer(.version) ?? 0
         if present >= version { return nil }
@@ -34,7 +35,7 @@ enum StoreTables {
                 ALTER TABLE ferry_exception ADD COLUMN "check" INTEGER NOT NULL DEFAULT 0;
                 """)
         }
-        // Names were unique. ALTER TABLE RENAME would refuse its work where somebody else's view is broken.
+        // Names were unique before. ALTER TABLE RENAME would fail if a view of the app is broken.
         try meta.connection.executeScript(
             """
             CREATE TEMP TABLE ferry_aside AS SELECT number, name, identity FROM ferry_table;
@@ -47,7 +48,7 @@ enum StoreTables {
         return present
     }
 
-    /// The registry of tables: one row for each generation of each (`Generations`).
+    /// The registered tables: a row for each generation of each table (`Generations`).
     private static let createTable =
         "CREATE TABLE ferry_table(number INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, identity TEXT NOT NULL)"
 
@@ -129,7 +130,8 @@ enum StoreTables {
         CREATE INDEX ferry_kv_change_revision ON ferry_kv_change(revision);
         """
 
-    /// The state of a table's objects, one row an object. Docs/Architecture/store-tables.md describes the columns.
+    /// The statements for a table's state, with a row for each object. Docs/Architecture/store-tables.md describes the
+    /// columns.
     static func createObjectTable(_ table: TrackedTable) -> [String] {
         let keys = table.keyColumns.indices.map { "k\($0), " }.joined()
         var statements = [
@@ -138,7 +140,7 @@ enum StoreTables {
                 object BLOB PRIMARY KEY, \(keys)shown INTEGER NOT NULL, "check" INTEGER NOT NULL, state BLOB,
                 kept BLOB) WITHOUT ROWID
             """,
-            // By which deleted objects are counted and collected.
+            // The index for counting and collecting tombstones.
             """
             CREATE INDEX \(table.objectTable)_tombstone ON \(table.objectTable)(object)
             WHERE \(TombstoneCollection.condition)
@@ -151,7 +153,8 @@ enum StoreTables {
         return statements
     }
 
-    /// The values of deleted and perhaps displaced rows, until the next flush.
+    /// The statement for a table's before-images: values of deleted rows and displacement candidates, until the next
+    /// flush.
     static func createOldRowsTable(_ table: TrackedTable) -> String {
         let columns = table.localColumns.map { ", c\($0.id)" }.joined()
         return "CREATE TABLE \(table.oldRowsTable)(sequence INTEGER PRIMARY KEY\(columns))"

@@ -1,32 +1,32 @@
 import FerryCore
 
-/// What a device's schema says of a table, as a number that devices compare: two that have other schemas may show other rows of
-/// one state, and must be able to say why (Docs/Format.md, "Digests of rows").
+/// A fingerprint of a table's schema, compared between devices. Devices with different schemas may show different rows
+/// of the same state, and must be able to say why (Docs/Format.md, "Digests of rows").
 ///
-/// The upper half tells what rows mean: columns, their defaults, what they refer to. Where it differs, digests prove nothing of the
-/// rows. The lower half tells what the schema refuses: where only that differs, digests tell whether the rows do.
-/// Names of indexes, the order of columns and the spelling of names make no difference.
+/// The upper half covers the meaning of rows: columns, defaults, targets of references. If the upper halves differ,
+/// digests prove nothing about rows. The lower half covers constraints. If only the lower halves differ, digests still
+/// compare rows. Names of indexes, order of columns and spelling of names make no difference.
 struct TableShape: Equatable {
     private let meaning: UInt32
     private let constraints: UInt32
 
     /// - Parameters:
-    ///   - local: the table as the schema has it.
-    ///   - registry: the tables that it may refer to.
+    ///   - local: the table in the schema.
+    ///   - registry: the tables of possible references.
     init(_ table: TrackedTable, _ local: SchemaTable, _ registry: Registry) {
         meaning = Self.hash(Self.meanings(table, local, registry))
         constraints = Self.hash(Self.constraints(table, local))
     }
 
-    /// The number as it travels.
+    /// The number as sent to peers.
     var value: UInt64 { UInt64(meaning) << 32 | UInt64(constraints) }
 
-    /// Whether rows mean the same by two such numbers.
+    /// True if rows have the same meaning under both numbers.
     static func mean(_ left: UInt64, _ right: UInt64) -> Bool { left >> 32 == right >> 32 }
 
     private static func hash(_ parts: [[String]]) -> UInt32 {
         var hash = WordHash()
-        // What is said twice is said once.
+        // Repeated parts count once.
         for part in Set(parts).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             hash.absorb(UInt64(part.count))
             for word in part { hash.absorb(word) }
@@ -46,7 +46,8 @@ struct TableShape: Equatable {
         parts += table.generatedColumns.map { column in
             ["generated", foldedName(column.name), "\(column.affinity)", plain(column.expression)]
         }
-        // As the schema says it: which of them count as plain references is the container's, and may be told later.
+        // References as declared in the schema. The container decides which of them count as plain references, perhaps
+        // later.
         for key in local.foreignKeys {
             guard let parent = registry.table(named: key.parentTable), parent.isLocal else { continue }
             let target = key.parentColumns.isEmpty ? parent.keyColumns : key.parentColumns
@@ -78,8 +79,8 @@ struct TableShape: Equatable {
         return parts
     }
 
-    /// A text of the schema without what makes no difference: white space, comments, brackets around it, quotes of names, and the
-    /// case of all that is no text.
+    /// Normalizes a text of the schema: removes white space, comments, outer brackets and quotes of names, and folds
+    /// case outside of string literals.
     private static func plain(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var words = IndexText.tokens(bytes).map { range -> String in
@@ -92,7 +93,7 @@ struct TableShape: Equatable {
         return words.joined(separator: " ")
     }
 
-    /// The place of the bracket that closes the first one.
+    /// The position of the bracket closing the first bracket.
     private static func closing(_ words: [String]) -> Int? {
         var depth = 0
         return words.firstIndex { word in

@@ -1,49 +1,49 @@
 import FerryCore
 
-/// A table whose objects travel, as the registry and the local schema describe it.
+/// A travelling table, as described by the registry and the local schema.
 ///
-/// Columns are known by their number in the registry, which never changes and is never used again, so that stamps and
-/// kept values outlive a change of the schema. Numbers differ from device to device; names travel.
+/// Columns are known by their registered number. A number never changes and is never used again, so stamps and shadow
+/// values outlive schema changes. Numbers differ from device to device; names travel.
 ///
-/// A class, because it is handed around on the path of every row and copying it would count references of all its
-/// arrays. Unchecked, because it changes only while `Registry.init` makes it, before anybody else sees it.
+/// A class, because every row's path hands tables around. Copying a struct would count references of all its arrays.
+/// Unchecked, because the table changes only during `Registry.init`, before any sharing.
 final class TrackedTable: @unchecked Sendable {
-    /// Its number in the registry.
+    /// The registered number.
     let id: Int
     @exclusivity(unchecked) var name: String
     let identity: TableIdentity
-    /// Whether this database has the table; a peer's newer schema may name tables that it does not have yet.
+    /// True if this database has the table. A peer's newer schema may name tables missing here.
     @exclusivity(unchecked) var isLocal: Bool
-    /// Every column ever heard of, at the index that is its number.
+    /// Every registered column, at the index equal to the column's number.
     @exclusivity(unchecked) var columns: [TrackedColumn]
     /// The primary key's columns in the local table.
     @exclusivity(unchecked) var keyColumns: [String]
     @exclusivity(unchecked) var foreignKeys: [TrackedForeignKey] = []
     @exclusivity(unchecked) var uniqueIndexes: [TrackedUniqueIndex] = []
-    /// Foreign keys that refer to this table.
+    /// Foreign keys referring to this table.
     @exclusivity(unchecked) var incoming: [IncomingKey] = []
-    /// The columns other than the key's that they refer to by value, once for each foreign key, in its order.
+    /// The parent key columns besides the primary key, once for each foreign key, in the foreign key's order.
     @exclusivity(unchecked) var offeredKeys: [[Int]] = []
-    /// Foreign keys by value that count as plain references: they say which columns hold what another table's columns hold.
+    /// Foreign keys by value counted as plain references. Their columns hold the same values as the parent's columns.
     @exclusivity(unchecked) var plainKeys: [TrackedForeignKey] = []
-    /// All columns that hold keys of this mapped table, of any table: declared, undeclared or by way of another table.
+    /// All columns of any table holding keys of this mapped table: declared, undeclared or through a further table.
     @exclusivity(unchecked) var referringColumns: [ColumnPlace] = []
-    /// Those of them that hold its keys by way of another table's columns: no foreign key leads from there to this table.
+    /// The referring columns holding keys through a further table's columns, without a foreign key to this table.
     @exclusivity(unchecked) var inheritingColumns: [ColumnPlace] = []
-    /// Whether some of them are unchecked, or rows that stay on this device may go on referring to a key whose row is gone:
-    /// such a key stays reserved.
+    /// True if some referring columns are unchecked, or local rows may go on referring to a key without a row. Such a
+    /// key stays reserved.
     @exclusivity(unchecked) var hasUncheckedReferences = false
-    /// What foreign keys of tables that stay on this device refer to.
+    /// The parent keys used by foreign keys of local tables.
     @exclusivity(unchecked) var stayingKeys: [StayingKey] = []
-    /// Whether the key is an `INTEGER PRIMARY KEY`.
+    /// True for an `INTEGER PRIMARY KEY`.
     @exclusivity(unchecked) var isIntegerKey = false
     @exclusivity(unchecked) var isAutoincrement = false
     @exclusivity(unchecked) var isWithoutRowID = false
-    /// How SQLite takes the values of a mapped key, which is no column of the objects' own.
+    /// Affinity and collation of a mapped key. A mapped key is no column of the objects.
     @exclusivity(unchecked) var mappedKey = (affinity: SchemaColumn.Affinity.integer, collation: "BINARY")
-    /// Whether the key is one column that has a default. Where it is the rowid SQLite never uses that.
+    /// True for a single key column with a default. SQLite never uses the default of a rowid.
     @exclusivity(unchecked) var keyHasDefault = false
-    /// Generated columns, which never travel.
+    /// Generated columns never travel.
     @exclusivity(unchecked) var generatedColumns: [GeneratedColumn] = []
 
     struct GeneratedColumn: Sendable {
@@ -52,11 +52,11 @@ final class TrackedTable: @unchecked Sendable {
         var collation: String
         var expression: String
     }
-    /// Whether only an insertion brings a deleted object back: the policy `deleteWins`.
+    /// True under the policy `deleteWins`: only an insertion revives a deleted object.
     @exclusivity(unchecked) var deletionWins = false
-    /// Everything that is set for the table, its indexes and its columns, also what this database cannot apply.
+    /// All policies of the table, its indexes and columns, including policies this database cannot apply.
     @exclusivity(unchecked) var policies: [PolicySetting] = []
-    /// Whether some column has a policy of its own.
+    /// True if some column has its own policy.
     @exclusivity(unchecked) var hasColumnPolicies = false
 
     init(id: Int, name: String, identity: TableIdentity, isLocal: Bool, columns: [TrackedColumn], keyColumns: [String])
@@ -72,14 +72,14 @@ final class TrackedTable: @unchecked Sendable {
         oldRowsTable = "ferry_old_\(id)"
     }
 
-    /// What stands for a number that no table of the registry has: not in this database, without columns and without a state.
+    /// The stand-in for an unregistered number: not local, without columns and without a state.
     static func absent(_ number: Int) -> TrackedTable {
         TrackedTable(id: number, name: "", identity: .surrogate, isLocal: false, columns: [], keyColumns: ["key"])
     }
 
     struct IncomingKey: Sendable {
         var table: Int
-        /// Index into that table's `foreignKeys`.
+        /// The index into the child table's `foreignKeys`.
         var foreignKey: Int
     }
 
@@ -90,23 +90,24 @@ final class TrackedTable: @unchecked Sendable {
         static func < (left: Self, right: Self) -> Bool { (left.table, left.column) < (right.table, right.column) }
     }
 
-    /// Whether local keys are mapped to object IDs, because they differ from device to device.
+    /// True if local keys are mapped to object IDs, because keys differ from device to device.
     let isMapped: Bool
 
-    /// The numbers of the key's columns where the identity is derived from them; empty otherwise.
+    /// The numbers of the key's columns, if object IDs are derived from them; empty otherwise.
     @exclusivity(unchecked) private(set) var keyColumnIDs: [Int] = []
-    /// The collations under which key values derive one ID, in the order of the key. Under another one two IDs mean one row
-    /// to SQLite, or one ID two rows: where SQLite's equality is coarser, the key is also claimed (`keyIndex`).
+    /// The collations under which key values derive the same ID, in key order. SQLite's own comparison may differ: two
+    /// IDs may be a single row to SQLite, or an ID two rows. If SQLite's equality is coarser, the key is also claimed
+    /// (`KeyEquality.indexName`).
     @exclusivity(unchecked) var identityCollations: [String] = []
-    /// The collations by which SQLite compares the primary key, in its order.
+    /// The collations by which SQLite compares the primary key, in key order.
     @exclusivity(unchecked) var keyCollations: [String] = []
-    /// The columns that the local table has, in the order of their numbers.
+    /// The columns of the local table, by ascending number.
     @exclusivity(unchecked) private(set) var localColumns: [TrackedColumn] = []
 
-    /// The columns that hold other tables' keys, in the order of their numbers.
+    /// The columns holding keys of mapped tables, by ascending number.
     @exclusivity(unchecked) private(set) var referenceColumns: [TrackedColumn] = []
 
-    /// Computes what follows from the columns; the last step of making the registry.
+    /// Computes the derived properties; the last step of making the registry.
     func finish() {
         keyColumnIDs = isMapped ? [] : keyColumns.compactMap { name in columnID(name) }
         localColumns = columns.filter(\.isLocal)
@@ -119,41 +120,43 @@ final class TrackedTable: @unchecked Sendable {
             foreignKeys.filter { $0.action == .setNull || $0.action == .setDefault }.flatMap(\.columns))
     }
 
-    /// Whether what a row claims depends on its mapped key.
+    /// True if a row's claims depend on its mapped key.
     var hasIndexOnKey: Bool { uniqueIndexes.contains(where: \.isOnKey) }
 
-    /// Columns that SET NULL or SET DEFAULT may change, by number.
+    /// The columns SET NULL or SET DEFAULT may change, by number.
     @exclusivity(unchecked) private(set) var clearableColumns: Set<Int> = []
 
-    /// Whether columns of a derived key refer to other tables, so that what rows show there may change.
+    /// True if columns of a derived key refer to further tables, so shown key values may change.
     @exclusivity(unchecked) private(set) var hasReferencesInKey = false
 
-    /// Columns under UNIQUE indexes or of the key that refer to tables with integer keys and that no foreign key checks: what
-    /// they claim may be an integer of 0 or below (`GivenKeys`).
+    /// Columns under UNIQUE indexes or in the key, with unchecked references to tables with integer keys. Their claims
+    /// may be integers of 0 or below (`GivenKeys`).
     @exclusivity(unchecked) var plainClaimColumns: [Int] = []
 
-    /// Columns that a joined row takes from one of its objects together: those of one foreign key, those that one refers to
-    /// by value, and of several such that share columns; and those of the key.
+    /// Columns a unified row takes together from a single object. A group has the columns of a foreign key, of a parent
+    /// key by value, or of the key. Groups sharing a column are merged.
     @exclusivity(unchecked) private(set) var columnGroups: [ColumnGroup] = []
 
     struct ColumnGroup: Sendable {
         var columns: [Int]
-        /// Whether it holds columns of the key.
+        /// True if the group holds columns of the key.
         var isKey: Bool
     }
 
-    /// The columns of the key, and what goes with them: each object of a joined row has its own.
+    /// The columns of the key, and columns grouped with them. Each object of a unified row has its own values here.
     @exclusivity(unchecked) private(set) var keyGroupColumns: Set<Int> = []
 
-    /// The columns whose shown value may be another than the object's own though the object is one row by itself, and may
-    /// claim or offer something else for that: those of the key, of references by value that a UNIQUE index does not hold
-    /// whole, and of those that others refer to in turn. By such a claim or offer an object is found only where it
-    /// leaves a token (`ExceptionTokens`): whoever has the same reference shows the same, but here other references claim the
-    /// same, or come later and say what no row shows.
+    /// Columns whose shown value may differ from the object's own value even in a row of a single object. Therefore the
+    /// row may claim or offer something different.
+    ///
+    /// These are the key's columns, references by value not wholly inside a UNIQUE index, and child columns that are
+    /// also parent keys. Such a claim or parent key needs a token to lead to the object (`ExceptionTokens`). Elsewhere
+    /// an equal reference shows an equal value; here different references may claim the same value, or refer later to
+    /// values no row shows.
     @exclusivity(unchecked) private(set) var telltaleColumns: Set<Int> = []
 
-    /// - Parameter collations: of the columns that a foreign key by value refers to, by its place and in its columns' order;
-    ///   none of those that refer to mapped keys.
+    /// - Parameter collations: the collations of a foreign key's parent columns, by the key's position and in the order
+    ///   of its columns. No entry for references to mapped keys.
     func noteTelltaleColumns(_ collations: [Int: [String]]) {
         telltaleColumns = Set(keyColumnIDs)
         let offered = Set(offeredKeys.joined())
@@ -166,7 +169,7 @@ final class TrackedTable: @unchecked Sendable {
         }
     }
 
-    /// Whether what an index claims may be equal for different references.
+    /// True if an index's claims may be equal for different references.
     private func splits(_ columns: [Int], _ collations: [String], _ index: TrackedUniqueIndex) -> Bool {
         if index.needsEvaluation { return true }
         let terms = index.terms.filter { $0.column.map(columns.contains) ?? false }
@@ -189,12 +192,12 @@ final class TrackedTable: @unchecked Sendable {
             .sorted { $0.columns[0] < $1.columns[0] }
     }
 
-    /// Notes that the local table has a column by this name which means something else.
+    /// Marks a column as hidden: the local column of this name has a new meaning.
     func hide(_ name: String) {
         if let number = columns.firstIndex(where: { equalNames($0.name, name) }) { columns[number].isHidden = true }
     }
 
-    /// Notes by which names the local table has the columns of its former key.
+    /// Records the present local names of a former key's columns.
     func note(presentNames names: [String]) {
         guard case .key(let columns) = identity else { return }
         for (column, name) in zip(columns, names) where !equalNames(column, name) {
@@ -206,26 +209,26 @@ final class TrackedTable: @unchecked Sendable {
     let objectTable: String
     let oldRowsTable: String
 
-    /// The number of a column by its name in the local table, or by the one that it travels by.
+    /// The number of a column, by local name or by travelling name.
     func columnID(_ name: String) -> Int? {
         var other: Int?
         for column in columns where equalNames(column.name, name) {
-            // Another one may bear the name that does not mean what the local one means.
+            // A hidden column may have the same name with a different meaning.
             if !column.isHidden { return column.id }
             other = column.id
         }
         return other
     }
 
-    /// The number of a column by the name by which it travels.
+    /// The number of a column, by travelling name.
     func columnID(travelling name: String) -> Int? {
         columns.first { equalNames($0.travellingName, name) }?.id
     }
 
-    /// `"a" IS ?1 AND "b" IS ?2`: finds the row with a local key, numbered from `first`. Keys are found through the
-    /// index because `=` is used where the key cannot be NULL; keys with NULL are not tracked.
+    /// `"a" IS ?1 AND "b" IS ?2`: the condition for the row with a local key, with parameters numbered from `first`.
     ///
-    /// Where SQLite takes more, or less, for one key than the IDs do, it is compared both ways: by the index, and as the ID.
+    /// `=` uses the index wherever the key cannot be NULL; rows with a NULL in their key are not tracked. If SQLite's
+    /// key equality differs from the IDs' equality, the condition compares both ways: by the index, and as the ID.
     func keyCondition(first: Int) -> String {
         keyColumns.enumerated().map { place, name in
             let term = "\(quoted(name)) = ?\(place + first)"
@@ -236,15 +239,15 @@ final class TrackedTable: @unchecked Sendable {
         }.joined(separator: " AND ")
     }
 
-    /// The names of the rowid that no column has; none where all are taken.
+    /// The names of the rowid not used by columns; empty if all are used.
     var namesOfRowID: [String] {
         rowIDNames(besides: localColumns.map(\.name) + keyColumns + generatedColumns.map(\.name))
     }
 
-    /// Whether the key is the rowid, which SQLite chooses where an insertion leaves it out.
+    /// True if the key is the rowid. SQLite chooses the rowid for an insertion without a key.
     var keyIsRowID: Bool { isIntegerKey && !isWithoutRowID }
 
-    /// The names by which a mapped key is spoken of.
+    /// The names of a mapped key in statements.
     var namesOfMappedKey: [String] { isMapped ? keyColumns + (keyIsRowID ? namesOfRowID : []) : [] }
 
     var keyList: String { keyColumns.map(quoted).joined(separator: ", ") }
@@ -253,34 +256,34 @@ final class TrackedTable: @unchecked Sendable {
 struct TrackedColumn: Sendable {
     var id: Int
     var name: String
-    /// The name that the local table has for it by now, where a key's column was renamed; and the one by which it travels then.
+    /// The column's present local name after a key column was renamed, and the travelling name after the rename.
     var presentName: String?
     var formerName: String?
-    /// Whether the local table has a column by its name that means something else.
+    /// True if the local table has a column of this name with a different meaning.
     var isHidden = false
-    /// The columns that were the same column of the local table by another meaning.
+    /// The same local column under former meanings.
     var precursors: [Int] = []
-    /// The name by which it travels.
+    /// The column's name in changesets.
     var travellingName: String { formerName ?? name }
-    /// Whether the local table has it and its values travel.
+    /// True if the local table has the column and values travel.
     var isLocal: Bool
     var affinity: SchemaColumn.Affinity = .blob
     var collation = "BINARY"
-    /// The number of the mapped table whose objects it refers to; its values travel as references then.
+    /// The number of the mapped table referred to; values then travel as references.
     var reference: Int?
-    /// The affinity of the keys that it refers to.
+    /// The affinity of the parent key.
     var keyAffinity = SchemaColumn.Affinity.blob
-    /// Whether no foreign key sees to it that the reference has a target.
+    /// True if no foreign key ensures a parent row.
     var isUnchecked = false
     var defaultSQL: String?
-    /// Whether rows that travel may hold NULL in it: it is neither declared NOT NULL nor of the key.
+    /// True if travelling rows may hold NULL here: neither NOT NULL nor in the key.
     var mayBeNull = true
     /// How concurrent writes merge.
     var policy = ColumnPolicy.lastWriterWins
 }
 
 struct TrackedForeignKey: Sendable {
-    /// As the schema declares it; `nil` where it does not.
+    /// The key as declared in the schema; `nil` if undeclared.
     var declared: DeclaredKey?
     /// The child's columns by number.
     var columns: [Int]
@@ -292,13 +295,13 @@ struct TrackedForeignKey: Sendable {
     enum Target: Sendable {
         /// The parent's mapped key: the value is a reference.
         case mapped
-        /// The parent's own key, from which its object IDs are derived: for each key column, the position in `columns`.
+        /// The parent's own key, with derived object IDs: for each key column, the position in `columns`.
         case key([Int])
-        /// Other columns under a UNIQUE index, by number.
+        /// Further columns under a UNIQUE index, by number.
         case unique([Int])
     }
 
-    /// What rows that refer to a row with a local key have in `columns`; `nil` where they refer to other values of it.
+    /// The values of `columns` in rows referring to a row with a local key; `nil` for references to non-key columns.
     func parts(of key: [FieldValue]) -> [FieldValue]? {
         switch target {
         case .mapped: return key
@@ -313,7 +316,7 @@ struct TrackedForeignKey: Sendable {
 
 enum ForeignKeyAction: Sendable {
     case restrict, cascade, setNull, setDefault
-    /// No foreign key of the schema's: a reference that the selection names. The row is shown whatever becomes of its
+    /// A reference named by the selection, without a foreign key in the schema. The row is shown with or without its
     /// target.
     case none
 }
@@ -330,18 +333,18 @@ struct TrackedUniqueIndex: Sendable {
         var collation: String
     }
 
-    /// Whether of two rows that claim one value the younger is hidden, instead of both being joined (a policy).
+    /// True if the younger of two rows with equal claims is hidden instead of unified (a policy).
     var hidesLosers = false
-    /// Whether it is the primary key's, whose equality is coarser than that of the IDs that are derived of it.
+    /// True for the primary key, if SQLite's equality is coarser than the derived IDs' equality.
     var isKey = false
-    /// Whether its terms or its condition are computed of the table's mapped key.
+    /// True if terms or condition use the table's mapped key.
     var isOnKey = false
 
-    /// Whether values must be computed by SQLite: a partial index or one on expressions.
+    /// True if SQLite must compute the values: a partial index or an index on expressions.
     var needsEvaluation: Bool { condition != nil || terms.contains { $0.column == nil } }
 }
 
-/// A table or view that does not travel, and why.
+/// A local table or view, and the reason.
 public struct LeftOutTable: Equatable, Sendable {
     public var name: String
     public var reason: String
@@ -352,7 +355,7 @@ public struct LeftOutTable: Equatable, Sendable {
     }
 }
 
-/// The names by which statements may speak of the rowid of a table with these columns.
+/// The names of the rowid available in statements, given a table's columns.
 /// https://www.sqlite.org/lang_createtable.html#rowid
 func rowIDNames(besides columns: [String]) -> [String] {
     ["rowid", "oid", "_rowid_"].filter { name in !columns.contains { equalNames($0, name) } }

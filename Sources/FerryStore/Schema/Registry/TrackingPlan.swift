@@ -1,20 +1,20 @@
 import FerryCore
 
-/// Which tables a person wants to travel.
+/// A person's choice of travelling tables.
 public struct TableSelection: Equatable, Sendable {
-    /// `nil`: all that can.
+    /// The chosen tables; `nil` for all possible tables.
     public var only: [String]?
     public var except: [String]
-    /// Tables whose objects are identified by the values of named columns at insertion.
+    /// Tables with objects identified by the values of named columns at insertion.
     public var declaredIdentities: [String: [String]]
-    /// Columns that hold another table's keys though no foreign key says so. Where those keys differ from device to
-    /// device, the values travel as the rows that they mean, as those of foreign keys do.
+    /// Columns holding a table's keys without a foreign key. If the parent's keys are device-specific, the values
+    /// travel as objects, like values of foreign keys.
     public var references: [UndeclaredReference]
-    /// Foreign keys that are plain references from the beginning, in the whole container and for good.
+    /// Foreign keys made plain references from the beginning, permanently and for the whole container.
     public var plainReferences: [PlainReferenceName]
-    /// Tables that travel in a container already, though they would stay by themselves if it were made now.
+    /// Tables already travelling in the container, although a new container would leave them local.
     public var travelling: [String]
-    /// Integer keys that moved to another column in the container before: the column, by the table's name.
+    /// Integer keys previously moved to a new column in the container: the column, by the table's name.
     public var movedKeys: [String: String]
 
     public init(
@@ -32,12 +32,13 @@ public struct TableSelection: Equatable, Sendable {
     }
 }
 
-/// Decides which tables of a schema travel and how their objects are identified: a pure function of both.
+/// Decides which tables of a schema travel, and how their objects are identified: a pure function of schema and
+/// selection.
 struct TrackingPlan: Equatable {
     var tracked: [TrackedTableRecord] = []
     var leftOut: [LeftOutTable] = []
 
-    /// Tables in which migration tools note what they did to *this* database.
+    /// Tables in which migration tools record their work on *this* database.
     static let bookkeepingTables: Set<String> = [
         "grdb_migrations", "schema_migrations", "ar_internal_metadata", "alembic_version", "django_migrations",
         "knex_migrations", "knex_migrations_lock", "room_master_table", "__efmigrationshistory", "_prisma_migrations",
@@ -45,14 +46,14 @@ struct TrackingPlan: Equatable {
     ]
 
     /// - Parameters:
-    ///   - isNew: the selection was made for this schema, so that what it names must be there. One that was made for an
-    ///     earlier schema is taken as far as it goes.
-    ///   - elsewhere: tables that travel, as far as other devices have them.
+    ///   - isNew: true if the selection was made for this schema, so all its names must exist. A selection made for an earlier
+    ///     schema applies as far as possible.
+    ///   - elsewhere: tables known to travel on remote devices.
     init(
         _ schema: Schema, _ selection: TableSelection, isNew: Bool = true, elsewhere: Set<String> = []
     ) throws {
         if isNew { try Self.check(selection, against: schema) }
-        // What travelled under an earlier Ferry goes on.
+        // Tables travelling under an earlier version of Ferry go on travelling.
         let going = elsewhere.union(selection.travelling.map(foldedName))
         for table in schema.tables {
             let ofCoreData = going.contains(foldedName(table.name)) ? nil : Self.reasonOfCoreData(table, schema)
@@ -126,8 +127,9 @@ struct TrackingPlan: Equatable {
         return nil
     }
 
-    /// A foreign key to a table that stays behind could not hold on the other devices. One that SQLite cannot use holds
-    /// nowhere; but a table that other devices have may come here as well.
+    /// Leaves out children of local tables: a foreign key to a local table could not hold on remote devices. A foreign
+    /// key unusable in SQLite holds nowhere and does not matter, unless remote devices have the parent: the parent may
+    /// come here as well.
     private mutating func leaveOutChildrenOfLeftOutTables(
         _ schema: Schema, _ selection: TableSelection, isNew: Bool, _ elsewhere: Set<String>
     ) throws {
@@ -181,7 +183,7 @@ struct TrackingPlan: Equatable {
         if let declared = selection.declaredIdentities.first(where: { equalNames($0.key, table.name) }) {
             return .declared(declared.value.map { name in table.column(name)?.name ?? name })
         }
-        // An integer key that is itself a reference (one row for one of the parent's) is identified by its parent.
+        // An integer key that is also a reference (a row for each parent row) is identified by its parent.
         let isReference =
             table.foreignKeys.contains { key in
                 key.columns.count == 1 && equalNames(key.columns[0], table.primaryKey[0])

@@ -1,28 +1,27 @@
 import FerryCore
 
-/// Tables that this process cannot write to, because their schema uses a collation or a function that only an app's own process
-/// has (Docs/Architecture/replay.md, "Tables that wait for the app").
+/// Tables this process cannot write to, for lack of a collation or function found only in the app's process
+/// (Docs/Architecture/replay.md, "Tables that wait for the app").
 ///
-/// What other devices write to such a table is merged into the state, and its rows follow once a process that has everything makes
-/// a pass.
+/// Remote writes to such a table are merged into the state. The rows follow with a pass of a fully equipped process.
 struct WaitingTables: Equatable {
-    /// What SQLite lacks, by the table's number.
+    /// The part missing from SQLite, by the table's number.
     private(set) var reasons: [Int: String] = [:]
-    /// Those of them whose logs wait: what they say cannot be merged without the rows.
+    /// Waiting tables with waiting logs: their changes cannot be merged without the rows.
     private(set) var refusing: [Int: String] = [:]
-    /// Whether the notes of these tables and of those connected with them wait too.
+    /// True if pending changes of these and connected tables wait too.
     var holdsNotes = false
 
     init() {}
 
-    /// - Parameter numbers: of tables that wait, or waited.
+    /// - Parameter numbers: tables waiting now or before.
     init(_ numbers: [Int]) { reasons = Dictionary(uniqueKeysWithValues: numbers.map { ($0, "") }) }
 
     var isEmpty: Bool { reasons.isEmpty }
 
     func contains(_ table: Int) -> Bool { reasons[table] != nil }
 
-    /// Finds those of some tables that this process cannot write to now.
+    /// Finds the given tables this process cannot write to now.
     static func find(
         among numbers: some Sequence<Int>, _ registry: Registry, _ connection: SQLConnection
     ) throws -> Self {
@@ -40,7 +39,7 @@ struct WaitingTables: Equatable {
         return found
     }
 
-    /// These tables and all that are connected with them by references: what becomes of their rows may depend on each other.
+    /// These tables and all tables connected by references: the fates of their rows may depend on each other.
     func connected(_ registry: Registry) -> Set<Int> {
         var found = Set(reasons.keys)
         var next = Array(found)
@@ -54,7 +53,7 @@ struct WaitingTables: Equatable {
         return found
     }
 
-    /// Why rows of a table wait, for people.
+    /// Explains to people why rows of a table wait.
     func sentence(_ table: Int, _ registry: Registry) -> String {
         if let reason = reasons[table] { return "its table uses what only the app has: \(reason)" }
         let names = reasons.keys.sorted().map { registry[$0].name }.joined(separator: ", ")
@@ -62,11 +61,11 @@ struct WaitingTables: Equatable {
     }
 }
 
-/// What a store remembers of tables that wait (`ferry_meta`, `waitingTables`).
+/// The store's memory of waiting tables (`ferry_meta`, `waitingTables`).
 struct WaitingMark: Codable, Equatable {
-    /// What SQLite lacked in the last pass, by the table's number.
+    /// The part missing in the last pass, by the table's number.
     var tables: [String: String]
-    /// Whether notes could not be packed without it.
+    /// True if pending changes could not be packed without the missing part.
     var holdsNotes: Bool
 
     init(_ waiting: WaitingTables) {
@@ -80,7 +79,7 @@ struct WaitingMark: Codable, Equatable {
 
     func save(_ meta: StoreMeta) throws { try meta.set(.waitingTables, json: self) }
 
-    /// Those of the tables that wait still in this process.
+    /// The tables still waiting in this process.
     func present(_ registry: Registry, _ connection: SQLConnection) throws -> WaitingTables {
         var present = try WaitingTables.find(among: numbers, registry, connection)
         present.holdsNotes = holdsNotes && !present.isEmpty
@@ -89,8 +88,8 @@ struct WaitingMark: Codable, Equatable {
 }
 
 extension SQLConnection {
-    /// What SQLite lacks for a statement of Ferry's: a collation or a function that only an app's process has. `nil` where it lacks
-    /// nothing of the kind. What only the app's triggers lack does not count.
+    /// The part missing from SQLite for a statement of Ferry's: a collation or function of the app's process. `nil` if
+    /// nothing is missing. Parts used only by the app's triggers do not count.
     func missingPart(of sql: String) throws -> String? {
         try withoutTriggers {
             do {
@@ -98,7 +97,7 @@ extension SQLConnection {
             } catch let error as FerryError where error.code == .missingFunction {
                 return lastMessage
             } catch let error as FerryError where error.code == .database {
-                // What a row lacks is told when one is written.
+                // Any further error of a row shows at the write.
             }
             return nil
         }
