@@ -1,12 +1,13 @@
 import FerryCore
 
 extension Store {
-    /// Refuses a clock that cannot be right. What is written meanwhile is noted, and packed once the clock is.
+    /// Refuses an impossible clock. Meanwhile writes are recorded as pending changes, and packed once the clock is
+    /// right.
     /// - Throws: `clockAhead` beyond the year 5000: set the date, and try again.
     public static func checkClock(_ clock: any WallClock) throws {
         let milliseconds = clock.milliseconds()
         if milliseconds <= HybridTime.latestOfClock.milliseconds { return }
-        // Years of 365.2425 days, which is close enough to name one.
+        // Years of 365.2425 days: exact enough to name the year.
         let year = 1970 + milliseconds / 31_556_952_000
         throw FerryError(
             .clockAhead,

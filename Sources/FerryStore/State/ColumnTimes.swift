@@ -1,6 +1,7 @@
 import FerryCore
 
-/// For each column of one object the time of a change, by number: dense, because it is on the path of every row.
+/// The time of a change for each column of an object, by number. Storage is dense, because every row passes through
+/// here.
 struct ColumnTimes {
     private var slots: [HybridTime?] = []
     private(set) var count = 0
@@ -19,15 +20,15 @@ struct ColumnTimes {
         }
     }
 
-    /// The latest of all.
+    /// The latest time.
     var latest: HybridTime? { slots.lazy.compactMap { $0 }.max() }
 
-    /// The columns by the times at which they changed, in the order of the times.
+    /// The columns grouped by the time of their change, in the order of times.
     var byTime: [(time: HybridTime, columns: [Int])] {
         var groups: [(time: HybridTime, columns: [Int])] = []
         for column in slots.indices {
             guard let time = slots[column] else { continue }
-            // Mostly all changed at once.
+            // Usually all columns changed at the same time.
             if let known = groups.firstIndex(where: { $0.time == time }) {
                 groups[known].columns.append(column)
             } else {

@@ -1,15 +1,15 @@
 import FerryCore
 import FerryMerge
 
-/// Keeps what concurrent writes lost, so that a person can see it and bring it back.
+/// Records the values lost in concurrent writes, so a person can see and restore them.
 struct ConflictLog {
     let access: StoreAccess
-    /// What is written with more; `nil` where each is written at once.
+    /// The batch of conflicts; `nil` if each conflict is written at once.
     private let gathered: Gathered?
     private var connection: SQLConnection { access.connection }
 
     private final class Gathered {
-        /// How many are written by one statement.
+        /// Number of conflicts written by a statement.
         let number: Int
         let statement: LazyStatement
         var entries: [Entry] = []
@@ -34,16 +34,18 @@ struct ConflictLog {
         gathered = nil
     }
 
-    /// A log of which several records are written by one statement, the last ones by `finish`. Nobody asks for any before.
+    /// Makes a log that writes several conflicts with a statement. `finish` writes the last ones. No caller reads
+    /// conflicts before.
     init(gatheringIn access: StoreAccess) {
         self.access = access
         gathered = Gathered(access)
     }
 
+    /// Records a conflict.
     /// - Parameters:
-    ///   - column: the field's number; `nil` for a whole object.
-    ///   - lost: the value that lost, and its stamp.
-    ///   - kept: the value that is shown instead, and its stamp.
+    ///   - column: the column's number; `nil` for a whole object.
+    ///   - lost: the lost value with its stamp.
+    ///   - kept: the winning value with its stamp.
     func record(
         _ kind: Conflict.Kind, table: Int, object: ObjectID, column: Int?, lost: (value: FieldValue?, stamp: Stamp),
         kept: (value: FieldValue?, stamp: Stamp)
@@ -56,7 +58,7 @@ struct ConflictLog {
         gathered.entries.removeAll(keepingCapacity: true)
     }
 
-    /// Writes what was gathered.
+    /// Writes the conflicts still in the batch.
     func finish() throws {
         guard let gathered else { return }
         for entry in gathered.entries { try write([entry], access.conflictInsertion.prepared()) }
@@ -101,20 +103,20 @@ struct ConflictLog {
         statement.bind(Int64(bitPattern: side.stamp.time.rawValue), place + 2)
     }
 
-    /// Those that nobody has looked at yet.
+    /// Counts the conflicts no person has resolved.
     func unresolvedCount() throws -> Int {
         try connection.count("SELECT count(*) FROM ferry_conflict WHERE resolved IS NULL")
     }
 }
 
-/// What authors had seen when they wrote: tells whether a write that arrives late was known to what overwrote it.
+/// The knowledge of authors at the time of writing. Tells whether an overwriting author knew a write that arrives late.
 struct ContextLog {
     let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// Notes what a changeset's author had seen of other logs, where that is more than before: from the time after its
-    /// preceding changeset on.
+    /// Records a changeset author's knowledge of logs where the knowledge grew. The entry counts from the time after
+    /// the author's preceding changeset.
     func record(_ context: VersionVector, of device: DeviceID, after preceding: HybridTime) throws {
         let author = try access.devices.number(of: device)
         for (device, position) in context.positions.sorted(by: { $0.key < $1.key }) {
@@ -131,16 +133,16 @@ struct ContextLog {
         }
     }
 
-    /// Forgets what nothing will ask for any more: what is still to come of a device's log is later than all that was
-    /// replayed of it, so that an author who had seen no more of it cannot have known it.
+    /// Removes entries no query will need. Future changes of a device's log are later than everything replayed from the
+    /// log. So an author with no more knowledge than this store cannot have known them.
     ///
-    /// Only after everything that was replayed is merged.
+    /// Call only after all replayed changes are merged.
     func prune() throws {
         try access.connection.execute(
             "DELETE FROM ferry_context WHERE seen <= (SELECT time FROM ferry_device WHERE number = other)")
     }
 
-    /// Whether the author of the write stamped `later` had seen the one stamped `earlier`.
+    /// True if the author of the write stamped `later` knew the write stamped `earlier`.
     func knew(_ later: Stamp, of earlier: Stamp) throws -> Bool {
         if later.device == earlier.device { return true }
         let statement = try access.contextSelection.prepared()

@@ -1,24 +1,28 @@
 import FerryCore
 
-/// What rows that travel offered to those that stay on this device before Ferry first changed them in a transaction.
+/// Records parent keys offered by travelling rows to local rows, as of before Ferry's first change in a transaction.
 ///
-/// Only rows of tables that such rows refer to are noted. What became of them is seen at the end of the transaction: a row
-/// that was removed and is there again has not gone anywhere.
+/// Only rows of tables referred to by local rows are recorded. The end of the transaction decides their fate: a row
+/// removed and present again is unchanged.
+///
+/// Invariants:
+/// - `rows` has at most a single entry for each object, with the values before the transaction.
+/// - `known` holds exactly the objects in `rows`.
 final class Departures {
-    /// A row as it was.
+    /// A row as of before the transaction.
     struct Row {
         var object: ObjectID
-        /// Its local key.
+        /// The row's local key.
         var key: [FieldValue]
-        /// Of its table's `stayingColumns`, in their order.
+        /// The values of the table's `stayingColumns`, in their order.
         var values: [FieldValue]
     }
 
-    /// By table, in the order in which they were first changed: of two that had the same values in one transaction, the
-    /// first had them before it.
+    /// Rows by table, in the order of their first change. Two rows may have had equal values within a transaction. Then
+    /// the first row had them before the transaction.
     private(set) var rows: [Int: [Row]] = [:]
     private var known: [Int: Set<ObjectID>] = [:]
-    /// The keys that rows of tables without an index refer to, by table and column.
+    /// The keys in use by rows of tables without an index, by table and column.
     private var held: [[String]: Set<FieldValue>] = [:]
     private var isIndexed: [[String]: Bool] = [:]
 
@@ -37,8 +41,8 @@ final class Departures {
         isIndexed = [:]
     }
 
-    /// Whether rows that stay go on referring to a key of a mapped table, whatever becomes of its row: their foreign keys
-    /// say RESTRICT or NO ACTION.
+    /// True if local rows go on referring to a key of a mapped table after the row is gone, under RESTRICT or NO
+    /// ACTION.
     func isHeld(_ key: FieldValue, of table: TrackedTable, _ connection: SQLConnection) throws -> Bool {
         for staying in table.stayingKeys where staying.isMappedKey {
             for reference in staying.references where reference.onDelete == .refuse {
@@ -65,13 +69,13 @@ final class Departures {
     }
 }
 
-/// Whether an index finds the rows of a table that stays by what they refer to.
+/// Tells whether an index finds a local table's rows by their parent key.
 struct ChildIndex {
     private let connection: SQLConnection
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// An index serves where it begins with a column of the foreign key and compares as the key that is referred to does:
+    /// True if an index begins with a column of the foreign key and compares like the parent key:
     /// https://www.sqlite.org/foreignkeys.html#fk_indexes
     func serves(_ reference: StayingReference, _ key: StayingKey) throws -> Bool {
         for (name, parent) in zip(reference.columns, key.columns) {

@@ -1,10 +1,10 @@
 import FerryCore
 
-/// The devices' small numbers, under which stamps lie in the state; a cache of `ferry_device` for one access.
+/// Maps devices to small numbers, as used by stamps in the state. Caches `ferry_device` for a single access.
 final class DeviceNumbers {
     private let connection: SQLConnection
     @exclusivity(unchecked) private var numbers: [DeviceID: Int] = [:]
-    /// The one whose number was asked for last, and the one that was asked for by its number: mostly they are again.
+    /// The last device looked up by ID, and the last looked up by number. Repeated lookups are the common case.
     @exclusivity(unchecked) private var lastNumbered: (device: DeviceID, number: Int)?
     @exclusivity(unchecked) private var lastNamed: (device: DeviceID, number: Int)?
     @exclusivity(unchecked) private var devices: [Int: DeviceID] = [:]
@@ -23,7 +23,7 @@ final class DeviceNumbers {
         }
     }
 
-    /// The number of a device; a new one is entered where it is met first.
+    /// The number of a device; registers a device met for the first time.
     func number(of device: DeviceID, name: String = "") throws -> Int {
         if let last = lastNumbered, last.device == device { return last.number }
         let number = try find(device, name: name)
@@ -33,7 +33,7 @@ final class DeviceNumbers {
 
     private func find(_ device: DeviceID, name: String) throws -> Int {
         if let number = numbers[device] { return number }
-        // Another process may have entered it.
+        // A different process may have registered the device.
         try load()
         if let number = numbers[device] { return number }
         try connection.execute(

@@ -1,21 +1,22 @@
 import FerryCore
 
-/// What this store remembers of a device: how far its log is replayed here, and when it was heard of.
+/// The store's record of a device: how far the device's log is replayed here, and when the device was last seen.
 public struct DeviceRecord: Equatable, Sendable {
     public var id: DeviceID
     public var name: String
-    /// What is replayed of its log here; of this device's own, what is packed.
+    /// The replayed end of the device's log; for this device the packed end of its own log.
     public var position: LogPosition
-    /// When its last head seen here was written, by its own clock, in milliseconds since the Unix epoch; `nil` where none
-    /// was seen.
+    /// The writing time of the device's last head seen here, by the device's own clock. Milliseconds since the Unix
+    /// epoch; `nil` if no head was seen.
     public var writtenMilliseconds: Int64?
-    /// When that head was first seen here, by this device's clock.
+    /// The time this device first saw that head, by this device's clock.
     public var heardMilliseconds: Int64?
-    /// The checksum of the last segment packed or replayed of its log; `nil` where it is not known.
+    /// The checksum of the last packed or replayed segment of the log; `nil` if unknown.
     public var checksum: Checksum?
-    /// What its log waited for at the last sync.
+    /// The reason for the log to wait at the last sync.
     public var waiting: WaitingReason?
-    /// Where somebody retired it, when the head was written that it had then; a later one says that it is back.
+    /// For a retired device: the writing time of its last head at the moment of retirement. A later head says the
+    /// device is back.
     public var retiredMilliseconds: Int64?
 
     public init(
@@ -32,7 +33,7 @@ public struct DeviceRecord: Equatable, Sendable {
 }
 
 extension DeviceRecord {
-    /// All devices that a store knows, in the order of their numbers.
+    /// All devices known to a store, in the order of their numbers.
     static func all(_ connection: SQLConnection) throws -> [DeviceRecord] {
         var records: [DeviceRecord] = []
         try connection.forEachRow(
@@ -62,8 +63,8 @@ extension DeviceRecord {
 }
 
 extension Store {
-    /// Keeps when devices were heard of and whether they are retired. Names and positions are left as they are; a device
-    /// that is not known is entered.
+    /// Saves when devices were last seen and retired. Registers unknown devices; leaves names and positions of known
+    /// devices unchanged.
     public func noteHeard(_ records: [DeviceRecord]) throws {
         if records.isEmpty { return }
         try note { connection in
@@ -81,7 +82,7 @@ extension Store {
         }
     }
 
-    /// Gives this device another name; the others hear of it with its next head.
+    /// Renames this device. Remote devices learn the name from the next head.
     public func rename(_ name: String) throws {
         try note { connection in
             try connection.execute(
@@ -92,7 +93,7 @@ extension Store {
 }
 
 extension Store {
-    /// Moves the beginning of the log forward. Write the head that says so before anything is removed.
+    /// Moves the beginning of the log forward. Write a head with the new beginning before removing anything.
     public func beginLog(at sequence: UInt64) throws {
         try note(durably: true) { connection in
             let meta = StoreMeta(connection: connection)
@@ -102,7 +103,7 @@ extension Store {
         }
     }
 
-    /// Keeps what compaction has to remember: its plan while it is under way, and what it found.
+    /// Saves compaction's notes: the plan under way, and its findings.
     public func setCompactionNotes(_ text: String) throws {
         try note { try StoreMeta(connection: $0).set(.compaction, text) }
     }

@@ -1,14 +1,14 @@
 import FerryCore
 import FerryMerge
 
-/// Keeps the list of exceptional objects, why they are, and the tokens that concern them.
+/// The list of anomalous objects, with reasons and dependency tokens.
 struct ExceptionList {
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// How many objects are exceptional, by the kind.
+    /// The number of anomalous objects by kind.
     static func counts(_ connection: SQLConnection) throws -> [ExceptionKind: Int] {
         var counts: [ExceptionKind: Int] = [:]
         try connection.forEachRow("SELECT kind, count(*) FROM ferry_exception GROUP BY kind") { row in
@@ -17,10 +17,11 @@ struct ExceptionList {
         return counts
     }
 
+    /// Updates the entry of an object.
     /// - Parameters:
-    ///   - isExceptional: whether the object is listed.
-    ///   - cause: by what it came to be shown by another's row.
-    ///   - check: of how it is shown (`ShownChecks`).
+    ///   - isExceptional: true if the object is anomalous.
+    ///   - cause: the claim that unified the object with the row of an older object.
+    ///   - check: the checksum of how the object is shown (`ShownChecks`).
     func record(
         _ object: RegionObject, isExceptional: Bool, cause: RuleClaim?, tokens: Set<RowToken>, check: UInt64
     ) throws {
@@ -37,7 +38,7 @@ struct ExceptionList {
         }
     }
 
-    /// Lists an object whose row waits for a process that can write it. What leads to it stays.
+    /// Lists an object with a row waiting for an equipped process. The object's tokens stay.
     func recordWaiting(_ object: RowToken, isHidden: Bool, reason: String, check: UInt64) throws {
         let (table, id) = (FieldValue.integer(Int64(object.table)), FieldValue.blob(object.id.bytes[...]))
         let former = try connection.firstValue(
@@ -51,20 +52,20 @@ struct ExceptionList {
             .integer(Int64(kind.rawValue)), .text(reason), .integer(Int64(bitPattern: check)))
     }
 
-    /// Whether an object's row waits for a process that can write it.
+    /// True if an object's row waits for an equipped process.
     func isWaiting(_ object: RowToken) throws -> Bool {
         try connection.count(
             "SELECT EXISTS(SELECT 1 FROM ferry_exception WHERE \"table\" = ? AND object = ? AND kind IN "
                 + "(\(ExceptionKind.ofWaiting)))", .integer(Int64(object.table)), .blob(object.id.bytes[...])) != 0
     }
 
-    /// Takes an object off the list, of which nothing is known any more.
+    /// Removes an object the store no longer knows from the list.
     func remove(_ object: RowToken) throws {
         access.digests.noteShown(object.table, from: try forget(object), to: 0)
     }
 
-    /// Takes an object off the list.
-    /// - Returns: the check of how it was shown.
+    /// Removes an object from the list.
+    /// - Returns: the checksum of how the object was shown.
     private func forget(_ object: RowToken) throws -> UInt64 {
         let (table, id) = (FieldValue.integer(Int64(object.table)), FieldValue.blob(object.id.bytes[...]))
         let former = try connection.firstValue(
@@ -72,7 +73,7 @@ struct ExceptionList {
         if former != nil {
             try connection.execute("DELETE FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
         }
-        // What a deleted object offers leaves tokens, too.
+        // Parent keys of a deleted object leave tokens, too.
         try connection.execute("DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", table, id)
         if case .integer(let check)? = former { return UInt64(bitPattern: check) }
         return 0
@@ -115,8 +116,8 @@ struct ExceptionList {
     }
 }
 
-/// Keeps the tokens that deleted objects would offer to foreign keys on other columns than the key: what refers to one
-/// of them by RESTRICT holds it back, and nothing but these tokens leads to it. A token that is out of date costs a look.
+/// Keeps tokens for a deleted object's parent keys on columns outside the primary key. A row referring to such a key by
+/// RESTRICT retains the object, and only these tokens lead to the object. A stale token costs a lookup.
 struct DeadOffers {
     let access: StoreAccess
 
@@ -131,8 +132,8 @@ struct DeadOffers {
     }
 }
 
-/// The tokens that exceptional objects refer to, claim or offer (`ferry_exception_token`): by them an object is found
-/// when somebody else comes, goes or changes.
+/// The dependency tokens of anomalous objects (`ferry_exception_token`): everything an object refers to, claims or
+/// offers. A token finds the object when a related object comes, goes or changes.
 final class ExceptionTokens {
     private let connection: SQLConnection
     private let insert: LazyStatement
@@ -146,7 +147,7 @@ final class ExceptionTokens {
             "SELECT \"table\", object FROM ferry_exception_token WHERE token_table = ? AND token = ?", connection)
     }
 
-    /// Whether any token is of a table; where none is, no object of the table need be looked at for their sake.
+    /// True if a table has any token. Otherwise no object of the table needs a lookup by tokens.
     func areAny(of table: Int) throws -> Bool {
         if let tables { return tables.contains(table) }
         var found: Set<Int> = []
@@ -155,7 +156,7 @@ final class ExceptionTokens {
         return found.contains(table)
     }
 
-    /// The exceptional objects that a token concerns.
+    /// The anomalous objects concerned by a token.
     func objects(concernedBy token: RowToken) throws -> [RowToken] {
         guard try areAny(of: token.table) else { return [] }
         let statement = try select.prepared()
@@ -180,29 +181,30 @@ final class ExceptionTokens {
     }
 }
 
-/// Why an object is not shown simply as its state says (the column `kind` of `ferry_exception`).
+/// The reason for an object not to be shown as written (the column `kind` of `ferry_exception`).
 public enum ExceptionKind: Int, Sendable, Codable, CaseIterable {
-    /// Hidden until what it refers to is shown.
+    /// Hidden until the object's target is shown.
     case waiting = 1
     /// Hidden because an older row has the same UNIQUE value.
     case outranked = 2
     /// Hidden because the schema refuses the row.
     case refused = 3
-    /// Shown although deleted: other rows hold it back.
+    /// Deleted and retained by referring rows.
     case heldBack = 4
-    /// Shown with a reference cleared.
+    /// Shown with a cleared reference.
     case clearedReference = 5
-    /// Without a row of its own: an older row with the same UNIQUE value, or the same key, shows it too.
+    /// Without an own row: an older object's row with the same UNIQUE value or key stands for both.
     case joined = 6
-    /// Shown by a row that shows others with the same UNIQUE value too.
+    /// Shown by a row that also stands for younger objects with the same UNIQUE value.
     case joining = 7
-    /// Shown with the key, or under a UNIQUE index with a part of the key, of the row that what it refers to is one with.
+    /// Shown with a key value of the row that stands for the object's target. Or, under a UNIQUE index, with a part of
+    /// that key.
     case resolvedKey = 8
-    /// Hidden until what it refers to by RESTRICT or NO ACTION is known here, which may have been forgotten.
+    /// Hidden until the target by RESTRICT or NO ACTION is known here. The target may have been forgotten.
     case missing = 9
-    /// Hidden until a process makes a pass that has a collation or a function of the app's.
+    /// Hidden until a pass of a process with the app's collation or function.
     case awaitingApp = 10
-    /// Shown as it was until such a process makes a pass.
+    /// Shown with former values until such a pass.
     case outdated = 11
 
     public var isHidden: Bool {
@@ -212,12 +214,12 @@ public enum ExceptionKind: Int, Sendable, Codable, CaseIterable {
         }
     }
 
-    /// The kinds that follow from rule 3, as a list in SQL.
+    /// The kinds following from rule 3, as a list in SQL.
     static let ofClasses = [joined, .joining, .resolvedKey].map { "\($0.rawValue)" }.joined(separator: ", ")
 
-    /// The kinds of rows that wait for another process, as a list in SQL.
+    /// The kinds of rows waiting for an equipped process, as a list in SQL.
     static let ofWaiting = [awaitingApp, .outdated].map { "\($0.rawValue)" }.joined(separator: ", ")
 
-    /// Whether a person may want to know of it: not what only follows from another one.
+    /// True if the entry may interest a person. Mere consequences of a different entry do not.
     var isListed: Bool { self != .joining && self != .resolvedKey }
 }

@@ -1,10 +1,10 @@
 import FerryCore
 
-/// Logs that two copies of a database wrote under one ID, and of which nothing tells where the branches part: those of which
-/// this database wrote one, or took in all (`ferry_meta`, `forked`).
+/// Logs written by two copies of a database under the same ID, with an unknown fork position. Lists the logs this
+/// database wrote a branch of, or merged all branches of (`ferry_meta`, `forked`).
 ///
-/// How far such a log is replayed does not say on which branch: neither a position here nor one in a snapshot tells which of
-/// its writes are known (`SnapshotStanding`).
+/// The replayed position in such a log does not tell the branch. So neither a position here nor a snapshot's position
+/// tells which of the log's writes are known (`SnapshotStanding`).
 enum ForkedLogList {
     static func add(_ device: DeviceID, _ meta: StoreMeta) throws {
         let known = try all(meta)

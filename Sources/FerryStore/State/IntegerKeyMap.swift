@@ -1,25 +1,28 @@
-/// Places by integer key, for the time of one flush: open addressing with linear probing, at most half full, nothing is
-/// ever removed.
+/// Maps integer keys to positions, for the time of a flush: open addressing with linear probing, without removals.
 ///
-/// A dictionary spends most of its time on a hash that withstands chosen keys. The keys here are the local rows' own.
+/// A dictionary spends most of its time on a hash resistant to chosen keys. The keys here are the local rows' own.
+///
+/// Invariants:
+/// - At most half of the slots are in use.
+/// - A used slot holds a key and its position + 1; a free slot has position 0.
 struct IntegerKeyMap {
-    /// The keys, and for each the place + 1; 0 where the slot is free.
+    /// The keys, and for each key the position + 1; 0 for a free slot.
     private var keys: [Int64] = []
     private var places: [UInt32] = []
     private(set) var count = 0
 
-    /// The most places that it can tell apart.
+    /// The maximum number of positions.
     static let limit = Int(UInt32.max) - 1
 
-    /// The place of a key; `nil` where it has none.
+    /// The position of a key; `nil` if the key has none.
     func place(of key: Int64) -> Int? {
         if keys.isEmpty { return nil }
         let place = places[slot(of: key)]
         return place == 0 ? nil : Int(place) - 1
     }
 
-    /// Gives a key a place.
-    /// - Returns: whether it had none yet; otherwise nothing changes.
+    /// Assigns a position to a key.
+    /// - Returns: true if the key had no position; otherwise nothing changes.
     mutating func insert(_ key: Int64, at place: Int) -> Bool {
         precondition(place < Self.limit, "the places of a flush fit into 32 bits")
         if 2 * count >= keys.count { grow() }
@@ -31,10 +34,10 @@ struct IntegerKeyMap {
         return true
     }
 
-    /// The slot that holds a key or, where none does, would hold it.
+    /// The key's slot, or the free slot for a new key.
     private func slot(of key: Int64) -> Int {
         let mask = keys.count - 1
-        // Fibonacci hashing: consecutive keys lie far apart, and the best bits are the upper ones.
+        // Fibonacci hashing spreads consecutive keys far apart. The upper bits are the best bits.
         let hash = UInt64(bitPattern: key) &* 0x9e37_79b9_7f4a_7c15
         var slot = Int(truncatingIfNeeded: hash >> 32) & mask
         while places[slot] != 0, keys[slot] != key { slot = (slot + 1) & mask }

@@ -1,8 +1,8 @@
 import FerryCore
 import FerryMerge
 
-/// Which objects are shown by the row of another one (`ferry_joined`): members of a joined row, and IDs that are derived
-/// from the key that a row shows where its object has another.
+/// The objects shown by a different object's row (`ferry_joined`): members of a unified row, and aliases. An alias is
+/// the ID derived from the key a row shows, if the row's object has a different key.
 final class JoinedObjects {
     private let connection: SQLConnection
     private let selectMembers: LazyStatement
@@ -11,7 +11,7 @@ final class JoinedObjects {
 
     init(_ connection: SQLConnection) {
         self.connection = connection
-        // Without the hint SQLite takes the key's order and looks at all of the table's.
+        // Without the hint SQLite scans all of the table's entries in primary key order.
         selectMembers = LazyStatement(
             """
             SELECT object FROM ferry_joined INDEXED BY ferry_joined_representative
@@ -21,7 +21,7 @@ final class JoinedObjects {
             "SELECT representative FROM ferry_joined WHERE \"table\" = ? AND object = ?", connection)
     }
 
-    /// Whether a table has any; most have none, and need not be asked further.
+    /// True if a table has any entry. Most tables have none, and need no further lookup.
     func areAny(in table: Int) throws -> Bool {
         if let tables { return tables.contains(table) }
         var found: Set<Int> = []
@@ -30,7 +30,7 @@ final class JoinedObjects {
         return found.contains(table)
     }
 
-    /// The objects that a representative's row shows beside itself, by ID.
+    /// The further objects shown by a representative's row, by ID.
     func members(of representative: ObjectID, _ table: Int) throws -> [ObjectID] {
         guard try areAny(in: table) else { return [] }
         let statement = try selectMembers.prepared()
@@ -44,7 +44,7 @@ final class JoinedObjects {
         return members
     }
 
-    /// The object whose row shows an ID; `nil` where it is shown by its own row or by none.
+    /// The representative whose row shows an ID; `nil` if the ID is shown by its own row or by none.
     func representative(of object: ObjectID, _ table: Int) throws -> ObjectID? {
         guard try areAny(in: table) else { return nil }
         let statement = try selectRepresentative.prepared()
@@ -66,9 +66,10 @@ final class JoinedObjects {
             """, table, id)
     }
 
-    /// Notes that the row of `representative` shows an object, or that it shows the key which an ID is derived from.
+    /// Records `representative` as the object whose row shows `object`. With `asAlias`, `object` is an ID derived from
+    /// the shown key.
     func note(_ object: ObjectID, isShownBy representative: RowToken, asAlias: Bool = false) throws {
-        // A member that the key would mean too leads to the same row.
+        // If a member has the alias's ID, the entry present already leads to the same row.
         try connection.execute(
             "INSERT OR IGNORE INTO ferry_joined VALUES (?, ?, ?, ?)", .integer(Int64(representative.table)),
             .blob(object.bytes[...]), .blob(representative.id.bytes[...]), .integer(asAlias ? 1 : 0))

@@ -6,7 +6,7 @@ public enum KeyValueKind: Int64, CaseIterable, Hashable, Sendable {
     case set = 2
     case counter = 3
 
-    /// The part that a tracked table holds; `nil` for the app's own tables.
+    /// The part stored in a tracked table; `nil` for the app's own tables.
     init?(table: String) {
         guard table.hasPrefix("ferry_kv_"), let kind = Self.allCases.first(where: { $0.table == table }) else {
             return nil
@@ -14,7 +14,7 @@ public enum KeyValueKind: Int64, CaseIterable, Hashable, Sendable {
         self = kind
     }
 
-    /// The tracked table that holds it.
+    /// The tracked table of the part.
     var table: String {
         switch self {
         case .value: "ferry_kv_value"
@@ -24,7 +24,7 @@ public enum KeyValueKind: Int64, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// A key, a set or a counter that changed.
+/// The name of a changed key, set or counter.
 public struct KeyValueName: Hashable, Sendable {
     public var kind: KeyValueKind
     public var name: String
@@ -35,13 +35,13 @@ public struct KeyValueName: Hashable, Sendable {
     }
 }
 
-/// Collects what a transaction of Ferry's changes in the key-value store, and keeps the table `ferry_kv_change`: one
-/// row for each key, set and counter that changed lately, numbered in the order of the changes.
+/// Collects a transaction's changes to the key-value store, and maintains the table `ferry_kv_change`. The table has a
+/// row for each recently changed key, set and counter, numbered in the order of changes.
 ///
-/// Whoever remembers the last number it has seen finds what is new without comparing values, in whatever process the
-/// change was made. Not safe to share; lives inside one transaction.
+/// A reader with the last number seen finds new changes without comparing values, whichever process made them. Not safe
+/// to share; lives inside a single transaction.
 final class KeyValueChanges {
-    /// Rows that are kept: those beyond it that changed first are forgotten.
+    /// Maximum number of rows. The rows with the oldest changes are forgotten first.
     static let maximumRows = 100_000
 
     private var names: Set<KeyValueName> = []
@@ -51,14 +51,14 @@ final class KeyValueChanges {
         names.insert(KeyValueName(kind, String(decoding: bytes, as: UTF8.self)))
     }
 
-    /// Writes down what was noted, as other devices' doing.
+    /// Writes the recorded changes, as changes of remote devices.
     func save(_ connection: SQLConnection) throws {
         if names.isEmpty { return }
         try Self.save(names, writer: nil, connection)
         names = []
     }
 
-    /// - Parameter writer: who changed it; `nil` for other devices.
+    /// - Parameter writer: the author of the changes; `nil` for remote devices.
     static func save(_ names: Set<KeyValueName>, writer: UniqueID<KeyValueWriter>?, _ connection: SQLConnection) throws
     {
         var revision = try revision(connection)
@@ -71,7 +71,8 @@ final class KeyValueChanges {
                 """, .integer(name.kind.rawValue), .text(name.name), .integer(revision),
                 writer.map { .blob($0.bytes[...]) } ?? .null)
         }
-        // Revisions are handed out one by one, so that this keeps at most so many rows, and mostly asks the index.
+        // Each change has its own revision, so this statement bounds the number of rows, and usually reads only the
+        // index.
         try connection.execute(
             "DELETE FROM ferry_kv_change WHERE revision <= ?", .integer(revision - Int64(maximumRows)))
     }
@@ -82,12 +83,12 @@ final class KeyValueChanges {
     }
 }
 
-/// The kind of ID by which a key-value store knows its own changes.
+/// The kind of ID by which a key-value store recognizes its own changes.
 public enum KeyValueWriter {}
 
 extension SQLConnection {
-    /// This device's ID as a value, for rows that belong to one device.
-    /// - Throws: `notTracked` where the database belongs to no container.
+    /// This device's ID as a value, for rows owned by a device.
+    /// - Throws: `notTracked` if the database belongs to no container.
     public func thisDevice() throws -> FieldValue {
         let value = try firstValue(
             "SELECT id FROM ferry_device WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')")
@@ -95,8 +96,8 @@ extension SQLConnection {
         return value
     }
 
-    /// The most rows that a part of the key-value store can have, told without counting them: the living objects that the
-    /// state knows of, and as many as there are notes that are not packed yet.
+    /// An upper bound of the rows in a part of the key-value store, without counting rows: the living objects in the
+    /// state, plus the number of pending changes.
     public func largestKeyValueCount(_ kind: KeyValueKind) throws -> Int {
         try count(
             """
@@ -106,7 +107,7 @@ extension SQLConnection {
             + count("SELECT max(sequence) FROM ferry_pending") - count("SELECT min(sequence) FROM ferry_pending") + 1
     }
 
-    /// Writes down that keys, sets or counters change in this transaction.
+    /// Records changes of keys, sets or counters in this transaction.
     public func noteKeyValueChanges(_ names: Set<KeyValueName>, by writer: UniqueID<KeyValueWriter>) throws {
         try KeyValueChanges.save(names, writer: writer, self)
     }
@@ -114,8 +115,8 @@ extension SQLConnection {
     /// The number of the last change to the key-value store; 0 before the first.
     public func keyValueRevision() throws -> Int64 { try KeyValueChanges.revision(self) }
 
-    /// What changed after a revision; at most what is remembered.
-    /// - Returns: each change once, with its writer: `nil` for other devices.
+    /// The changes after a revision, as far as remembered.
+    /// - Returns: each change once, with its writer: `nil` for remote devices.
     public func keyValueChanges(
         after revision: Int64
     ) throws -> [(name: KeyValueName, writer: UniqueID<KeyValueWriter>?)] {

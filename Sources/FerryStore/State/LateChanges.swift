@@ -1,12 +1,13 @@
 import FerryCore
 
-/// Changesets that hold changes of before the ones that precede them in their log (`ferry_meta`, `late`).
+/// Changesets with backdated changes: older than the preceding changesets of their log (`ferry_meta`, `late`).
 ///
-/// That is what a device writes again, each as soon after its own time as can be told from it (`UnsentRewriting`). Elsewhere a
-/// log that is known up to a time holds nothing more of before it. Here that is so only once it is known up to the last such
-/// changeset, and deletions are not forgotten before (`TombstoneCollection`).
+/// A device writes changes again at times just after their original times (`UnsentRewriting`). Without backdated
+/// changes, a log known up to a time holds nothing older after that. With them, this holds only once the last such
+/// changeset is replayed. Deletions are not forgotten before (`TombstoneCollection`).
 enum LateChanges {
-    /// Whether some change of a changeset is no later than the log was before it. Rows of an unknown time do not count.
+    /// True if some change of a changeset is no later than the log before the changeset. Rows of an unknown time do not
+    /// count.
     static func isLate(_ tables: [TableChanges], after preceding: HybridTime) -> Bool {
         if !preceding.isKnown { return false }
         return tables.contains { changes in

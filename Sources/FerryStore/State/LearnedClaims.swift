@@ -1,34 +1,38 @@
 import FerryCore
 import FerryMerge
 
-/// What SQLite takes for one value though the rules took it for several: learned where SQLite refused a row as not unique, for
-/// the solving at hand.
+/// Values equal in SQLite and different for the rules, learned for the present solving when SQLite refused a row as not
+/// unique.
 ///
-/// Which values are equal is a fact of the schema, so it makes no difference which of two rows came first, and every device
-/// that shows one of them meets the same refusal. Nothing of it is stored: who is one row is solved again together
-/// (`RuleRegion`), and a row that is hidden is looked at when anything near it changes (`SeedFinder`).
+/// Equality of values is a fact of the schema. So the order of two rows does not matter, and every device showing
+/// either row meets the same refusal. Nothing of this is stored. Unification is solved again together (`RuleRegion`). A
+/// hidden row is checked whenever anything near the row changes (`SeedFinder`).
+///
+/// Invariants:
+/// - `lower` has no cycles: each token leads to a lower token.
+/// - Every object with an entry in `further` is in `objects`.
 struct LearnedClaims {
-    /// A row that SQLite refused, and the row in whose way it was.
+    /// A row refused by SQLite, and the row in the way.
     struct TakenValue {
         var refused: RowToken
         var holder: RowToken
-        /// What the rules took both to claim under the index that SQLite named; `nil` where they claim nothing by it.
+        /// The claims of both rows by the rules, under the index named by SQLite; `nil` for a row without a claim.
         var claims: (refused: RuleClaim?, holder: RuleClaim?)
-        /// The index among its table's; `nil` for the key of a mapped table.
+        /// The index among the table's indexes; `nil` for the key of a mapped table.
         var index: Int?
         var hidesLosers: Bool
     }
 
-    /// The objects that were refused or in the way: the rules have to look at all of them.
+    /// The refused objects and the objects in the way. The rules must see all of them.
     private(set) var objects: Set<RowToken> = []
-    /// Tokens of values that are equal: each leads to a lower one, the lowest to none.
+    /// Tokens of equal values: each leads to a lower token, the lowest to none.
     private var lower: [RowToken: RowToken] = [:]
-    /// What objects claim beside what their values say.
+    /// Claims of objects besides the claims of their values.
     private var further: [RowToken: [RuleClaim]] = [:]
 
     var isEmpty: Bool { objects.isEmpty }
 
-    /// - Returns: whether anything was not known before.
+    /// - Returns: true if anything was new.
     mutating func learn(_ value: TakenValue) -> Bool {
         var isNews = objects.insert(value.refused).inserted
         isNews = objects.insert(value.holder).inserted || isNews
@@ -44,7 +48,7 @@ struct LearnedClaims {
         return true
     }
 
-    /// What an object claims by these claims and by what was learned.
+    /// An object's claims after applying the learned equalities.
     func apply(_ claims: [RuleClaim], of object: RowToken) -> [RuleClaim] {
         if isEmpty { return claims }
         return claims.map { RuleClaim(token: lowest($0.token), index: $0.index, hidesLosers: $0.hidesLosers) }
@@ -57,7 +61,7 @@ struct LearnedClaims {
         return lowest
     }
 
-    /// What stands for the value that two objects have, where no token of a value does: the same whoever was refused.
+    /// A token for the shared value of two objects without a common token: the same for either refused row.
     private static func token(of value: TakenValue) -> RowToken {
         var key = CanonicalKey(table: "", index: ["taken", value.index.map { "\($0)" } ?? "key"])
         for object in [value.refused, value.holder].sorted() {

@@ -1,13 +1,13 @@
 import FerryCore
 
-/// The integer keys of the rows that `NewRows` wrote in a batch, so that what refers to them need not look them up.
+/// The integer keys of the rows written by `NewRows` in a batch, so references to them need no lookup.
 ///
-/// It lasts as long as the tables of a batch are merged, parents first: till then nobody gives a row that is new another
-/// key. What is not noted here may well have a row.
+/// Lives while the tables of a batch are merged, parents first. During that time no new row gets a different key. An
+/// unrecorded object may still have a row.
 final class NewKeys {
     private var tables: [Int: Table] = [:]
 
-    /// Those of one table.
+    /// The keys of a table.
     func table(_ number: Int) -> Table {
         if let known = tables[number] { return known }
         let made = Table()
@@ -16,21 +16,21 @@ final class NewKeys {
     }
 
     final class Table {
-        /// Bounds the memory, 24 bytes for each.
+        /// Bounds memory: 24 bytes for each key.
         private static let maximumCount = 250_000
 
-        /// In their order.
+        /// Objects in ascending order, with their keys.
         @exclusivity(unchecked) private var objects: [ObjectID] = []
         @exclusivity(unchecked) private var keys: [Int64] = []
 
-        /// Notes the row of an object that comes behind all that were noted; others are passed over.
+        /// Records the row of an object after all recorded objects in ID order; ignores any further object.
         func note(_ object: ObjectID, key: Int64) {
             if let last = objects.last, last >= object || objects.count >= Self.maximumCount { return }
             objects.append(object)
             keys.append(key)
         }
 
-        /// - Returns: `nil` where no row was noted.
+        /// - Returns: `nil` if no row was recorded.
         func key(of object: ObjectID) -> Int64? {
             var (lower, upper) = (0, objects.count)
             while lower < upper {

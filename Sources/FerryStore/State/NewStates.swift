@@ -1,25 +1,29 @@
 import FerryCore
 import FerryMerge
 
-/// Writes the states of objects that the store has no state of, that were inserted once and whose rows show what they say:
-/// always the same number of them by one statement.
+/// Inserts the states of new objects: unknown before, inserted once, with rows showing what the states say. Every
+/// statement writes the same number of states.
+///
+/// Invariants:
+/// - `state` fits `columns` and `author`; `set` makes `state` anew after a change of either.
+/// - `checks` holds the checksums of the states bound and not yet written.
 final class NewStates {
     private let table: TrackedTable
     private let connection: SQLConnection
     private let devices: DeviceNumbers
     private let digests: StateDigests
-    /// How many are written by one statement.
+    /// Number of states written by a statement.
     private let number: Int
     @exclusivity(unchecked) private var columns: [Int]?
     @exclusivity(unchecked) private var state: StateCodec.Insertion?
     @exclusivity(unchecked) private var statement: SQLStatement?
     @exclusivity(unchecked) private var place: Int32 = 0
-    /// The device that `state` names.
+    /// The device named in `state`.
     @exclusivity(unchecked) private var author: DeviceID?
-    /// By how much the states written change the table's digest.
+    /// The object checksums of states not yet written, for the table's digest.
     @exclusivity(unchecked) private var checks: [UInt64] = []
 
-    /// - Parameter number: how many are written by one statement.
+    /// - Parameter number: number of states written by a statement.
     init(_ access: StoreAccess, _ table: TrackedTable, atOnce number: Int) {
         self.table = table
         connection = access.connection
@@ -28,13 +32,13 @@ final class NewStates {
         self.number = number
     }
 
-    /// Begins a statement's states, of objects that were inserted with values in these columns.
+    /// Begins a statement, for objects inserted with values in these columns.
     func begin(_ columns: [Int]) throws {
         let statement = try self.statement ?? connection.makeStatement(sql)
         self.statement = statement
         statement.rewind()
         place = 1
-        // Of those that were not written.
+        // These checksums belong to states never written.
         checks.removeAll(keepingCapacity: true)
         if self.columns == columns { return }
         self.columns = columns
@@ -47,7 +51,7 @@ final class NewStates {
         try set(inserted)
         statement.bind(object, place)
         place += 1
-        // A key that is the object's ID is not stored twice.
+        // A key equal to the object's ID is not stored twice.
         var isOwnKey = false
         if key.count == 1, case .blob(let bytes)? = key.first { isOwnKey = ObjectID(bytes: bytes) == object }
         for value in key {
@@ -60,8 +64,8 @@ final class NewStates {
         checks.append(check)
     }
 
-    /// Makes `state` that of an object inserted then. What it tells of the fields is the same of all: those in the columns
-    /// were written by the insertion.
+    /// Sets `state` to an insertion with this stamp. The columns' part is the same for all objects: the insertion wrote
+    /// them.
     private func set(_ inserted: Stamp) throws {
         if state == nil || author != inserted.device {
             state = StateCodec.Insertion(columns ?? [], device: try devices.number(of: inserted.device))
@@ -70,14 +74,14 @@ final class NewStates {
         state?.set(inserted.time)
     }
 
-    /// Writes them.
+    /// Writes the states.
     func write() throws {
         try statement?.run()
         noteChecks()
     }
 
-    /// Writes them, if the state has none of the objects and none of the keys.
-    /// - Returns: whether it has none. Otherwise some may be written: the caller takes them back.
+    /// Writes the states, if the table has none of the objects and none of the keys.
+    /// - Returns: false if the table has any. Then some states may be written: the caller rolls them back.
     func writeUnlessKnown() throws -> Bool {
         if try statement?.runUnlessRefused() != nil { return false }
         noteChecks()
@@ -99,7 +103,7 @@ final class NewStates {
         let names = ["shown", "object"] + keys + ["\"check\"", "state"]
         let places = Array(repeating: "?", count: keys.count + 3).joined(separator: ", ")
         let row = "(\(Shown.row.rawValue), \(places))"
-        // FAIL needs no copy of the pages: where this fails, so does the whole transaction.
+        // FAIL needs no copy of the pages: after a failure here the whole transaction fails.
         return "INSERT OR FAIL INTO \(table.objectTable)(\(names.joined(separator: ", "))) VALUES "
             + Array(repeating: row, count: number).joined(separator: ", ")
     }

@@ -1,17 +1,17 @@
 import FerryCore
 import FerryMerge
 
-/// How an object is shown (the column `shown` of its state).
+/// How an object is shown (the column `shown` of the object's state).
 enum Shown: Int {
-    /// No row, and nothing exceptional: deleted, or only referred to so far.
+    /// Without a row and without an anomaly: deleted, or only referred to so far.
     case none = 0
-    /// A row that shows what the state says.
+    /// A row as the state says.
     case row = 1
-    /// A row that is exceptional: held back from deletion, or with cleared references.
+    /// An anomalous row: retained, or with cleared references.
     case exceptionalRow = 2
-    /// No row though it is alive; listed in `ferry_exception`.
+    /// Alive without a row; listed in `ferry_exception`.
     case hidden = 3
-    /// No row of its own: the row of another object shows it; listed in `ferry_joined`.
+    /// Unified without an own row; listed in `ferry_joined`.
     case joined = 4
 
     var hasRow: Bool { self == .row || self == .exceptionalRow }
@@ -19,62 +19,64 @@ enum Shown: Int {
 
     // MARK: The column
 
-    /// How objects are shown, in SQL: the column has more.
+    /// The way of showing in SQL. The column has further bits.
     static let way = way(in: "")
-    /// - Parameter row: what the row of the state is called, with a period.
+    /// - Parameter row: the alias of the state's row, with a period.
     static func way(in row: String) -> String { "(\(row)shown & \(ways))" }
     private static let ways = 7
-    /// In the column, where a deletion of the object is known.
+    /// The column's bit for a known deletion.
     static let deletion = 8
-    /// In the column, where that is all there is: no row, and nothing alive.
+    /// The column's value for a deletion only: no row, and nothing alive.
     static let tombstone = deletion | 16
 
-    /// - Parameter code: what the column has.
+    /// - Parameter code: the column's value.
     init?(code: Int) {
         guard code & ~(Self.ways | Self.tombstone) == 0 else { return nil }
         self.init(rawValue: code & Self.ways)
     }
 }
 
-/// The state of one object as it lies in the store.
+/// The stored state of an object.
 struct ObjectState {
     var object: ObjectID
-    /// The local row's key; empty where it has no row.
+    /// The local row's key; empty without a row.
     var key: [FieldValue] = []
     var registers = ObjectRegisters()
     var shown = Shown.none
     var kept = KeptValues()
-    /// The key that its newest insertion gave it, in a mapped table: its own may be another. `nil` where nothing is known.
+    /// The key given by the newest insertion, in a mapped table. The object's own key may differ. `nil` if unknown.
     var givenKey: FieldValue?
-    /// What columns have beside their stamps and values: those under a policy, and those that were.
+    /// The registers of columns under a policy now or before, besides stamps and values.
     var policies: [Int: ColumnRegister] = [:]
-    /// The check of registers and values; see `TableChecks`. Where the rules have the last word on the object in the same
-    /// transaction, it may be out of date in between.
+    /// The object checksum of registers and values; see `TableChecks`. May be out of date before the rules decide about
+    /// the object later in the same transaction.
     var check: UInt64 = 0
-    /// The check in the store.
+    /// The object checksum in the store.
     var storedCheck: UInt64 = 0
-    /// Whether the store has a state for the object yet.
+    /// True if the store has a state for the object.
     var isStored = false
 
-    /// What the column `shown` has.
+    /// The value of the column `shown`.
     var shownCode: Int {
         if registers.deleted == nil { return shown.rawValue }
         return shown.rawValue | (shown == .none && check == 0 ? Shown.tombstone : Shown.deletion)
     }
 
-    /// Whether its row went along with its table (`UnseenWrites.isLeft`): changes are known, and no insertion or deletion.
+    /// True if the row went with its table (`UnseenWrites.isLeft`): changes are known, but no insertion or deletion.
     var isLeft: Bool { isStored && registers.inserted == nil && registers.deleted == nil }
 
-    /// The key that it has here, or would like to have.
+    /// The object's key here, or the wished key.
     var ownKey: FieldValue? { kept.key ?? (shown.hasRow ? key.first : nil) }
 }
 
-/// Reads and writes the states of one table's objects: `ferry_object_<n>`.
+/// Reads and writes the states of a table's objects: `ferry_object_<n>`.
+///
+/// Invariant: each write of a state also reports the change of the object checksum to the table digest.
 final class ObjectTable {
     let table: TrackedTable
-    /// Makes the checks of the table's objects.
+    /// Computes object checksums.
     let checks: TableChecks
-    /// Makes the checks of how they are shown.
+    /// Computes the checksums of how objects are shown.
     let shownChecks: ShownChecks
     private let connection: SQLConnection
     let devices: DeviceNumbers
@@ -117,7 +119,7 @@ final class ObjectTable {
         self.connection = connection
     }
 
-    /// The state of an object; an empty one where the store has none.
+    /// The state of an object; an empty state if the store has none.
     func load(_ object: ObjectID) throws -> ObjectState {
         let statement = try selectByObject.prepared()
         statement.bind(object, 1)
@@ -128,7 +130,7 @@ final class ObjectTable {
         return state
     }
 
-    /// The state of an object that nothing is known of.
+    /// The state of an unknown object.
     func new(_ object: ObjectID) -> ObjectState {
         var state = ObjectState(object: object)
         state.registers.deletionWins = table.deletionWins
@@ -136,19 +138,19 @@ final class ObjectTable {
         return state
     }
 
-    /// Whether nothing is known of any object.
+    /// True if the store knows no object.
     func isEmpty() throws -> Bool {
         try connection.count("SELECT EXISTS(SELECT 1 FROM \(table.objectTable))") == 0
     }
 
-    /// The last object that anything is known of, in the order of IDs.
+    /// The last known object, in the order of IDs.
     func last() throws -> ObjectID? {
         guard case .blob(let bytes)? = try connection.firstValue("SELECT max(object) FROM \(table.objectTable)")
         else { return nil }
         return ObjectID(bytes: bytes)
     }
 
-    /// The objects that are deleted and not held back.
+    /// The deleted objects, without retained objects.
     func deleted() throws -> Set<ObjectID> {
         var found: Set<ObjectID> = []
         try connection.forEachRow(
@@ -157,11 +159,11 @@ final class ObjectTable {
         return found
     }
 
-    /// The columns of a state but for the object's ID, as `read` expects them.
+    /// The columns of a state without the object's ID, as expected by `read`.
     var stateColumns: [String] { keySlots + Self.rest }
 
     /// Reads a state from `stateColumns`.
-    /// - Parameter first: the number of the first of them.
+    /// - Parameter first: the number of the first of these columns.
     func read(_ statement: SQLStatement, from first: Int32, into state: inout ObjectState) throws {
         state.isStored = true
         let base = first + Int32(keyWidth)
@@ -184,15 +186,15 @@ final class ObjectTable {
     }
 
     /// Reads a row's key.
-    /// - Parameter first: the number of its first column.
+    /// - Parameter first: the number of the key's first column.
     func key(of object: ObjectID, _ statement: SQLStatement, from first: Int32) -> [FieldValue] {
-        // A 16-byte key is not stored twice.
+        // A 16-byte key equal to the ID is not stored twice.
         if keyWidth == 1, statement.isNull(first) { return [.blob(object.bytes[...])] }
         return (first..<first + Int32(keyWidth)).map { statement.value($0) }
     }
 
-    /// Computes an object's check anew.
-    /// - Parameter row: the values of its row, as they travel; what the state keeps comes first.
+    /// Computes an object's checksum anew.
+    /// - Parameter row: the portable values of the object's row. Shadow values of the state take precedence.
     func renewCheck(of state: inout ObjectState, row: FieldValues = [:]) {
         guard state.registers.isAlive else {
             state.check = 0
@@ -203,23 +205,25 @@ final class ObjectTable {
         state.check = checks.check(state.object, state.registers) { values[$0] }
     }
 
-    /// Writes the state of an object. Its check must be right, unless it is saved again in the same transaction.
+    /// Writes the state of an object. The checksum must be right, unless the state is saved again in the same
+    /// transaction.
     func save(_ state: ObjectState) throws {
-        // Another copy of the state may have removed it.
+        // A different copy of the state may have removed the row.
         if try !state.isStored || !write(state, update) { _ = try write(state, insertOnly) }
         note(state)
     }
 
-    /// Writes the state of an object that is stored. Where stamps alone changed, the rest, and its indexes, is left alone.
-    /// - Parameter former: the state as it is stored.
+    /// Writes the state of a stored object. If only stamps changed, writes only stamps and checksum, and touches no
+    /// index.
+    /// - Parameter former: the stored state.
     func save(_ state: ObjectState, over former: ObjectState) throws {
         guard let update = try stampUpdate(of: state, over: former), try write(update) else { return try save(state) }
         note(state)
     }
 
-    /// What has to be written of the state of an object that is stored.
-    /// - Parameter former: the state as it is stored.
-    /// - Returns: `nil` where more than stamps changed, or it is not stored.
+    /// The stamps and checksum to write for a stored object.
+    /// - Parameter former: the stored state.
+    /// - Returns: `nil` if more than stamps changed, or the object is not stored.
     func stampUpdate(of state: ObjectState, over former: ObjectState) throws -> StampUpdate? {
         guard state.isStored, state.shownCode == former.shownCode, state.kept == former.kept,
             state.givenKey == former.givenKey, state.key == former.key
@@ -227,7 +231,7 @@ final class ObjectTable {
         return StampUpdate(object: state.object, stamps: try stamps(of: state), check: state.check)
     }
 
-    /// - Returns: whether the store has a state of the object.
+    /// - Returns: true if the store has a state of the object.
     func write(_ update: StampUpdate) throws -> Bool {
         let statement = try updateStamps.prepared()
         statement.bind(update.object, 1)
@@ -245,7 +249,7 @@ final class ObjectTable {
         try StateCodec.encode(state.registers, state.policies) { try devices.number(of: $0) }
     }
 
-    /// - Returns: whether a row was written.
+    /// - Returns: true if a row was written.
     private func write(_ state: ObjectState, _ lazy: LazyStatement) throws -> Bool {
         let statement = try lazy.prepared()
         statement.bind(state.object, 1)
@@ -263,7 +267,7 @@ final class ObjectTable {
         statement.bind(state.shownCode, place)
         statement.bind(Int64(bitPattern: state.check), place + 1)
         statement.bind(blob: try stamps(of: state), place + 2)
-        // The author's key is told by the object's own where they are the same.
+        // A given key equal to the object's own key is not stored.
         let given = state.givenKey == state.ownKey ? nil : state.givenKey
         if let kept = StateCodec.encodeKept(state.kept, given: given) {
             statement.bind(blob: kept, place + 3)
@@ -274,7 +278,7 @@ final class ObjectTable {
         return connection.changedRowCount > 0
     }
 
-    /// Forgets an object.
+    /// Removes an object's state.
     func remove(_ state: ObjectState) throws {
         let statement = try deletion.prepared()
         statement.bind(state.object, 1)
@@ -282,7 +286,7 @@ final class ObjectTable {
         digests.note(table.id, from: state.storedCheck, to: 0)
     }
 
-    /// Takes an object's local key away, until it is saved with another. The key that its author gave it is remembered.
+    /// Removes an object's local key, until the state is saved with a new key. The key given by the author stays.
     func releaseKey(of object: ObjectID) throws {
         var state = try load(object)
         guard state.isStored else { return }
@@ -290,7 +294,7 @@ final class ObjectTable {
         try save(state)
     }
 
-    /// Forgets an object without a row. A key that rows refer to stays reserved for it.
+    /// Forgets an object without a row. A key with referring rows stays reserved for the object.
     func forget(_ state: ObjectState) throws {
         if state.key.isEmpty { return try remove(state) }
         var left = new(state.object)
@@ -300,7 +304,7 @@ final class ObjectTable {
         try save(left)
     }
 
-    /// The object that a mapped table's local key belongs to.
+    /// The object with a mapped table's local key.
     func object(forKey key: FieldValue) throws -> ObjectID? {
         if case .null = key { return nil }
         let statement = try selectByKey.prepared()
@@ -309,7 +313,7 @@ final class ObjectTable {
         return try statement.step() ? statement.id(0) : nil
     }
 
-    /// The local key that an object of a mapped table has, or that is reserved for it.
+    /// The local key of an object of a mapped table, or the reserved key.
     func key(of object: ObjectID) throws -> FieldValue? {
         let statement = try selectPlace.prepared()
         defer { statement.rewind() }
@@ -319,7 +323,7 @@ final class ObjectTable {
         return (Shown(code: statement.int(0)) ?? .none).hasRow ? .blob(object.bytes[...]) : nil
     }
 
-    /// The local key and the way of showing of an object, without the rest of its state.
+    /// The local key and the way of showing of an object, without the rest of the state.
     func place(of object: ObjectID) throws -> (key: FieldValue, shown: Shown)? {
         let statement = try selectPlace.prepared()
         defer { statement.rewind() }

@@ -1,13 +1,13 @@
 import FerryCore
 import FerryMerge
 
-/// Writes values one behind the other for `PackedReader`, in memory only: no format.
+/// Writes values in sequence for `PackedReader`, in memory only. This is no file format.
 struct PackedWriter {
     private(set) var bytes: [UInt8] = []
 
     init(reservingCapacity capacity: Int) { bytes.reserveCapacity(capacity) }
 
-    /// What was written, in no more memory than that takes.
+    /// The written bytes, in an array without spare capacity.
     var exactBytes: [UInt8] { Array(bytes[...]) }
 
     mutating func write(_ byte: UInt8) { bytes.append(byte) }
@@ -68,7 +68,7 @@ struct PackedWriter {
     }
 }
 
-/// Reads what a `PackedWriter` of this process wrote, in its order. Texts and blobs share the bytes.
+/// Reads the bytes of this process's `PackedWriter`, in the order of writing. Texts and blobs share the bytes.
 struct PackedReader {
     private let bytes: [UInt8]
     private var position: Int
@@ -124,7 +124,7 @@ struct PackedReader {
         }
     }
 
-    /// - Parameter width: columns to make room for.
+    /// - Parameter width: number of columns to reserve.
     mutating func values(width: Int) -> FieldValues {
         var values = FieldValues(width: width)
         for _ in 0..<varint() {

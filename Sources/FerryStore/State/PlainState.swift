@@ -1,19 +1,18 @@
 import FerryCore
 import FerryMerge
 
-/// The state of an object that its row shows, that was never deleted and has nothing kept beside its row, as most are; not
-/// decoded.
+/// The encoded state of an object in the common case: shown by a row, never deleted, without shadow values.
 struct PlainState {
     var object: ObjectID
     /// The local row's key.
     var key: [FieldValue]
     var check: UInt64
-    /// As `StateCodec` has them.
+    /// Stamps, as encoded by `StateCodec`.
     var stamps: [UInt8]
 }
 
 extension ObjectTable {
-    /// Reads a state from `stateColumns`, if it may be a plain one. The stamps may still tell of a policy.
+    /// Reads a state from `stateColumns`, if the state may be plain. The stamps may still contain a policy's registers.
     func readPlain(_ object: ObjectID, _ statement: SQLStatement, from first: Int32) -> PlainState? {
         let base = first + Int32(keyWidth)
         guard statement.int(base) == Shown.row.rawValue, statement.isNull(base + 3) else { return nil }
@@ -22,7 +21,7 @@ extension ObjectTable {
             check: UInt64(bitPattern: statement.integer(base + 1)), stamps: statement.bytes(base + 2))
     }
 
-    /// A state, decoded.
+    /// Decodes a state.
     func state(of known: StatesAhead.Known) throws -> ObjectState {
         let plain: PlainState
         switch known.state {
@@ -43,17 +42,17 @@ extension ObjectTable {
 }
 
 extension StateCodec {
-    /// A field's stamp where it lies in a state.
+    /// The position of a column's stamp in an encoded state.
     struct PlacedStamp {
         var time: HybridTime
         var device: Int
-        /// Its entry; empty, where it would be, for one that has the insertion's stamp.
+        /// The column's entry. Empty, at the place of insertion, for a column with the insertion's stamp.
         var entry: Range<Int>
     }
 
-    /// Finds the stamp of a field.
-    /// - Returns: `nil` where it has none, or the state tells of a deletion or a policy.
-    /// - Throws: `databaseCorrupt` for what `encode` does not write.
+    /// Finds a column's stamp.
+    /// - Returns: `nil` if the column has none, or the state has a deletion or a policy.
+    /// - Throws: `databaseCorrupt` for bytes not written by `encode`.
     static func find(_ column: Int, in state: [UInt8]) throws -> PlacedStamp? {
         if state.isEmpty { return nil }
         return try state.withUnsafeBytes { bytes in
@@ -91,7 +90,7 @@ extension StateCodec {
         return (Int(head / spanUnit), time, try readDevice(&reader))
     }
 
-    /// Gives a field a stamp.
+    /// Sets a column's stamp.
     static func set(
         _ column: Int, to time: HybridTime, device: Int, in state: inout [UInt8], at entry: Range<Int>
     ) {

@@ -2,52 +2,54 @@ import FerryCore
 import Foundation
 import GRDB
 
-/// What an app does in the transaction of a replay, after the rows are merged and before they are committed.
+/// A function of the app called in a replay's transaction, after rows are merged and before the commit.
 ///
-/// It is called on the connection's own thread with GRDB's `Database`, inside the transaction: read and write by it as
-/// in `write { … }`, and do not begin or end transactions. What it writes is captured like any write of the app's and
-/// goes to the other devices with the next pass (`Replica.sync` makes it at once); the app's triggers run, and foreign keys are enforced if the
-/// connection enforces them. An error that it throws rolls the replay back, and the pass throws `replayHookFailed`.
+/// Ferry calls the hook on the connection's own thread with GRDB's `Database`, inside the transaction. Read and write
+/// as in `write { … }`; do not begin or end transactions. Ferry captures the hook's writes like any write of the app.
+/// They go to remote devices with the next pass; `Replica.sync` makes that pass at once.
 ///
-/// It is not called for a replay that changes no row. All devices replay the same changes, so a hook that runs on several of them should write what does not differ from
-/// device to device under the same keys, or nothing where the row is there already.
+/// The app's triggers run, and foreign keys are enforced if the connection enforces them. An error thrown by the hook
+/// rolls the replay back, and the pass throws `replayHookFailed`.
+///
+/// A replay without changed rows calls no hook. All devices replay the same changes. So a hook running on several
+/// devices should write the same values under the same keys on every device, or nothing if the row exists already.
 public typealias ReplayHook = @Sendable (Database, ReplayedChanges) throws -> Void
 
-/// The rows that a replay changed, as they are found on this device.
+/// The rows changed by a replay, as found on this device.
 public struct ReplayedChanges: Sendable {
-    /// The most rows that are named.
+    /// Maximum number of named rows.
     public static let maximumRows = 10_000
 
-    /// The changed rows of one table.
+    /// The changed rows of a table.
     public struct Table: Sendable {
         public var name: String
-        /// The primary keys of rows that were inserted or updated, in key order.
+        /// The primary keys of inserted or updated rows, in key order.
         public var written: [[FieldValue]]
-        /// The primary keys under which there is no row any more.
+        /// The primary keys without a row now.
         public var removed: [[FieldValue]]
     }
 
-    /// The tables with changed rows, by name; Ferry's key-value store's among them.
+    /// The tables with changed rows, by name; includes tables of the key-value store.
     public var tables: [Table]
-    /// Whether more rows changed than are named. Look at all rows of the tables then.
+    /// True if more rows changed than are named. Then read all rows of the tables.
     public var isTruncated: Bool
 
-    /// The changes of one table, by its name as SQLite compares names; `nil` where none of its rows changed.
+    /// The changes of a table, by the name as SQLite compares names; `nil` if none of the table's rows changed.
     public subscript(table name: String) -> Table? { tables.first { equalNames($0.name, name) } }
 }
 
-/// Collects the rows that Ferry writes during a replay.
+/// Collects the rows Ferry writes during a replay.
 struct ChangedRows {
     private var rows: [Int: [[FieldValue]: Bool]] = [:]
     private var count = 0
     private(set) var isTruncated = false
 
-    /// - Parameter isRemoved: whether there is no row under the key now.
+    /// - Parameter isRemoved: true if no row has the key now.
     mutating func note(_ table: Int, _ key: [FieldValue], isRemoved: Bool) {
         if rows[table]?[key] == nil {
             if count >= ReplayedChanges.maximumRows {
                 isTruncated = true
-                // The table is named all the same.
+                // The table is named even without further rows.
                 rows[table] = rows[table] ?? [:]
                 return
             }
@@ -71,7 +73,7 @@ struct ChangedRows {
 }
 
 extension FieldValue {
-    /// The value as GRDB takes it for an argument; a reference has none and becomes NULL.
+    /// The value as a GRDB argument; a reference becomes NULL.
     public var databaseValue: DatabaseValue {
         switch self {
         case .null, .reference: .null
@@ -82,7 +84,7 @@ extension FieldValue {
         }
     }
 
-    /// A value as GRDB read it.
+    /// Converts a value read by GRDB.
     public init(_ value: DatabaseValue) {
         switch value.storage {
         case .null: self = .null
@@ -95,7 +97,7 @@ extension FieldValue {
 }
 
 extension StoreAccess {
-    /// Calls the app's hook with what was replayed, as a write of the app's.
+    /// Calls the app's hook with the replayed changes, as a write of the app.
     /// - Throws: `replayHookFailed`.
     func run(_ hook: ReplayHook, _ changes: ReplayedChanges) throws {
         guard let database = connection.database else {

@@ -1,15 +1,15 @@
 import FerryCore
 
-/// The check of how an object is shown: a number that tells what the rows show of it that its own registers do not say
-/// (Docs/Format.md, "Digests of rows"). 0 for an object that is shown as written, and for one that is gone.
+/// The checksum of how an object is shown: covers everything the rows show beyond the object's own registers
+/// (Docs/Format.md, "Digests of rows"). 0 for an object shown as written, and for a deleted object.
 ///
-/// It depends on names, object IDs and values as they travel: not on local keys, nor on why a device shows what it shows. So it
-/// is the same on all devices that show the same of the object.
+/// The checksum depends on names, object IDs and portable values. Local keys and reasons do not count. So the checksum
+/// is equal on all devices showing the object in the same way.
 struct ShownChecks {
     private let hidden: UInt64
     private let joined: UInt64
     private let heldBack: UInt64
-    /// By column; `nil` for columns that this database does not have.
+    /// Hash prefixes by column; `nil` for columns missing in this database.
     private let columns: [UInt64?]
 
     init(_ table: TrackedTable) {
@@ -27,10 +27,10 @@ struct ShownChecks {
         }
     }
 
-    /// Of an object that is alive and has no row, for whatever reason.
+    /// The checksum of a living object without a row, for any reason.
     func ofHidden(_ object: ObjectID) -> UInt64 { Self.hash(hidden, object).value }
 
-    /// Of an object that the row of another one shows.
+    /// The checksum of an object shown by a representative's row.
     func ofJoined(_ object: ObjectID, to representative: ObjectID) -> UInt64 {
         var hash = Self.hash(joined, object)
         hash.absorb(representative.high)
@@ -38,12 +38,11 @@ struct ShownChecks {
         return hash.value
     }
 
-    /// Of an object with a row.
+    /// The checksum of an object with a row.
     /// - Parameters:
-    ///   - isDeleted: whether its deletion is held back.
-    ///   - shown: what the row shows that are not the object's own values: of columns that come from objects joined with it, of
-    ///     references that are cleared, and of a deleted object all. References are to the objects that represent what is
-    ///     referred to.
+    ///   - isDeleted: true if the object is deleted and retained.
+    ///   - shown: the row's values differing from the object's own values. Such values come from unified objects or cleared
+    ///     references; for a deleted object all values count. References are to the representatives of their targets.
     func ofRow(
         _ object: ObjectID, isDeleted: Bool, shown: some Sequence<(column: Int, value: FieldValue)>
     ) -> UInt64 {

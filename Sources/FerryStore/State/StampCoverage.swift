@@ -1,14 +1,14 @@
 import FerryCore
 import FerryMerge
 
-/// What of the state devices know that have replayed logs up to some positions.
+/// Tells which stamps devices know after replaying logs up to given positions.
 struct StampCoverage {
     private let positions: VersionVector
     private let sequences: VersionVector
 
     /// - Parameters:
-    ///   - positions: up to which they have replayed.
-    ///   - sequences: what is replayed here.
+    ///   - positions: the positions replayed by the devices.
+    ///   - sequences: the positions replayed here.
     init(_ positions: VersionVector, replayed sequences: VersionVector) {
         self.positions = positions
         self.sequences = sequences
@@ -16,7 +16,7 @@ struct StampCoverage {
 
     func covers(_ stamp: Stamp) -> Bool {
         let position = positions[stamp.device]
-        // Rows from before a join have one time; only the log's position tells how many of them are there.
+        // Pre-existing rows share a time. Only the log's position tells how many of them are known.
         if !stamp.time.isKnown { return sequences[stamp.device].sequence <= position.sequence }
         return stamp.time <= position.time
     }

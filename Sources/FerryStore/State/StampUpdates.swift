@@ -1,33 +1,34 @@
 import FerryCore
 
-/// What changes of a stored state where its stamps alone do.
+/// The change of a stored state if only its stamps change.
 struct StampUpdate {
     var object: ObjectID
-    /// As `StateCodec` has them; `nil` where nothing is known of the object.
+    /// Stamps as encoded by `StateCodec`; `nil` for an unknown object.
     var stamps: [UInt8]?
     var check: UInt64
 }
 
-/// Writes states of which stamps alone changed, always the same number of them by one statement: SQLite opens the table once
-/// for all of them, and finds each place beside the one before.
+/// Writes states with changed stamps, always the same number by a statement. SQLite opens the table once for all of
+/// them, and finds each state beside the last.
 ///
-/// Who uses it asks for no state that it saved before `finish`, and removes none: the statement is an insertion that meets a
-/// state each time.
+/// Until `finish`, a caller must neither read saved states nor remove states: the statement is an insertion that meets
+/// an existing state each time.
 final class StampUpdates {
-    /// How many are written by one statement.
+    /// Number of states written by a statement.
     private let number: Int
     private let objects: ObjectTable
     private let statement: LazyStatement
     @exclusivity(unchecked) private var waiting: [StampUpdate] = []
     private let digests: StateDigests
-    /// By how much they change the table's digest.
+    /// The sum of changes for the table's digest.
     @exclusivity(unchecked) private var change = StateDigests.Change()
 
     init(_ objects: ObjectTable, _ access: StoreAccess) {
         self.objects = objects
         digests = access.digests
         number = access.newRowsAtOnce
-        // What `shown` has is never written. FAIL needs no copy of the pages: where this fails, so does the whole transaction.
+        // The value of `shown` is never written. FAIL needs no copy of the pages: after a failure here the whole
+        // transaction fails.
         let rows = Array(repeating: "(?, -1, ?, ?)", count: number).joined(separator: ", ")
         statement = LazyStatement(
             """
@@ -37,22 +38,22 @@ final class StampUpdates {
         waiting.reserveCapacity(number)
     }
 
-    /// Writes the state of an object that is stored, at once or with others.
-    /// - Parameter former: the state as it is stored.
+    /// Writes the state of a stored object, at once or in a batch.
+    /// - Parameter former: the stored state.
     func save(_ state: ObjectState, over former: ObjectState) throws {
         guard let update = try objects.stampUpdate(of: state, over: former) else { return try objects.save(state) }
         try save(update, former: state.storedCheck)
     }
 
-    /// Writes what changes of a state, at once or with others.
-    /// - Parameter former: the check that it has in the store.
+    /// Writes the change of a state, at once or in a batch.
+    /// - Parameter former: the object checksum in the store.
     func save(_ update: StampUpdate, former: UInt64) throws {
         change.add(StateDigests.Change(from: former, to: update.check))
         waiting.append(update)
         if waiting.count == number { try write() }
     }
 
-    /// Writes what waits.
+    /// Writes the rest of the batch.
     func finish() throws {
         for update in waiting where try !objects.write(update) {
             throw FerryError(.internalInconsistency, "A state went while it was written.")

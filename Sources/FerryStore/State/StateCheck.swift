@@ -1,23 +1,24 @@
 import FerryCore
 import FerryMerge
 
-/// The check of an object: a number that is the same on all devices where its registers and values are, and, but for
-/// chance, nowhere else (Docs/Format.md, "Digests").
+/// The object checksum: a number equal on all devices with equal registers and values, and nowhere else, except by
+/// chance (Docs/Format.md, "Digests").
 ///
-/// It is the sum, modulo 2^64, of a hash for each register: its insertion, and each field's stamp and value. Only what is
-/// alive has one; of what is not it is 0. So devices agree whether or not they remember a deletion.
-/// So a change of one field changes it by the difference of two hashes, and so do the sums over a table's objects. It
-/// depends on names, IDs and values only: not on the numbers of columns and devices, nor on local keys.
+/// The checksum is the sum, modulo 2^64, of a hash for each register: the insertion, and each field's stamp and value.
+/// An object that is not alive has the checksum 0. So devices agree whether or not they remember a deletion.
+///
+/// A change of a field changes the checksum by the difference of two hashes, and likewise the sum over a table's
+/// objects. Only names, IDs and values count: neither numbers of columns and devices, nor local keys.
 struct TableChecks {
     private let insertion: UInt64
-    /// What the hashes of a column's fields begin with; `nil` for columns that this database does not have.
+    /// Hash prefixes of a column's fields; `nil` for columns missing in this database.
     private let fields: [UInt64?]
 
     init(_ table: TrackedTable) {
         self.init(table, covering: Set(table.isLocal ? table.localColumns.map(\.id) : []))
     }
 
-    /// - Parameter covered: the numbers of the columns that count.
+    /// - Parameter covered: the numbers of the covered columns.
     init(_ table: TrackedTable, covering covered: Set<Int>) {
         var hash = WordHash()
         hash.absorb(foldedName(table.name))
@@ -31,8 +32,8 @@ struct TableChecks {
         }
     }
 
-    /// The check of a living object from all of its registers.
-    /// - Parameter value: the object's own value of a column. One that is nowhere to be found counts for nothing.
+    /// Computes a living object's checksum from all registers.
+    /// - Parameter value: the object's own value of a column. A value found nowhere counts for nothing.
     func check(_ object: ObjectID, _ registers: ObjectRegisters, _ value: (Int) -> FieldValue?) -> UInt64 {
         let start = Self.hash(object)
         var sum: UInt64 = 0
@@ -45,10 +46,10 @@ struct TableChecks {
         return sum
     }
 
-    /// The check of an object that was inserted with these values at once, and not written since.
+    /// Computes the checksum of an object inserted with these values and not written since.
     /// - Parameters:
-    ///   - columns: the numbers of all columns that have values.
-    ///   - values: in the order of these.
+    ///   - columns: the numbers of all columns with values.
+    ///   - values: the values, in the order of `columns`.
     func check(
         _ object: ObjectID, insertedAt stamp: Stamp, _ columns: [Int], _ values: ArraySlice<FieldValue>
     ) -> UInt64 {
@@ -61,7 +62,7 @@ struct TableChecks {
         return sum
     }
 
-    /// By how much a check changes when the insertion does.
+    /// The change of a checksum caused by a changed insertion.
     func change(_ object: ObjectID, from old: ObjectRegisters, to new: ObjectRegisters) -> UInt64 {
         if old.inserted == new.inserted { return 0 }
         let start = Self.hash(object)
@@ -71,7 +72,7 @@ struct TableChecks {
         return sum
     }
 
-    /// What one field adds to its object's check.
+    /// A field's share in the object's checksum.
     func field(_ object: ObjectID, _ column: Int, _ stamp: Stamp, _ value: FieldValue) -> UInt64 {
         guard column < fields.count, let field = fields[column] else { return 0 }
         return Self.hash(field, Self.hash(object), stamp, value)
@@ -96,11 +97,10 @@ struct TableChecks {
     }
 }
 
-/// A 64-bit hash of a sequence of words: quick, well mixed, and no protection against anybody who wants two sequences to
-/// have one hash.
+/// A 64-bit hash of a sequence of words: quick and well mixed, without protection against deliberate collisions.
 ///
-/// Each word is taken in by a step that loses nothing of the state (exclusive or, a multiplication by an odd number, a
-/// shift), and the end is MurmurHash3's finaliser (Austin Appleby, public domain).
+/// Each word is absorbed by a step that loses nothing of the state (exclusive or, multiplication by an odd number,
+/// shift). The end is MurmurHash3's finalizer (Austin Appleby, public domain).
 struct WordHash {
     private var state: UInt64 = 0x9e37_79b9_7f4a_7c15
 
@@ -109,10 +109,10 @@ struct WordHash {
         state ^= state >> 32
     }
 
-    /// A string's UTF-8.
+    /// Absorbs a string's UTF-8.
     mutating func absorb(_ string: String) { absorb(Array(string.utf8)[...]) }
 
-    /// The count, then eight bytes a word, the first the least significant; the last word is filled up with zeros.
+    /// Absorbs the count, then words of eight bytes, least significant byte first; fills the last word with zeros.
     mutating func absorb(_ bytes: ArraySlice<UInt8>) {
         absorb(UInt64(bytes.count))
         bytes.withUnsafeBytes { buffer in
@@ -130,7 +130,7 @@ struct WordHash {
         }
     }
 
-    /// The tag, then the content.
+    /// Absorbs the tag, then the content.
     mutating func absorb(_ value: FieldValue) {
         absorb(UInt64(value.tag))
         switch value {
@@ -154,7 +154,7 @@ struct WordHash {
         return hash
     }
 
-    /// The hash with one more word.
+    /// The hash after a further word.
     func adding(_ word: UInt64) -> UInt64 {
         var hash = self
         hash.absorb(word)

@@ -1,22 +1,27 @@
 import FerryCore
 import FerryMerge
 
-/// The compact forms in which an object's registers and kept values lie in its row of the state.
+/// The compact encodings of an object's registers and shadow values, as stored in the object's row of the state.
 ///
-/// `state` begins with a varint: 1 where an insertion is known, 2 where a deletion is, and 4 times the span; the insertion
-/// wrote all columns numbered below the span, except those listed. Then come the stamps of the insertion and of the newest
-/// deletion, as far as they are known: eight bytes of time, varint device number. Then, by column, the stamps that differ
-/// from the insertion's: varint column, varint device number + 1 (0: no stamp at all), eight bytes of time; after them,
-/// as of the column 4294967295, deletions before the newest one that still matter. As of the column 4294967294 the rest is
-/// what columns have beside their stamps and values (`PolicyCodec`).
-/// `kept` lists values that no row shows: varint column + 1 (0: the local key that the object would like; 2^20: the key
-/// that its author gave it, where its own is another), then the value.
+/// `state` begins with a varint: 1 for a known insertion, 2 for a known deletion, and 4 times the span. The insertion
+/// wrote all columns numbered below the span, except listed columns.
+///
+/// Then come the stamps of the insertion and of the newest deletion, if known: eight bytes of time, varint device
+/// number.
+///
+/// Then, by column, come the stamps different from the insertion's: varint column, varint device number + 1 (0: no
+/// stamp at all), eight bytes of time. Entries for the column 4294967295 are earlier deletions that still matter.
+///
+/// After the column 4294967294 comes the columns' content besides stamps and values (`PolicyCodec`).
+///
+/// `kept` lists values shown by no row: varint column + 1, then the value. In place of the column, 0 is the wished
+/// local key. 2^20 is the key given by the author, if different from the object's own key.
 enum StateCodec {
     static let insertionKnown: UInt64 = 1
     private static let deletionKnown: UInt64 = 2
     static let spanUnit: UInt64 = 4
 
-    /// - Returns: `nil` where nothing is known of the object.
+    /// - Returns: `nil` for an unknown object.
     static func encode(
         _ registers: ObjectRegisters, _ policies: [Int: ColumnRegister] = [:], number: (DeviceID) throws -> Int
     ) rethrows -> [UInt8]? {
@@ -65,14 +70,14 @@ enum StateCodec {
         }
     }
 
-    /// What the states of objects that were inserted once, with values in the same columns, have in common.
+    /// The common part of states of objects inserted once, with values in the same columns.
     struct Insertion {
-        /// The state of one of them, as `encode` has it.
+        /// A state as encoded by `encode`.
         private(set) var bytes: [UInt8]
-        /// Where its time is.
+        /// The offset of the time.
         private let start: Int
 
-        /// - Parameter device: the number of the device that inserted them.
+        /// - Parameter device: the number of the inserting device.
         init(_ columns: [Int], device: Int) {
             let span = (columns.max() ?? -1) + 1
             var writer = ByteWriter()
@@ -88,7 +93,7 @@ enum StateCodec {
             bytes = writer.bytes
         }
 
-        /// Makes it that of one inserted at this time.
+        /// Sets the time of the insertion.
         mutating func set(_ time: HybridTime) {
             bytes.withUnsafeMutableBytes {
                 $0.storeBytes(of: time.rawValue.littleEndian, toByteOffset: start, as: UInt64.self)
@@ -98,7 +103,7 @@ enum StateCodec {
 
     private static let deletionColumn = UInt64(UInt32.max)
     private static let policyColumn = deletionColumn - 1
-    /// More columns than any table can ever have had.
+    /// An upper bound: no table can ever have had so many columns.
     static let columns: UInt64 = 1 << 20
 
     fileprivate static func damaged(_ what: String) -> FerryError {
@@ -114,8 +119,8 @@ enum StateCodec {
         try bytes.withUnsafeBytes { try decode($0, device: device) }
     }
 
-    /// - Parameter bytes: none where nothing is known of the object.
-    /// - Throws: `databaseCorrupt` for what `encode` does not write.
+    /// - Parameter bytes: empty for an unknown object.
+    /// - Throws: `databaseCorrupt` for bytes not written by `encode`.
     static func decode(
         _ bytes: UnsafeRawBufferPointer, device: (Int) throws -> DeviceID
     ) throws -> (registers: ObjectRegisters, policies: [Int: ColumnRegister]) {
@@ -145,7 +150,7 @@ enum StateCodec {
         return (registers, policies)
     }
 
-    /// The newest insertion alone.
+    /// Decodes the newest insertion only.
     static func decodeInsertion(_ bytes: [UInt8], device: (Int) throws -> DeviceID) throws -> Stamp? {
         if bytes.isEmpty { return nil }
         return try bytes.withUnsafeBytes { bytes in
@@ -183,10 +188,10 @@ enum StateCodec {
         return number
     }
 
-    /// Stands for the key that an object's author gave it, in the place of a column number + 1.
+    /// The code of the key given by an object's author, in place of a column number + 1.
     private static let givenKey = columns
 
-    /// - Parameter given: the key that the object's author gave it, where the object's own key is another.
+    /// - Parameter given: the key given by the object's author, if different from the object's own key.
     static func encodeKept(_ values: KeptValues, given: FieldValue? = nil) -> [UInt8]? {
         if values.isEmpty, given == nil { return nil }
         var writer = ByteWriter()
@@ -207,8 +212,8 @@ enum StateCodec {
 
     static func decodeKept(_ bytes: [UInt8]) throws -> KeptValues { try decodeKeptAndGiven(bytes).kept }
 
-    /// The kept values, and what `encodeKept` was given as `given`.
-    /// - Throws: `databaseCorrupt` for what `encodeKept` does not write.
+    /// Decodes the shadow values and the given key.
+    /// - Throws: `databaseCorrupt` for bytes not written by `encodeKept`.
     static func decodeKeptAndGiven(_ bytes: [UInt8]) throws -> (kept: KeptValues, given: FieldValue?) {
         var values = KeptValues()
         var given: FieldValue?
@@ -227,9 +232,9 @@ enum StateCodec {
     }
 }
 
-/// Reads a state where SQLite has it: every object that is merged is read, and a copy of its bytes would take longer.
+/// Reads a state in SQLite's own memory: every merged object is read, and copying the bytes would take longer.
 ///
-/// Bounds: every read checks what is left first.
+/// Bounds: every read first checks the number of bytes left.
 struct StateReader {
     private let bytes: UnsafeRawBufferPointer
     private(set) var position = 0
@@ -246,7 +251,7 @@ struct StateReader {
             guard position < bytes.count else { throw StateCodec.damaged("it ends too early") }
             let byte = bytes[position]
             position += 1
-            // The tenth byte holds the last bit of 64.
+            // The tenth byte holds the last of 64 bits.
             if shift == 63, byte > 1 { throw StateCodec.damaged("a number is longer than 64 bits") }
             value |= UInt64(byte & 0x7f) << shift
             if byte < 0x80 { return value }
@@ -261,10 +266,10 @@ struct StateReader {
     }
 }
 
-/// Values of an object that no row shows: all of a hidden or deleted object's, and of a shown one those of unknown
-/// columns and of references that are shown as NULL.
+/// Shadow values: the values of an object shown by no row. A hidden or deleted object keeps all values here. A shown
+/// object keeps values of unknown columns, and of references shown as NULL.
 struct KeptValues: Equatable, Sendable {
-    /// The local key that the object's author gave it; a wish.
+    /// The local key given by the object's author; a wish.
     var key: FieldValue?
     var fields: FieldValues = [:]
 

@@ -1,22 +1,25 @@
 import FerryCore
 
-/// The digests of a store's tables, kept in `ferry_digest` as states are saved: the sum of their living objects' checks and
-/// their number; and the same of how objects are shown that are not shown as written. An object that is not alive has the check 0 and counts for nothing, so that it does not matter who
-/// still remembers it.
+/// The digests of a store's tables, kept in `ferry_digest` as states are saved. A digest has the sum and the number of
+/// the table's object checksums, and the same for the checksums of objects not shown as written.
 ///
-/// What is saved in a transaction is gathered here and written at its end. Where a savepoint is rolled back, so must
-/// `changes` be.
+/// An object that is not alive has the checksum 0 and counts for nothing. So digests do not depend on who remembers the
+/// object.
+///
+/// Changes are gathered here during a transaction and written at the end. A caller that rolls back a savepoint must
+/// also reset `changes`.
 final class StateDigests {
     struct Change {
         var sum: UInt64 = 0
         var count = 0
-        /// The sum of the checks of how objects are shown, and the number of those that are not shown as written.
+        /// The sum and the number of the checksums of objects not shown as written.
         var shown: UInt64 = 0
         var exceptions = 0
 
         init() {}
 
-        /// What an object's check being another one than before changes; 0 is the check of one that is not alive.
+        /// The change of a digest caused by a changed object checksum; 0 is the checksum of an object that is not
+        /// alive.
         init(from former: UInt64, to check: UInt64) {
             sum = check &- former
             count = (check == 0 ? 0 : 1) - (former == 0 ? 0 : 1)
@@ -30,21 +33,21 @@ final class StateDigests {
         }
     }
 
-    /// By table, since the last `save`.
+    /// Changes by table, since the last `save`.
     @exclusivity(unchecked) var changes: [Int: Change] = [:]
 
-    /// Notes that an object's check is another one than before; 0 where it is not alive.
+    /// Records a changed object checksum; 0 if the object is not alive.
     func note(_ table: Int, from former: UInt64, to check: UInt64) {
         if former == check { return }
         changes[table, default: Change()].add(Change(from: former, to: check))
     }
 
-    /// Notes that several objects of a table, of which the store knew nothing, have checks.
+    /// Records the checksums of several new objects of a table.
     func note(_ table: Int, _ added: Change) {
         changes[table, default: Change()].add(added)
     }
 
-    /// Notes that an object is shown in another way than before, by the checks of `ShownChecks`.
+    /// Records a changed way of showing an object, by checksums of `ShownChecks`.
     func noteShown(_ table: Int, from former: UInt64, to check: UInt64) {
         if former == check { return }
         let change = Change(from: former, to: check)
@@ -73,8 +76,8 @@ final class StateDigests {
 
     // MARK: What the digests cover
 
-    /// Enters what a table's digest covers, and the schema by which its rows are shown.
-    /// - Returns: whether the checks of its objects have to be computed anew, because columns are gone.
+    /// Registers a digest's covered columns, and the schema of the table's rows.
+    /// - Returns: true if object checksums must be computed anew, because columns are gone.
     static func enter(_ table: TrackedTable, _ shape: TableShape?, _ connection: SQLConnection) throws -> Bool {
         let number = FieldValue.integer(Int64(table.id))
         let columns = table.isLocal ? table.localColumns : []
@@ -95,7 +98,7 @@ final class StateDigests {
         return !former.isSubset(of: list.split(separator: ","))
     }
 
-    /// Names a table with the columns that its digest covers: digests of different ones cannot be compared.
+    /// Identifies a table with the digest's covered columns. Only digests with equal tokens are comparable.
     private static func token(_ table: TrackedTable) -> UInt32 {
         var hash = WordHash()
         hash.absorb(foldedName(table.name))
@@ -107,7 +110,7 @@ final class StateDigests {
     }
 }
 
-/// Computes the checks of a table's objects anew from their rows.
+/// Computes the checksums of a table's objects anew from their rows.
 struct CheckRenewal {
     let access: StoreAccess
     let table: TrackedTable
@@ -117,8 +120,8 @@ struct CheckRenewal {
         self.table = table
     }
 
-    /// Renews all, after columns went or the table was made again: what peers say of the same table must still be
-    /// comparable.
+    /// Renews all checksums, after columns were dropped or the table was made anew: digests must stay comparable with
+    /// peers.
     func renewAll() throws {
         var ids: [ObjectID] = []
         try access.connection.forEachRow("SELECT object FROM \(table.objectTable)") { row in
@@ -145,20 +148,20 @@ struct CheckRenewal {
 }
 
 extension Store {
-    /// What is replayed of every device's log, and the digests of the state that it makes and of its rows, by what they cover;
-    /// none while a snapshot is read in.
+    /// The replayed position of every device's log, and the digests of state and rows by token. Without digests while a
+    /// snapshot is read.
     public func statePosition() throws -> (vector: VersionVector, digests: [UInt32: UInt64]) {
         let reading = try reading()
         return (reading.vector, reading.digests)
     }
 
-    /// The tables with a UNIQUE index that is computed of integer keys, which differ from device to device: devices may show
-    /// other rows of one state there (Docs/Rules.md, "Indexes on integer keys").
+    /// The tables with a UNIQUE index computed from device-specific integer keys. Devices may show different rows of
+    /// the same state in such a table (Docs/Rules.md, "Indexes on integer keys").
     public func tablesWithIndexesOnKeys() throws -> Set<String> {
         try readAccess { access in Set(access.registry.tables.values.filter(\.hasIndexOnKey).map(\.name)) }
     }
 
-    /// How many objects are alive, in all tables.
+    /// The number of living objects in all tables.
     public func livingObjects() throws -> Int {
         try read { try $0.count("SELECT coalesce(sum(count), 0) FROM ferry_digest") }
     }

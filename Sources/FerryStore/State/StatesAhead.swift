@@ -1,15 +1,18 @@
 import FerryCore
 
-/// Reads the states of objects that are about to be asked for, and what their rows show, several at a time: objects of one
-/// import have neighbouring IDs, so that the next state is mostly the one behind the last, and no search of its own.
+/// Reads ahead states and row values of expected objects, several at a time. Objects of an import have neighboring IDs.
+/// So the next state usually follows the last, without a search.
 ///
-/// Who uses it writes, between the reading and the asking, no state and no row of the table but those of objects that were
-/// asked for.
+/// Between reading and asking, a caller may write only states and rows of objects already asked for.
+///
+/// Invariants:
+/// - `expected` is ascending; `place <= expected.count`.
+/// - `known` holds the results for the `known.count` objects before `unread`.
 final class StatesAhead {
-    /// What was read of an object. A class, because it is large and goes from hand to hand.
+    /// The known state and row of an object. A class, because the value is large and passed around.
     final class Known {
         let state: State
-        /// What its row shows in the columns that were asked for, as it lies in the database; none where it has no row.
+        /// The local values of the requested columns in the object's row; empty without a row.
         let row: FieldValues
 
         init(_ state: State, row: FieldValues = [:]) {
@@ -18,32 +21,32 @@ final class StatesAhead {
         }
 
         enum State {
-            /// Only where plain ones were asked for.
+            /// Only if plain states were requested.
             case plain(PlainState)
-            /// Any, also one that is not stored.
+            /// Any state, also of an unknown object.
             case whole(ObjectState)
         }
     }
 
-    /// The most that are read at once.
+    /// Maximum number of states read at once.
     let number: Int
-    /// Bytes of values after which no more are read at once.
+    /// Bytes of values after which reading ahead stops.
     private static let maximumBytes = 1 << 16
-    /// How many states that nobody asked for are passed over before the next one is searched for.
+    /// Number of unexpected states skipped before a new search.
     private static let patience = 4
 
     private let objects: ObjectTable
-    /// Where the row's values are in what is read, behind its key: the state's columns come first, and the ID.
+    /// The position of the row's values in the result, behind state columns, ID and key.
     private let firstValue: Int32
     private let connection: SQLConnection
-    /// What is to be asked for, ascending.
+    /// The expected objects, ascending.
     @exclusivity(unchecked) private var expected: [ObjectID] = []
-    /// Where in `expected` the next one is, and where what was not read yet begins.
+    /// The position of the next expected object, and the position of the first unread object.
     @exclusivity(unchecked) private var place = 0
     @exclusivity(unchecked) private var unread = 0
     @exclusivity(unchecked) private var columns: [Int] = []
     @exclusivity(unchecked) private var takesPlain = false
-    /// What was read last: of the expected ones before `unread`.
+    /// The results read last, for expected objects before `unread`.
     @exclusivity(unchecked) private var known: [Known] = []
     @exclusivity(unchecked) private var statements: [[Int]: SQLStatement] = [:]
     @exclusivity(unchecked) private var patience = StatesAhead.patience
@@ -56,11 +59,11 @@ final class StatesAhead {
         known.reserveCapacity(number)
     }
 
-    /// Says what will be asked for; what was read before is forgotten.
+    /// Announces the objects to be asked for; forgets earlier results.
     /// - Parameters:
-    ///   - expected: ascending.
-    ///   - columns: the numbers of the columns whose values are wanted, ascending; the local table has them.
-    ///   - takesPlain: whether states that are plain are wanted as such.
+    ///   - expected: objects in ascending order.
+    ///   - columns: numbers of the wanted columns, ascending; the local table has all of them.
+    ///   - takesPlain: true to return plain states undecoded.
     func expect(_ expected: [ObjectID], columns: [Int], takesPlain: Bool = false) {
         self.expected = expected
         self.columns = columns
@@ -70,8 +73,8 @@ final class StatesAhead {
         known.removeAll(keepingCapacity: true)
     }
 
-    /// What is known of an object.
-    /// - Returns: `nil` where it was not expected.
+    /// The known state and row of an object.
+    /// - Returns: `nil` if the object was not expected.
     func take(_ object: ObjectID) throws -> Known? {
         while place < expected.count, expected[place] < object { place += 1 }
         guard place < expected.count, expected[place] == object else { return nil }
@@ -80,13 +83,13 @@ final class StatesAhead {
         return known[known.count - (unread - place)]
     }
 
-    /// Reads what is known of the next objects.
+    /// Reads the next objects.
     private func read() throws {
         known.removeAll(keepingCapacity: true)
         unread = place
         let statement = try statement()
         defer { statement.rewind() }
-        /// The object whose state the statement is on; `nil` before the first.
+        /// The object at the statement's present row; `nil` before the first row.
         var present: ObjectID?
         var isAtEnd = false
         var bytes = 0
@@ -115,8 +118,8 @@ final class StatesAhead {
         return Known(.whole(state), row: row)
     }
 
-    /// Goes to the first state that is not before an object's.
-    /// - Returns: whose it is; `nil` where there is none.
+    /// Advances to the first state at or after an object.
+    /// - Returns: the state's object; `nil` at the end.
     private func advance(_ statement: SQLStatement, from present: ObjectID?, to object: ObjectID) throws -> ObjectID? {
         if present != nil {
             for _ in 0..<patience {
@@ -127,7 +130,7 @@ final class StatesAhead {
                     return passed
                 }
             }
-            // They lie far apart; one step tells whether that is still so.
+            // The objects lie far apart. From now on a single step tells whether they still do.
             patience = 1
         }
         statement.rewind()
@@ -146,7 +149,7 @@ final class StatesAhead {
 
     private func row(_ statement: SQLStatement, _ bytes: inout Int) -> FieldValues {
         guard let last = columns.last else { return [:] }
-        // The first column of the row's key, which is NULL where there is no such row.
+        // The first column of the row's key: NULL without a row.
         if statement.isNull(firstValue - 1) { return [:] }
         let row = FieldValues(width: last + 1, columns: columns) { statement.value(firstValue + Int32($0)) }
         row.forEachColumn { _, value in bytes += value.byteCount }
@@ -169,10 +172,10 @@ final class StatesAhead {
         return made
     }
 
-    /// The condition by which a row is the one that shows an object. The sign keeps the key's own affinity and collation, as
-    /// where it is bound.
+    /// The condition joining an object with its row. The sign keeps the key column's own affinity and collation, as for
+    /// a bound value.
     private static func isRow(of table: TrackedTable) -> String {
-        // A 16-byte key is not stored twice.
+        // A 16-byte key equal to the ID is not stored twice.
         if table.keyColumns.count == 1, !table.isMapped {
             return "app.\(quoted(table.keyColumns[0])) = coalesce(states.k0, states.object)"
         }

@@ -1,26 +1,27 @@
 import FerryCore
 
-/// What a store proves of one of its tables, for devices to compare: its state, its rows, and the schema by which the one becomes
-/// the other (Docs/Format.md, "Digests").
+/// The digests of a table for comparison between devices: state, rows, and the schema turning state into rows
+/// (Docs/Format.md, "Digests").
 public struct TableDigests: Hashable, Sendable {
     /// The table's name.
     public var name: String
-    /// Names the table with the columns that the digest of its state covers, and that digest.
+    /// The digest of the state, with the token identifying table and covered columns.
     public var stateToken: UInt32
     public var state: UInt64
-    /// Names what is told of the table's rows; the digest of what they do not show as written; `nil` where they show all so.
+    /// The digest of the rows not shown as written, with its token; `nil` if all rows are shown as written.
     public var rowsToken: UInt32
     public var rows: UInt64?
-    /// Names the number of rows that wait for a process with something of the app's, and that number.
+    /// The number of rows waiting for an equipped process, with its token.
     public var waitingToken: UInt32
     public var waiting = 0
-    /// Names what is told of the table's schema, and that; `nil` where the store has not computed it yet.
+    /// The shape of the table's schema, with its token; `nil` if not computed yet.
     public var shapeToken: UInt32
     public var shape: UInt64?
 
-    /// What a head has under it where it tells of rows and schemas: a table of which it has no digest of rows shows all as written.
+    /// The token announcing digests of rows and schemas in a head. With this token, a table without a digest of rows
+    /// shows all rows as written.
     public static let mark = UInt32(truncatingIfNeeded: markHash.adding(0))
-    /// What is under `mark`. Another number says that rows are told in another way.
+    /// The value under `mark`. A different number means a different way of computing.
     public static let version: UInt64 = 1
 
     private static var markHash: WordHash {
@@ -31,9 +32,9 @@ public struct TableDigests: Hashable, Sendable {
 
     /// Describes a table.
     /// - Parameters:
-    ///   - state: its token and its digest.
-    ///   - waiting: how many of its rows wait for a process with something of the app's.
-    ///   - identity: how its rows are told, where several generations of the table are known: only the same one is compared.
+    ///   - state: token and digest of the state.
+    ///   - waiting: the number of rows waiting for an equipped process.
+    ///   - identity: the identity, if several generations of the table are known. Only equal identities are compared.
     public init(
         name: String, state: (token: UInt32, digest: UInt64), rows: UInt64? = nil, shape: UInt64? = nil,
         waiting: Int = 0, identity: TableIdentity? = nil
@@ -54,8 +55,8 @@ public struct TableDigests: Hashable, Sendable {
         waitingToken = UInt32(truncatingIfNeeded: hash.adding(10))
     }
 
-    /// The digests as they travel: by the token of what they cover.
-    /// - Parameter limit: the most of them. Where there are more, only those of states are told.
+    /// The digests to publish, by token.
+    /// - Parameter limit: maximum number of digests. Beyond the limit only digests of states are published.
     public static func published(_ tables: [TableDigests], atMost limit: Int = .max) -> [UInt32: UInt64] {
         let states = Dictionary(tables.map { ($0.stateToken, $0.state) }, uniquingKeysWith: { $1 })
         if tables.isEmpty || tables.contains(where: { $0.shape == nil }) { return states }
@@ -69,10 +70,10 @@ public struct TableDigests: Hashable, Sendable {
         return all.count <= limit ? all : states
     }
 
-    /// Whether rows mean the same by two schemas, so that digests prove something of them.
+    /// True if rows have the same meaning under both schemas, so digests of rows are comparable.
     public static func mean(_ left: UInt64, _ right: UInt64) -> Bool { TableShape.mean(left, right) }
 
-    /// Reads what the store has of all tables of this database.
+    /// Reads the digests of all tables in this database.
     static func all(_ connection: SQLConnection) throws -> [TableDigests] {
         let isTold = try StoreTables.tellsRows(StoreMeta(connection: connection))
         let rest = isTold ? "shown, exceptions, shape" : "0, 0, NULL"

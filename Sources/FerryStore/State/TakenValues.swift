@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// Finds, by SQLite, the rows in whose way a refused row is.
+/// Asks SQLite for the rows in the way of a refused row.
 struct TakenValues {
     let access: StoreAccess
     let region: RuleRegion
@@ -13,8 +13,8 @@ struct TakenValues {
         uniqueClaims = UniqueClaims(access)
     }
 
-    /// The rows that have what a row would have under any UNIQUE index.
-    /// - Parameter row: the refused row's values, by column, as they would lie in it.
+    /// The rows holding a value the refused row would need under any UNIQUE index.
+    /// - Parameter row: the refused row's local values by column.
     func find(_ object: RegionObject, _ row: [(column: Int, value: FieldValue)]) throws -> [LearnedClaims.TakenValue] {
         let table = object.table
         var local: FieldValues = [:]
@@ -42,7 +42,7 @@ struct TakenValues {
         return found
     }
 
-    /// The object that has the key which an object of a mapped table would have to get, and no other.
+    /// The object holding the key an object of a mapped table must get.
     func findHolder(of key: FieldValue, for object: RegionObject) throws -> LearnedClaims.TakenValue? {
         guard let holder = try access.objects(of: object.table.id).object(forKey: key), holder != object.token.id
         else { return nil }
@@ -51,7 +51,7 @@ struct TakenValues {
             hidesLosers: false)
     }
 
-    /// Two IDs may have one key where a device with another schema made one of them.
+    /// Two IDs may have equal keys if a device with a different schema made either object.
     private func holderOfKey(_ object: RegionObject, _ table: TrackedTable) throws -> LearnedClaims.TakenValue? {
         guard object.state.key.count == table.keyColumns.count,
             let row = try access.connection.rows(

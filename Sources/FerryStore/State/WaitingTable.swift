@@ -1,17 +1,18 @@
 import FerryCore
 
-/// A table with rows that wait for a process with a collation or a function of the app's: their changes are merged, and the rows
-/// do not show them yet (Docs/Merging.md, "Where a process lacks a function"). Its JSON keys are fixed: scripts rely on them.
+/// A table with rows waiting for a process with the app's collation or function. Changes are merged, and the rows do
+/// not show them yet (Docs/Merging.md, "Where a process lacks a function"). The JSON keys are fixed: scripts rely on
+/// them.
 public struct WaitingTable: Codable, Equatable, Sendable {
     public var table: String
-    /// How many of its rows wait.
+    /// Number of waiting rows.
     public var rows: Int
-    /// How many changes of the app's wait to be packed; 0 where all are packed.
+    /// Number of the app's changes waiting to be packed; 0 if all are packed.
     public var unpacked: Int
-    /// What is missing, as SQLite says it: `no such collation sequence: de`.
+    /// The missing part, in SQLite's words: `no such collation sequence: de`.
     public var missing: String
 
-    /// What is the matter, in a sentence.
+    /// The problem, in a sentence.
     public var problem: String {
         var parts: [String] = []
         if rows > 0 { parts.append("\(rows) \(rows == 1 ? "row waits" : "rows wait") for the app") }
@@ -22,10 +23,10 @@ public struct WaitingTable: Codable, Equatable, Sendable {
             + "Everything else goes on."
     }
 
-    /// What to do.
+    /// The remedy.
     public static let advice = "Sync once from the app, which has it: then all of it is shown and sent."
 
-    /// All, by name.
+    /// All waiting tables, by name.
     static func all(_ connection: SQLConnection) throws -> [WaitingTable] {
         guard let mark = try WaitingMark.load(StoreMeta(connection: connection)) else { return [] }
         let missing = Set(mark.tables.values).sorted().joined(separator: ", ")
