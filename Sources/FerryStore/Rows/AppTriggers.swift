@@ -1,21 +1,22 @@
 import FerryCore
 
-/// Lets the app's own triggers run while Ferry writes rows: as temporary copies (`TriggerCopies`) that can neither refuse what
-/// another device wrote nor touch rows that travel.
+/// Runs the app's own triggers while Ferry writes rows, as temporary copies (`TriggerCopies`). A copy can neither
+/// refuse a remote change nor write to travelling tables.
 ///
-/// What a trigger derives in a table that does not travel (a full-text index, a local cache) must happen on every device. What
-/// it derives in a table that travels was captured where the change was made and comes by itself: done twice it would be
-/// doubled, or sent back and forth. What it refuses was allowed where the change was made, and every device must come to the
-/// same rows.
+/// A trigger's effect on a local table (a full-text index, a local cache) must happen on every device. An effect on a
+/// travelling table was captured on the device of the change and arrives on its own. Done twice, the effect would be
+/// doubled, or sent back and forth.
+///
+/// A change refused by a trigger here was allowed on its own device, and every device must come to the same rows.
 struct AppTriggers {
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// Runs `body`, which writes rows, with copies of the app's triggers where there are any. Triggers of the database itself,
-    /// Ferry's too, stay off.
-    /// - Parameter refusals: what becomes of RAISE in them.
+    /// Runs `body`, which writes rows, with copies of the app's triggers if there are any. The database's own triggers,
+    /// including Ferry's, stay off.
+    /// - Parameter refusals: the treatment of RAISE in the copies.
     func run<Result>(_ refusals: TriggerText.Refusals = .leftOut, _ body: () throws -> Result) throws -> Result {
         guard access.registry.appHasTriggers, access.triggerCopies == nil else { return try body() }
         let copies = try TriggerCopies(access, refusals)

@@ -1,24 +1,26 @@
 import FerryCore
 import FerryMerge
 
-/// The local keys of objects that rows refer to and that have no row, where no foreign key sees to it that they have one.
+/// Reserves local keys for objects without a row that rows refer to by unchecked references.
 ///
-/// The state of such an object holds a key as that of an object with a row does: the key is *reserved*. Capture reserves
-/// the key that the app wrote; a deletion leaves the row's key reserved while rows refer to it. Replay, which is told
-/// only the object, makes a *stand-in*: an integer below any that SQLite hands out. When the object's row comes, it
-/// takes a reserved key, but not a stand-in: then the rows that refer to it are written anew.
+/// Invariants:
+/// - A *reserved key* is in the state of an object without a row, as the key of a row is in the state of its object.
+/// - Capture reserves the key written by the app. A deletion keeps the row's key reserved while rows refer to the key.
+/// - Replay knows only the object, and makes a *placeholder key*: an integer below all integers SQLite hands out.
+/// - A new row takes a reserved key, but never a placeholder key: the referring rows are rewritten instead.
 struct KeyReservations {
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// Stand-ins are these and all below: integers that no app chooses, that SQLite does not hand out while a table has
-    /// any key above them, and that fit 32 bits for a long time.
+    /// Placeholder keys are this integer and all below. No app chooses them, and SQLite does not hand them out while a
+    /// table has any higher key. They fit into 32 bits for a long time.
     private static let firstStandIn: Int64 = -1_000_000_001
     private static let lastStandIn: Int64 = .min / 2
 
-    /// The key of an object for what refers to it: that of its row, or a reserved one, which is made where there is none.
+    /// The key by which rows refer to an object: the key of the object's row, or a reserved key. Makes a placeholder
+    /// key if there is neither.
     func key(of object: ObjectID, in table: TrackedTable) throws -> FieldValue {
         var state = try access.objects(of: table.id).load(object)
         if state.shown == .joined, let shown = try access.joined.representative(of: object, table.id) {
@@ -31,8 +33,8 @@ struct KeyReservations {
         return key
     }
 
-    /// No stand-in is used again, even when no state holds it any more: rows may hold it that `moveReferences` is about
-    /// to move.
+    /// Never uses a placeholder key twice, even after no state holds the key. Rows may still hold the key until
+    /// `moveReferences` rewrites them.
     private func newStandIn(for object: ObjectID, in table: TrackedTable) throws -> FieldValue {
         guard table.isIntegerKey else { return .text(object.description) }
         let lowest = try connection.firstValue(
@@ -44,7 +46,7 @@ struct KeyReservations {
         return .integer(standIn)
     }
 
-    /// Whether a reserved key was made by replay.
+    /// True if replay made the reserved key.
     static func isStandIn(_ key: FieldValue, for object: ObjectID) -> Bool {
         if case .integer(let integer) = key { return integer <= firstStandIn && integer >= lastStandIn }
         return key == .text(object.description)
@@ -52,9 +54,9 @@ struct KeyReservations {
 
     // MARK: Rows that come and go
 
-    /// The key for an object that gets a row: a reserved one, or the author's where it is free.
-    /// - Returns: the key, and the stand-in by which rows refer to the object until `moveReferences` is called; `nil`
-    ///   where there is no key to be had.
+    /// The key for an object getting a row: a reserved key, or the author's key if free.
+    /// - Returns: the key, and the placeholder key rows use until `moveReferences` is called; `nil` if no key is
+    ///   available.
     func keyForRow(
         of state: ObjectState, in table: TrackedTable
     ) throws -> (key: FieldValue, former: FieldValue?)? {
@@ -63,8 +65,8 @@ struct KeyReservations {
         return try access.writer(of: table.id).allocateKey(wish: state.kept.key).map { ($0, reserved) }
     }
 
-    /// Whether rows refer to a key by columns that no foreign key checks, or stay on this device and go on referring to it,
-    /// so that it stays reserved when its row goes.
+    /// True if rows go on referring to a key after its row is gone, by unchecked columns or from local tables. Then the
+    /// key stays reserved.
     func isInUse(_ key: FieldValue, of table: TrackedTable) throws -> Bool {
         if !table.hasUncheckedReferences { return false }
         if try access.departures.isHeld(key, of: table, connection) { return true }
@@ -76,17 +78,18 @@ struct KeyReservations {
         return false
     }
 
-    /// The key that an object without a row keeps: what the app wrote for one that was never seen, and what rows refer to.
+    /// The key kept by an object without a row: a key with referring rows, or the former key of a row that went with
+    /// its table.
     func retained(_ key: [FieldValue], by state: ObjectState, in table: TrackedTable) throws -> [FieldValue] {
         guard table.isMapped, let reserved = key.first,
             try access.objects(of: table.id).object(forKey: reserved) == state.object
         else { return [] }
-        // What went with its table comes back by the key that it had (`UnseenWrites`).
+        // A row that went with its table comes back under its former key (`UnseenWrites`).
         let isOnlyLeft = state.registers.inserted == nil && state.registers.deleted == nil
         return try isOnlyLeft || isInUse(reserved, of: table) ? key : []
     }
 
-    /// Makes the rows that refer to an object by a stand-in refer to its row's key.
+    /// Rewrites the rows that refer to an object by a placeholder key to the key of the object's row.
     func moveReferences(
         to object: ObjectID, in table: TrackedTable, from former: FieldValue, to key: FieldValue
     ) throws {
@@ -107,8 +110,8 @@ struct KeyReservations {
                 + "LIMIT \(limit)", key)
     }
 
-    /// A row's key as it travels while references to an object are being moved: by what they held before, and by what those of
-    /// its columns hold that were moved already.
+    /// A row's portable key while references to an object are being moved. Key columns may still hold the former key,
+    /// or already the new key.
     private func values(
         of rowKey: [FieldValue], _ child: TrackedTable, referringTo object: ObjectID, in table: TrackedTable,
         by keys: [FieldValue]
@@ -123,7 +126,7 @@ struct KeyReservations {
         return values
     }
 
-    /// - Parameter values: the row's key as it travels.
+    /// - Parameter values: the row's portable key.
     private func move(
         _ rowKey: [FieldValue], knownBy values: [FieldValue], of child: TrackedTable, _ column: Int, to key: FieldValue
     ) throws {
@@ -138,7 +141,7 @@ struct KeyReservations {
             }
             return
         }
-        // The key is part of the row's own: another row, and the state of its object follows.
+        // The key is part of the row's own key. So the row becomes a different row, and the object's state follows.
         let object = child.derivedID(values)
         guard var row = try access.reader(of: child.id).read(rowKey) else { return }
         row[column] = key
@@ -158,8 +161,8 @@ struct KeyReservations {
 
     // MARK: Values that refer to nothing
 
-    /// Whether a value of an unchecked column means a row where there is none by that key: integers that SQLite hands
-    /// out, and texts. Others, 0 and -1 among them, are an app's words for “none” and travel as they are.
+    /// True if a value of an unchecked column means an object even without a row of that key: integers SQLite hands
+    /// out, and texts. Further values, such as 0 and -1, are an app's words for “none” and travel as values.
     static func isReservable(_ value: FieldValue, in table: TrackedTable) -> Bool {
         switch value {
         case .integer(let integer): integer > 0
@@ -168,8 +171,8 @@ struct KeyReservations {
         }
     }
 
-    /// Plain values that a row of this device's would be taken to mean an object by: a device that had no row by that key
-    /// wrote them. They are kept beside the row.
+    /// The values a remote device wrote as plain values, and that a row of this device would turn into references. They
+    /// are stored as shadow values.
     func misleading(_ values: FieldValues, _ table: TrackedTable) throws -> FieldValues {
         var found: FieldValues = [:]
         for (column, value) in values where table.columns[column].isUnchecked {

@@ -1,18 +1,21 @@
 import FerryCore
 
-/// Reads rows of a tracked table by keys. Where rows that are asked for follow one another in the table, it goes on from row
-/// to row instead of searching for each: under consecutive integer keys, and under other keys in the order in which the rows
-/// were inserted, which is that of their rowids.
+/// Reads rows of a tracked table by key. If requested rows are adjacent in the table, steps from row to row instead of
+/// searching. Rows under integer keys are adjacent by key; rows under any other key by rowid, the order of insertion.
+///
+/// Invariants:
+/// - `last` is the integer key or rowid of the row read last; `nil` if unknown.
+/// - `isScanning` is true only while `scan` is on the row `last`.
 final class RowCursor {
     private let keyWidth: Int
-    /// How the rows of a table are ordered that has them in another order than its key's.
+    /// The rowid's name, for a table not ordered by its primary key.
     private let rowID: String?
     private let select: SQLStatement
-    /// From a key or a rowid on, in their order; the rowid stands before all else.
+    /// Selects rows from a key or rowid on, in ascending order; the rowid is the first column.
     private let scan: SQLStatement?
-    /// The integer key or the rowid of the row that was read last.
+    /// The integer key or rowid of the row read last.
     @exclusivity(unchecked) private var last: Int64?
-    /// Whether `scan` is on that row.
+    /// True while `scan` is on that row.
     @exclusivity(unchecked) private var isScanning = false
 
     init(_ table: TrackedTable, _ connection: SQLConnection) throws {
@@ -25,18 +28,18 @@ final class RowCursor {
         scan = try order.map { try connection.makeStatement(rows + "\($0) >= ? ORDER BY \($0)") }
     }
 
-    /// Whether rows are read faster in the order of their insertion than in that of their keys.
+    /// True if reading in insertion order is faster than reading in key order.
     var isOrderedByInsertion: Bool { rowID != nil }
 
-    /// The column of a row's first value; those after it are the table's local columns, in the order of their numbers.
+    /// The result column of a row's first value. The table's local columns follow in ascending order of numbers.
     var firstColumn: Int32 { firstKey + Int32(keyWidth) }
     private var firstKey: Int32 { rowID == nil ? 0 : 1 }
 
-    /// The row with a key.
+    /// Finds the row with a key.
     /// - Parameters:
-    ///   - keys: of several rows, one after another; they stay where they are until the next call.
-    ///   - first: where the row's own begins.
-    /// - Returns: a statement that is on it until the next call; `nil` where there is none.
+    ///   - keys: the keys of several rows in sequence. The caller must not change them until the next call.
+    ///   - first: the start of this row's key.
+    /// - Returns: a statement on the row, valid until the next call; `nil` if no row has the key.
     func row(_ keys: [FieldValue], at first: Int) throws -> SQLStatement? {
         guard let scan else { return try search(keys, first) }
         if rowID == nil, case .integer(let key) = keys[first] { return try row(key, scan) }
@@ -54,7 +57,7 @@ final class RowCursor {
         let follows = last.map { $0 < .max && $0 + 1 == number } ?? false
         last = number
         if !follows { return row }
-        // Two in a row: more may come.
+        // Two adjacent rows: more may follow.
         scan.rewind()
         scan.bind(number, 1)
         isScanning = try scan.step()
@@ -81,7 +84,7 @@ final class RowCursor {
 }
 
 extension SQLStatement {
-    /// Whether columns hold just these values.
+    /// True if columns hold exactly these values.
     fileprivate func holds(_ values: ArraySlice<FieldValue>, _ first: Int32) -> Bool {
         var column = first
         for value in values {

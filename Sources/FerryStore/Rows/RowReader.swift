@@ -1,17 +1,17 @@
 import FerryCore
 
-/// Reads rows of a tracked table as field values, references resolved to object IDs by the caller. Keeps its
-/// statements: get it from `StoreAccess.reader(of:)`.
+/// Reads rows of a tracked table as local values; the caller resolves references to object IDs. Caches its statements,
+/// so use `StoreAccess.reader(of:)`.
 final class RowReader {
     let table: TrackedTable
     private let connection: SQLConnection
-    /// The columns that are read, in the order of their numbers.
+    /// The columns read, by ascending number.
     let columns: [TrackedColumn]
     private let columnIDs: [Int]
     private lazy var select = LazyStatement(
         "SELECT \(names { quoted($0.name) }) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))",
         connection)
-    /// For some of the columns, by their numbers; and the one that was used last.
+    /// Statements for some of the columns, by column numbers; the last used statement is searched first.
     @exclusivity(unchecked) private var partial: [[Int]: LazyStatement] = [:]
     @exclusivity(unchecked) private var lastPartial: (columns: [Int], statement: LazyStatement)?
     @exclusivity(unchecked) private var lastSingle: (column: Int, statement: LazyStatement)?
@@ -29,7 +29,7 @@ final class RowReader {
         columns.isEmpty ? "1" : columns.map(name).joined(separator: ", ")
     }
 
-    /// The values of the row with a local key, by column number, as SQLite reads them; `nil` where there is no row.
+    /// The local values of the row with a local key, by column number; `nil` without a row.
     func read(_ key: [FieldValue]) throws -> FieldValues? {
         if key.isEmpty { return nil }
         let statement = try select.prepared()
@@ -39,8 +39,8 @@ final class RowReader {
         return values(statement, from: 0)
     }
 
-    /// Some values of the row with a local key; `nil` where there is no row.
-    /// - Parameter numbers: of the columns, which the local table has, ascending.
+    /// Some values of the row with a local key; `nil` without a row.
+    /// - Parameter numbers: numbers of columns in the local table, ascending.
     func read(_ key: [FieldValue], columns numbers: [Int]) throws -> FieldValues? {
         if key.isEmpty { return nil }
         let statement = try selection(of: numbers).prepared()
@@ -50,8 +50,8 @@ final class RowReader {
         return FieldValues(width: table.columns.count, columns: numbers) { statement.value(Int32($0)) }
     }
 
-    /// One value of the row with a local key; `nil` where there is no row.
-    /// - Parameter number: of a column that the local table has.
+    /// A single value of the row with a local key; `nil` without a row.
+    /// - Parameter number: the number of a column in the local table.
     func read(_ key: [FieldValue], column number: Int) throws -> FieldValue? {
         if key.isEmpty { return nil }
         let statement = try selection(of: number).prepared()
@@ -80,7 +80,7 @@ final class RowReader {
         return statement
     }
 
-    /// The values of a deleted or displaced row that a trigger kept under a pending event's sequence.
+    /// The before-image of a deleted or displaced row, recorded by a trigger under a pending change's sequence.
     func readOld(_ sequence: Int64) throws -> FieldValues? {
         let statement = try selectOld.prepared()
         defer { statement.rewind() }

@@ -1,29 +1,29 @@
 import CFerrySQLite
 import FerryCore
 
-/// Writes rows of a tracked table: prepared one-row statements for the columns in use. Get it from
-/// `StoreAccess.writer(of:)`, so that statements are prepared once.
+/// Writes rows of a tracked table by prepared statements for the columns in use. Use `StoreAccess.writer(of:)`, so
+/// statements are prepared once.
 final class RowWriter {
     let table: TrackedTable
     private unowned let access: StoreAccess
     private let connection: SQLConnection
-    /// Which part of the key-value store the table is, if it is one.
+    /// The table's part of the key-value store, if any.
     private let keyValueKind: KeyValueKind?
     @exclusivity(unchecked) private var inserts: [Insertion: SQLStatement] = [:]
     @exclusivity(unchecked) private var updates: [Update: SQLStatement] = [:]
-    /// The ones that were used last: mostly the next row has the same columns.
+    /// The statements used last: the next row usually has the same columns.
     @exclusivity(unchecked) private var lastInsert: (insertion: Insertion, statement: SQLStatement)?
     @exclusivity(unchecked) private var lastUpdate: (update: Update, statement: SQLStatement)?
     private lazy var deletion = LazyStatement(
         "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
-    /// What the row offers to rows that stay on this device; `nil` where none refer to the table.
+    /// Selects the values a row offers to local rows; `nil` if no local table refers to the table.
     private lazy var offer: LazyStatement? = {
         if table.stayingKeys.isEmpty { return nil }
         let columns = table.stayingColumns.map { quoted($0.name) }.joined(separator: ", ")
         return LazyStatement(
             "SELECT \(columns) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
     }()
-    /// Columns of which a write may change that; `nil`: any, because some are generated.
+    /// The columns offered to local rows; `nil` for any column, because some are generated.
     private lazy var offeredColumns: Set<Int>? = {
         let staying = table.stayingColumns
         if staying.contains(where: \.isGenerated) { return nil }
@@ -32,9 +32,9 @@ final class RowWriter {
     private lazy var probe = LazyStatement(
         "SELECT 1 FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
 
-    /// Overrules what the schema's constraints ask for (`UNIQUE ON CONFLICT REPLACE`): a row that is in the way is for the rules
-    /// to move. It would overrule what the app's triggers say as well
-    /// (https://www.sqlite.org/lang_createtrigger.html), so it is left out where no constraint asks for anything.
+    /// Returns the OR clause overruling the schema's constraints (`UNIQUE ON CONFLICT REPLACE`): only the rules may
+    /// move a row in the way. The clause would also overrule the app's triggers
+    /// (https://www.sqlite.org/lang_createtrigger.html). So the clause is empty if no constraint has a conflict clause.
     private func resolution() throws -> String {
         if let known = knownResolution { return known }
         let hasClause = try connection.count(
@@ -46,16 +46,16 @@ final class RowWriter {
     }
     @exclusivity(unchecked) private var knownResolution: String?
 
-    /// What an insertion gives values to.
+    /// The columns set by an insertion.
     private struct Insertion: Hashable {
         var columns: [Int]
-        /// Whether that is a mapped table's key too.
+        /// True if a mapped table's key is set too.
         var hasKey: Bool
-        /// Whether it overrules what constraints ask for.
+        /// True if the statement overrules the constraints' conflict clauses.
         var overrules: Bool
     }
 
-    /// What an update gives values to.
+    /// The columns set by an update.
     private struct Update: Hashable {
         var columns: [Int]
         var overrules: Bool
@@ -68,13 +68,13 @@ final class RowWriter {
         keyValueKind = KeyValueKind(table: table.name)
     }
 
-    /// Why SQLite refused a row.
+    /// SQLite's reason to refuse a row.
     struct Refusal: Error {
         /// SQLite's extended result code.
         var code: Int32
         var message: String
 
-        // Macros that Swift does not import: https://www.sqlite.org/rescode.html#extrc
+        // Macros Swift does not import: https://www.sqlite.org/rescode.html#extrc
         private static let primaryKey = SQLITE_CONSTRAINT | (6 << 8)
         private static let unique = SQLITE_CONSTRAINT | (8 << 8)
         private static let rowID = SQLITE_CONSTRAINT | (10 << 8)
@@ -86,8 +86,8 @@ final class RowWriter {
     /// Inserts a row. Columns without a value get their default.
     /// - Parameters:
     ///   - key: the key of a mapped table.
-    ///   - values: by column number, references resolved to local keys.
-    /// - Returns: `nil`, or why SQLite refused the row.
+    ///   - values: values by column number, with references resolved to local keys.
+    /// - Returns: `nil` on success, or SQLite's reason to refuse the row.
     func insert(key: FieldValue?, _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
         let result = try write(.insert) { try insertOnce(key: key, values, overrules: $0) }
         if result == nil, let kind = keyValueKind, let column = table.keyColumnIDs.first {
@@ -100,11 +100,11 @@ final class RowWriter {
         return result
     }
 
-    /// Writes with the copies of the app's triggers, where there are any.
-    /// - Parameter once: is told whether to overrule what constraints ask for.
+    /// Writes with the copies of the app's triggers, if there are any.
+    /// - Parameter once: writes the row; the argument tells whether to overrule the constraints' conflict clauses.
     private func write(_ event: RowEvent, _ once: (Bool) throws -> Refusal?) throws -> Refusal? {
         guard let copies = access.triggerCopies, copies.concern(table, event) else { return try once(true) }
-        // What overrules the constraints would overrule what the triggers' own statements say too.
+        // A clause overruling the constraints would overrule the triggers' own statements too.
         if try !resolution().isEmpty, let refusal = try copies.refusal(table, event, { try once(true) }) {
             return refusal
         }
@@ -121,8 +121,8 @@ final class RowWriter {
     }
 
     /// Updates columns of the row with a local key.
-    /// - Parameter object: whose row it is, so that rows that stay on this device can follow it; `nil` where SQLite sees to
-    ///   that, or the row becomes what it was.
+    /// - Parameter object: the row's object, so local rows can follow the change. `nil` if SQLite makes local rows
+    ///   follow, or the row gets its former values back.
     func update(
         key: [FieldValue], _ values: [(column: Int, value: FieldValue)], of object: ObjectID?
     ) throws -> Refusal? {
@@ -145,7 +145,7 @@ final class RowWriter {
         return refusal(try withExtendedLifetime((values, key)) { try statement.runUnlessRefused() })
     }
 
-    /// Notes an updated row; one whose key changed is gone under the former one.
+    /// Reports an updated row. A row with a changed key is reported as removed under the former key.
     private func noteChange(of key: [FieldValue], _ values: [(column: Int, value: FieldValue)]) {
         var present = key
         for (place, column) in table.keyColumnIDs.enumerated() {
@@ -176,8 +176,8 @@ final class RowWriter {
         access.departures.note(.init(object: object, key: key, values: values), of: table.id)
     }
 
-    /// What the row with a local key offers to rows that stay on this device, in the order of the table's `stayingColumns`;
-    /// `nil` where there is no such row, or none refer to the table.
+    /// The values the row with a local key offers to local rows, in the order of the table's `stayingColumns`; `nil` if
+    /// there is no such row, or no local table refers to the table.
     func offered(by key: [FieldValue]) throws -> [FieldValue]? {
         guard let offer else { return nil }
         let statement = try offer.prepared()
@@ -242,9 +242,9 @@ final class RowWriter {
         code.map { Refusal(code: $0, message: String(cString: sqlite3_errmsg(connection.handle))) }
     }
 
-    /// The local key for an object of a mapped table that gets a row: the author's where it is free, and else the integer
-    /// above all others. Where an app has a row under the largest integers there are, it is one above those of the others.
-    /// - Returns: `nil` where the key is taken and SQLite cannot choose another (it is no integer).
+    /// Allocates the local key for an object of a mapped table getting a row: the author's key if free, or the highest
+    /// integer plus 1. If an app's row has the largest integer possible, uses an integer in a gap.
+    /// - Returns: `nil` if the key is taken and SQLite cannot choose a new key, because the key is no integer.
     func allocateKey(wish: FieldValue?) throws -> FieldValue? {
         if let wish, wish != .null, try isFree(wish) { return wish }
         guard try isIntegerKey(wish) else { return nil }
@@ -255,8 +255,8 @@ final class RowWriter {
         return .integer(try highest < .max ? highest + 1 : keyInGap())
     }
 
-    /// An integer that nobody has, where the largest one is taken: the one above all that are below a power of two, for the
-    /// largest such power with one to spare. No row, and no state, has it, as for any other key.
+    /// An unused integer after the largest integer is taken. Takes the highest key below a power of two, plus 1, for
+    /// the largest power of two with room. As for any key, no row and no state has the integer.
     private func keyInGap() throws -> Int64 {
         for bits in stride(from: 62, through: 1, by: -1) {
             let limit = Int64(1) << Int64(bits)
@@ -268,8 +268,8 @@ final class RowWriter {
             "No integer key is free for another row of \(table.name). Give its rows smaller keys, and sync again.")
     }
 
-    /// The highest integer that is a key of a row, or that a state has for one; 0 where all are below.
-    /// - Parameter limit: keys that are not below it are left out.
+    /// The highest integer key of any row or state; 0 if all keys are below 0.
+    /// - Parameter limit: only keys below the limit count.
     func highestKey(below limit: Int64? = nil) throws -> Int64 {
         let (ofRows, ofStates) =
             limit == nil ? ("", "k0 IS NOT NULL") : (" WHERE \(table.keyList) < ?1", "k0 < ?1")
@@ -284,7 +284,7 @@ final class RowWriter {
         if let holder = try access.objects(of: table.id).object(forKey: key), try !letsGo(holder, of: key) {
             return false
         }
-        // What an app writes for “none” must not become a row's key behind its back.
+        // An app's value for “none” must not become the key of a row unnoticed.
         if table.hasUncheckedReferences, !KeyReservations.isReservable(key, in: table),
             try KeyReservations(access).isInUse(key, of: table)
         {
@@ -296,7 +296,7 @@ final class RowWriter {
         return try !statement.step()
     }
 
-    /// Frees a key that was reserved for rows that have gone.
+    /// Releases a key reserved for rows that are gone.
     private func letsGo(_ holder: ObjectID, of key: FieldValue) throws -> Bool {
         guard table.hasUncheckedReferences else { return false }
         var state = try access.objects(of: table.id).load(holder)

@@ -1,7 +1,12 @@
 import FerryCore
 
-/// Everything that one access to a tracked store works with: the connection, the registry, the devices' numbers and
-/// the state tables. Lives inside one transaction.
+/// The session of an access to a tracked store: connection, registry, device numbers and state tables. Lives inside a
+/// single transaction.
+///
+/// Invariants:
+/// - All state tables, readers and writers of the session share the connection, the registry and `digests`.
+/// - `savepoint` restores `changedRows`, `digests.changes` and `recordedConflicts` after a rollback.
+/// - A temporary shape table may be gone after a rollback: `shape` checks before each use.
 final class StoreAccess {
     let connection: SQLConnection
     let registry: Registry
@@ -15,33 +20,33 @@ final class StoreAccess {
     let device: DeviceID
     let clock: any WallClock
     let random: any RandomSource
-    /// The app's functions for columns under a hook.
+    /// The app's functions for columns under the policy `hook`.
     let hooks: MergeHooks
-    /// What runs in place of the app's triggers.
+    /// The copies of the app's triggers now in use.
     @exclusivity(unchecked) var triggerCopies: TriggerCopies?
-    /// The rows that Ferry writes, noted where somebody asks for them.
+    /// The rows written by Ferry; `nil` if no caller needs them.
     @exclusivity(unchecked) var changedRows: ChangedRows?
-    /// How many rows of new objects, and how many states, are written by one statement.
+    /// Number of new rows, or of states, written by a statement.
     @exclusivity(unchecked) var newRowsAtOnce = NewRows.usualNumber
-    /// The tables that this process cannot write to.
+    /// The tables this process cannot write to.
     @exclusivity(unchecked) var waiting = WaitingTables()
-    /// Whether rows wait since a pass that could not write them.
+    /// True if rows have waited since a pass unable to write them.
     @exclusivity(unchecked) var areRowsWaiting = false
-    /// How many objects the rules are given at once, beside all that these concern.
+    /// Number of seeds given to the rules at once, without the objects they concern.
     @exclusivity(unchecked) var seedsAtOnce = StoreAccess.usualSeeds
-    /// More take more memory: 0.7 KB each, and as much for each of what they concern.
+    /// More seeds take more memory: 0.7 KB for each seed, and as much for each concerned object.
     static let usualSeeds = 8192
-    /// How many conflicts this access recorded.
+    /// Number of conflicts recorded by this session.
     @exclusivity(unchecked) var recordedConflicts = 0
-    /// What Ferry changes in the key-value store.
+    /// Ferry's changes to the key-value store.
     let keyValueChanges = KeyValueChanges()
-    /// What Ferry took away in this transaction from rows that stay on this device.
+    /// The parent keys Ferry took from local rows in this transaction.
     let departures: Departures
-    /// Statements of `ConflictLog` and `ContextLog`, which replay runs often.
+    /// Statements of `ConflictLog` and `ContextLog`, used often by replay.
     let conflictInsertion: LazyStatement
     let contextSelection: LazyStatement
     @exclusivity(unchecked) private var knownOldTime: HybridTime?
-    /// Tables of which a temporary one with the same columns was made, for computing indexes.
+    /// Tables with a temporary copy of their columns, for computing indexes.
     @exclusivity(unchecked) private var shapes: Set<Int> = []
     @exclusivity(unchecked) private var objectTables: [Int: ObjectTable] = [:]
     @exclusivity(unchecked) private var readers: [Int: RowReader] = [:]
@@ -71,7 +76,7 @@ final class StoreAccess {
         device = try devices.device(Int(number))
     }
 
-    /// Takes down which tables this process cannot write to, as far as a pass has met them.
+    /// Records the tables this process cannot write to, among tables met by a pass.
     func noteWaitingTables() throws {
         let mark = try WaitingMark.load(meta)
         waiting = try mark?.present(registry, connection) ?? WaitingTables()
@@ -86,7 +91,7 @@ final class StoreAccess {
         return made
     }
 
-    /// Reads a table's rows.
+    /// The reader of a table's rows.
     func reader(of table: Int) -> RowReader {
         if let known = readers[table] { return known }
         let made = RowReader(registry[table], connection)
@@ -94,7 +99,7 @@ final class StoreAccess {
         return made
     }
 
-    /// Writes a table's rows.
+    /// The writer of a table's rows.
     func writer(of table: Int) -> RowWriter {
         if let known = writers[table] { return known }
         let made = RowWriter(registry[table], self)
@@ -102,7 +107,7 @@ final class StoreAccess {
         return made
     }
 
-    /// The references that the selection names, as far as this database has what belongs to them.
+    /// The references named by the selection, if this database has their tables and columns.
     func references() throws -> [UndeclaredReference] {
         guard let text = try meta.string(.selection) else { return [] }
         return try SelectionText.parse(text).references.filter { reference in
@@ -113,8 +118,7 @@ final class StoreAccess {
         }
     }
 
-    /// Runs `body` inside a savepoint. Where it throws, the savepoint is rolled back, and what this access holds in memory
-    /// of it with it.
+    /// Runs `body` inside a savepoint. If `body` throws, rolls back the savepoint and the session's values in memory.
     func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         let (changedRows, changes, conflicts) = (changedRows, digests.changes, recordedConflicts)
         do {
@@ -127,15 +131,14 @@ final class StoreAccess {
         }
     }
 
-    /// The name of a temporary table with the columns of another, a mapped key and generated ones included, and without its
-    /// constraints.
-    /// What is in it belongs to whoever asks.
+    /// The name of a temporary table with a table's columns, including a mapped key and generated columns, without
+    /// constraints. The caller owns the table's contents.
     func shape(of table: TrackedTable) throws -> String {
         let name = "ferry_shape_\(table.id)"
-        // A transaction that was rolled back took it along.
+        // A rolled-back transaction removes the temporary table.
         let isThere = try connection.firstValue("SELECT 1 FROM temp.sqlite_schema WHERE name = ?", .text(name)) != nil
         if !shapes.insert(table.id).inserted, isThere { return "temp.\(name)" }
-        // One of an earlier access may have other columns.
+        // A temporary table of an earlier session may have different columns.
         if isThere { try connection.executeScript("DROP TABLE temp.\(name)") }
         var local = table.localColumns.map { column in
             "\(quoted(column.name)) \(column.affinity.type) COLLATE \(quoted(column.collation))"
@@ -153,13 +156,13 @@ final class StoreAccess {
         return "temp.\(name)"
     }
 
-    /// What a column's default is now; `nil` where it has none.
+    /// The present value of a column's default; `nil` without a default.
     func defaultValue(of column: TrackedColumn) throws -> FieldValue? {
         guard let sql = column.defaultSQL else { return nil }
         return try connection.firstValue("SELECT \(sql)") ?? .null
     }
 
-    /// The time of rows of which nobody knows when they were written.
+    /// The time for rows of unknown age.
     func oldTime() throws -> HybridTime {
         if let knownOldTime { return knownOldTime }
         let time = try meta.integer(.oldTime).map { HybridTime(rawValue: UInt64(bitPattern: $0)) } ?? .unknown
@@ -172,14 +175,15 @@ final class StoreAccess {
         knownOldTime = time
     }
 
-    /// Reads the clock as the store has it.
+    /// The clock as saved in the store.
     func hybridClock() throws -> HybridClock {
         HybridClock(now: HybridTime(rawValue: UInt64(bitPattern: try meta.integer(.clock) ?? 0)))
     }
 
-    /// When a change was made that a trigger noted on a Julian day. A note from a clock that was ahead is followed by at most a
-    /// day, as another device's time is: another copy of this database may publish the same note with that time, and what was
-    /// written here since must win.
+    /// The time of a change recorded by a trigger on a Julian day, at most a day ahead of the clock.
+    ///
+    /// The limit equals the limit for remote times. A different copy of this database may publish the same pending
+    /// change with that time, and later writes here must win.
     func milliseconds(capturedOn julianDay: Double) -> Int64 {
         min(
             clock.milliseconds(captured: HybridClock.milliseconds(julianDay: julianDay)),
@@ -190,7 +194,7 @@ final class StoreAccess {
         try meta.set(.clock, Int64(bitPattern: clock.now.rawValue))
     }
 
-    /// What is replayed of every device's log.
+    /// The replayed position of every device's log.
     func versionVector() throws -> VersionVector { try Self.versionVector(connection) }
 
     static func versionVector(_ connection: SQLConnection) throws -> VersionVector {

@@ -1,13 +1,13 @@
 import FerryCore
 import FerryMerge
 
-/// Translates between values as they travel and as they lie in rows.
+/// Translates between portable values and local values.
 struct Travelling {
     let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// Values as they travel: references in place of mapped keys.
+    /// Converts local values to portable values: references replace mapped keys.
     func values(_ row: FieldValues, _ table: TrackedTable) throws -> FieldValues {
         var values = row
         for column in table.columns where column.reference != nil {
@@ -23,12 +23,12 @@ struct Travelling {
         return .reference(object)
     }
 
-    /// The values of the row that shows an object, as they travel; none where no row does.
+    /// The portable values of the row showing an object; empty if no row shows the object.
     func row(showing object: RowToken) throws -> FieldValues {
         try localRow(showing: object).map { try values($0, access.registry[object.table]) } ?? [:]
     }
 
-    /// The row that shows an object, as it lies in the database; `nil` where no row does.
+    /// The local values of the row showing an object; `nil` if no row shows the object.
     func localRow(showing object: RowToken) throws -> FieldValues? {
         let table = access.registry[object.table]
         let representative = try access.joined.representative(of: object.id, table.id) ?? object.id
@@ -37,29 +37,29 @@ struct Travelling {
         return try access.reader(of: table.id).read(state.key)
     }
 
-    /// A row's key as it travels, in key order.
+    /// A row's portable key, in key order.
     func key(_ key: [FieldValue], _ table: TrackedTable) throws -> [FieldValue] {
         try zip(key, table.keyColumnIDs).map { try value($0, table.columns[$1]) }
     }
 
-    /// The object that the row with a key shows; `nil` where nobody has the key of a mapped table, and for a row with a NULL in
-    /// its key, which stays on this device.
+    /// The object shown by the row with a key. `nil` if no object has the mapped key, or if the key contains NULL: such
+    /// a row is local.
     func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
         if key.contains(.null) { return nil }
         if table.isMapped { return try access.objects(of: table.id).object(forKey: key[0]) }
         return try object(table, knownBy: self.key(key, table))
     }
 
-    /// The object that the row with a key shows, where keys are no mapped ones.
-    /// - Parameter values: the key as it travels.
+    /// The object shown by the row with a key, in a table without mapped keys.
+    /// - Parameter values: the portable key.
     func object(_ table: TrackedTable, knownBy values: [FieldValue]) throws -> ObjectID {
         let object = table.derivedID(values)
-        // A row may show a key that its object does not have.
+        // A row may show a key its object does not have.
         return try access.joined.representative(of: object, table.id) ?? object
     }
 
-    /// The objects of a table's rows that refer to something by a foreign key.
-    /// - Parameter parts: what those rows have in its columns.
+    /// The objects of a table's rows referring to given values by a foreign key.
+    /// - Parameter parts: the values of the foreign key's columns.
     func objects(
         of table: TrackedTable, referringBy key: TrackedForeignKey, to parts: [FieldValue]
     ) throws -> [ObjectID] {
@@ -69,13 +69,14 @@ struct Travelling {
         return try rows.compactMap { try object(table, $0) }
     }
 
-    /// A value as it lies in rows; `nil` for a reference to an object without a row here, where a foreign key asks for one.
+    /// The local value of a portable value. `nil` for a reference to an object without a row here, if a foreign key
+    /// requires a row.
     func local(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue? {
         guard case .reference(let object) = value else { return value }
         guard let parent = column.reference else { return nil }
         let place = try access.objects(of: parent).place(of: object)
         if let place, place.shown.hasRow { return column.kept(place.key) }
-        // Another row shows it: the rules say which.
+        // A different row shows the target: the rules know the row.
         if place?.shown == .joined { return nil }
         if !column.isUnchecked { return nil }
         return column.kept(try KeyReservations(access).key(of: object, in: access.registry[parent]))

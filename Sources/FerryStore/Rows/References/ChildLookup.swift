@@ -1,25 +1,25 @@
 import FerryCore
 import FerryMerge
 
-/// Whether rows refer to a key. Asked for many keys of a table whose children have no index on the reference, it reads
-/// the children's references once instead of once per key.
+/// Tells whether rows refer to a key. After many lookups by a foreign key without an index, reads all references of the
+/// child table once.
 struct ChildLookup {
-    /// Questions after which reading all references is cheaper than asking again.
+    /// Number of lookups after which reading all references is cheaper.
     private static let patience = 8
 
     let access: StoreAccess
-    /// Whether it looks through references that no foreign key checks, and only those.
+    /// True to search only references unchecked by foreign keys, false to search only checked references.
     private let isUnchecked: Bool
     private var questions: [Int: [Int: Question]] = [:]
     private var references: [Int: [Int: Set<[FieldValue]>]] = [:]
     private var isIndexed: [Int: [Int: Bool]] = [:]
 
-    /// Whether rows of a table refer by one of its foreign keys.
+    /// A lookup of a table's rows by a foreign key.
     private struct Question {
         let statement: LazyStatement
-        /// Under another collation than BINARY, equal keys may have different bytes: those SQLite compares.
+        /// Under a collation other than BINARY, equal keys may have different bytes. Then only SQLite compares.
         let isBinary: Bool
-        /// How often it was asked.
+        /// Number of lookups so far.
         var count = 0
     }
 
@@ -36,8 +36,8 @@ struct ChildLookup {
             if (key.action == .none) != isUnchecked { continue }
             if try hasChildren(table, key: rowKey, by: incoming) { return true }
         }
-        // The row between them may go, or become another, in the same pass: then only the rules, which read all rows before they
-        // write any, learn what the key meant.
+        // The row in between may be deleted or changed in the same pass. Then only the rules learn the key's meaning:
+        // they read all rows before writing any.
         for place in table.inheritingColumns where !isUnchecked {
             let child = access.registry[place.table]
             if try refers(child, -1 - place.column, [place.column], rowKey) { return true }
@@ -45,19 +45,19 @@ struct ChildLookup {
         return false
     }
 
-    /// Whether rows refer to a key by one foreign key.
+    /// True if rows refer to a key by this foreign key.
     mutating func hasChildren(
         _ table: TrackedTable, key rowKey: [FieldValue], by incoming: TrackedTable.IncomingKey
     ) throws -> Bool {
         let child = access.registry[incoming.table]
         let key = child.foreignKeys[incoming.foreignKey]
-        // Which values a deleted row offered under another UNIQUE key is not known here: the rules look.
+        // The deleted row's values under a different UNIQUE key are unknown here: the rules must decide.
         guard let parts = key.parts(of: rowKey) else { return true }
         return try refers(child, incoming.foreignKey, key.columns, parts, by: key)
     }
 
     /// - Parameters:
-    ///   - place: the foreign key's, or below zero for a column that no foreign key leads from.
+    ///   - place: the foreign key's position, or a negative number for a column without a foreign key.
     ///   - key: `nil` for such a column.
     private mutating func refers(
         _ child: TrackedTable, _ place: Int, _ columns: [Int], _ parts: [FieldValue], by key: TrackedForeignKey? = nil
@@ -68,7 +68,7 @@ struct ChildLookup {
         questions[child.id, default: [:]][place] = question
         if try question.count > Self.patience && question.isBinary && !hasIndex(child, place, columns) {
             let names = columns.map { quoted(child.columns[$0].name) }
-            // As what is referred to would be kept.
+            // Converts values as the parent column would store them.
             let affinities = columns.enumerated().map { place, column in
                 key.map { access.registry.affinity(of: $0, place) } ?? child.columns[column].keyAffinity
             }

@@ -1,22 +1,22 @@
 import FerryCore
 import FerryMerge
 
-/// References to rows whose authors gave them an integer of 0 or below, in columns that no foreign key checks.
+/// References in unchecked columns to rows with an author's key of 0 or below.
 ///
-/// Such an integer may stand for "none" elsewhere, and travels as a value there (`KeyReservations`). SQLite cannot tell the two apart
-/// on a device where the row has that integer. So the reference claims, under UNIQUE indexes and in keys, what the value claims. That
-/// follows from the state alone: every device decides alike, whatever integer the row has there.
+/// Elsewhere such an integer may mean "none" and travels as a value (`KeyReservations`). SQLite cannot tell the two
+/// apart on a device with the integer as the row's key. So under UNIQUE indexes and in keys, the reference claims the
+/// same as the integer. Claims follow from the state alone: every device decides alike, whatever key the row has there.
 struct GivenKeys {
     private let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// Whether a key is one that travels as a value where no row has it.
+    /// True if a key travels as a value wherever no row has the key.
     static func isPlain(_ key: FieldValue?) -> Bool {
         if case .integer(let integer)? = key { integer <= 0 } else { false }
     }
 
-    /// Values as they claim: the integer in place of each such reference.
+    /// The values for computing claims: each such reference is replaced by the integer.
     func claimed(_ values: FieldValues, _ table: TrackedTable) throws -> FieldValues {
         var claimed = values
         for number in table.plainClaimColumns {
@@ -29,12 +29,12 @@ struct GivenKeys {
         return claimed
     }
 
-    /// Whether values claim something else than they say.
+    /// True if the claims of these values differ from the values.
     func areAny(in values: FieldValues, _ table: TrackedTable) throws -> Bool {
         try !table.plainClaimColumns.isEmpty && claimed(values, table) != values
     }
 
-    /// The claim of a key with such a reference, or such an integer, in it; `nil` for any other key.
+    /// The claim of a key containing such a reference or integer; `nil` for any other key.
     func keyClaim(_ values: FieldValues, _ table: TrackedTable) throws -> RuleClaim? {
         let columns = table.plainClaimColumns.filter(table.keyColumnIDs.contains)
         if table.isMapped || columns.isEmpty { return nil }
@@ -43,8 +43,8 @@ struct GivenKeys {
         return RuleClaim(token: RowToken(table: table.id, id: table.derivedID(of: claimed)), index: nil)
     }
 
-    /// The ID by which a row with such an integer in its key would be taken for another one, as a row of this device's has that
-    /// integer; `nil` where none has.
+    /// The ID a row with such an integer in its key would be mistaken for, because a row of this device has that
+    /// integer; `nil` if none has.
     func mistakenID(_ values: FieldValues, _ table: TrackedTable) throws -> ObjectID? {
         let columns = table.plainClaimColumns.filter(table.keyColumnIDs.contains)
         if table.isMapped || columns.isEmpty { return nil }

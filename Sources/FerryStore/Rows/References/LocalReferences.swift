@@ -1,24 +1,30 @@
 import FerryCore
 import FerryMerge
 
-/// What references of a table's objects are in rows of this device, while a batch is merged into the table.
+/// Caches the local values of a table's references while a batch is merged into the table.
+///
+/// Invariants:
+/// - Rows of further tables do not change while this table is merged, so `targets`, `travellingKeys` and `shownValues`
+///   stay right.
+/// - Each of these caches is bounded by `maximumTargets`. A full cache is emptied.
+/// - References within the table are never cached, except in `ownKeys`.
 final class LocalReferences {
     private let access: StoreAccess
     private let table: TrackedTable
     private let travelling: Travelling
     private let meaning: References
-    /// Local keys by the objects that rows refer to in other tables, which do not change while this one is merged: many rows
-    /// refer to the same few. Those that were asked for last, by column, before all others.
+    /// Local keys by target object in further tables: many rows refer to the same few targets. `last` holds the latest
+    /// target of each column, and is searched first.
     @exclusivity(unchecked) private var targets: [RowToken: FieldValue] = [:]
     @exclusivity(unchecked) private var last: [(target: ObjectID, local: FieldValue)?]
-    /// By column: the other way round, what keys of rows that show one object simply travel as.
+    /// The reverse, by column: portable values by key, for rows showing a single object as written.
     @exclusivity(unchecked) private var travellingKeys: [[FieldValue: FieldValue]]
-    /// Of this table, and by column of those that are referred to.
+    /// New keys of this table, and new keys of each column's parent table.
     private let ownKeys: NewKeys.Table
     private let newKeys: [NewKeys.Table?]
-    /// By foreign key of one column: values that were found to lead to rows of other tables.
+    /// Values known to lead to rows of further tables, by foreign key with a single column.
     @exclusivity(unchecked) private var shownValues: [Set<FieldValue>]
-    /// Bounds the memory for them, of each kind.
+    /// Bounds the memory of each cache.
     private static let maximumTargets = 10_000
 
     init(_ access: StoreAccess, _ table: TrackedTable, _ newKeys: NewKeys = NewKeys()) {
@@ -36,7 +42,7 @@ final class LocalReferences {
         shownValues = Array(repeating: [], count: table.foreignKeys.count)
     }
 
-    /// A reference as it lies in rows; `nil` where it has no row to refer to.
+    /// The local value of a reference; `nil` if the target has no row.
     func local(_ target: ObjectID, _ column: Int) throws -> FieldValue? {
         if let last = last[column], last.target == target { return last.local }
         if let key = newKeys[column]?.key(of: target) {
@@ -48,7 +54,7 @@ final class LocalReferences {
         guard let parent = place.reference, parent != table.id, !place.isUnchecked else {
             return try travelling.local(value, place)
         }
-        // Another column may keep the same key in another way.
+        // Columns with different affinities may store the same key in different ways.
         if place.affinity != place.keyAffinity { return try travelling.local(value, place) }
         let token = RowToken(table: parent, id: target)
         if let known = targets[token] {
@@ -62,13 +68,13 @@ final class LocalReferences {
         return local
     }
 
-    /// What a row has in a column, as it travels.
+    /// The portable value of a row's column.
     func travelling(_ local: FieldValue, _ column: Int) throws -> FieldValue {
         guard table.columns[column].reference != nil else { return local }
         return try travellingKeys[column][local] ?? travelling.value(local, table.columns[column])
     }
 
-    /// What a row has in a column, as it travels, where all that it refers to has a row that shows it alone.
+    /// The portable value of a row's column, if each target has a row showing only the target; `nil` otherwise.
     /// - Parameter places: as for `localIfShown`.
     func travellingIfShown(_ local: FieldValue, _ column: Int, through places: [Int]) throws -> FieldValue? {
         if case .null = local { return local }
@@ -87,9 +93,9 @@ final class LocalReferences {
         return value
     }
 
-    /// A value as it lies in rows, where all that it refers to has a row that shows what it says.
-    /// - Parameter places: of the foreign keys by which its column refers, each of this column alone: to mapped keys where the
-    ///   column holds references, and to keys by value where it does not.
+    /// The local value of a portable value, if each target has a row showing the target as written; `nil` otherwise.
+    /// - Parameter places: the positions of foreign keys with this column alone. Keys to mapped tables if the column
+    ///   holds references, keys by value otherwise.
     func localIfShown(_ value: FieldValue, _ column: Int, through places: [Int]) throws -> FieldValue? {
         switch value {
         case .null: return value
@@ -101,7 +107,7 @@ final class LocalReferences {
         }
     }
 
-    /// Whether all that a value refers to has a row that shows it alone.
+    /// True if each target of a value has a row showing only the target.
     private func areShown(_ value: FieldValue, _ column: Int, through places: [Int]) throws -> Bool {
         for place in places where !shownValues[place].contains(value) {
             guard let token = meaning.target(table.foreignKeys[place], [column: value]),
@@ -111,7 +117,7 @@ final class LocalReferences {
         return true
     }
 
-    /// Notes a row that was written for a new object, and is its own.
+    /// Records the row of a new object.
     func note(_ object: ObjectID, key: Int64) { ownKeys.note(object, key: key) }
 
     private func isPlain(_ value: FieldValue?) -> Bool {
@@ -121,8 +127,7 @@ final class LocalReferences {
         }
     }
 
-    /// Whether what an object refers to by value is what others of the table referred to, and was found to have rows. Where
-    /// it is not, `targetsAreShown` tells.
+    /// True if an object's references by value are all known to lead to rows. If false, ask `targetsAreShown`.
     /// - Parameter value: the object's own value of a column.
     func targetsAreKnown(_ value: (Int) -> FieldValue?) -> Bool {
         table.foreignKeys.indices.allSatisfy { place in
@@ -133,7 +138,7 @@ final class LocalReferences {
         }
     }
 
-    /// Notes that values lead to a row.
+    /// Caches values known to lead to a row.
     private func noteShown(_ values: FieldValues, _ place: Int) {
         guard table.foreignKeys[place].columns.count == 1, let value = values[table.foreignKeys[place].columns[0]]
         else { return }
@@ -141,20 +146,20 @@ final class LocalReferences {
         shownValues[place].insert(value)
     }
 
-    /// Whether an object has a row that shows it alone.
-    /// - Parameter values: what refer to it by the foreign key at `place`.
+    /// True if an object has a row showing only this object.
+    /// - Parameter values: the values referring to the object by the foreign key at `place`.
     private func isShown(_ token: RowToken, _ values: FieldValues, _ place: Int) throws -> Bool {
         if try access.objects(of: token.table).place(of: token.id)?.shown != .row { return false }
         if token.table != table.id { noteShown(values, place) }
         return true
     }
 
-    /// Whether what an object refers to by value has rows that show what it says; references to mapped keys are resolved with
-    /// their values, and plain values in their place refer to nothing. Where it refers to other columns than the key, only the
-    /// rules can tell.
+    /// True if all references by value have rows showing their targets as written. References to mapped keys are
+    /// resolved with their values, and a plain value in their place refers to nothing. For parent keys outside the
+    /// primary key only the rules can tell.
     /// - Parameters:
-    ///   - values: as they travel.
-    ///   - isComing: whether an object of this table is about to get its row.
+    ///   - values: portable values.
+    ///   - isComing: true for an object of this table about to get its row.
     func targetsAreShown(_ values: FieldValues, isComing: (ObjectID) -> Bool = { _ in false }) throws -> Bool {
         if targetsAreKnown({ values[$0] }) { return true }
         for (place, key) in table.foreignKeys.enumerated() {

@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// Looks for the rows that offer values to foreign keys, by the tokens of these values.
+/// Finds the rows offering a parent key, by the token of the key.
 struct OfferSearch {
     private let access: StoreAccess
     private let travelling: Travelling
@@ -12,16 +12,16 @@ struct OfferSearch {
         travelling = Travelling(access)
     }
 
-    /// Notes what a foreign key refers to with these values of its columns, if it refers by value.
+    /// Records the meaning of a token: the parent key of a foreign key by value, with these values.
     mutating func note(_ token: RowToken, _ key: TrackedForeignKey, _ values: FieldValues) {
         guard case .unique(let columns) = key.target, searches[token] == nil else { return }
         searches[token] = (access.registry[key.parent], columns, key.columns.map { values[$0] ?? .null })
     }
 
-    /// Whether it is known what a token stands for.
+    /// True if a token's meaning is recorded.
     func isNoted(_ token: RowToken) -> Bool { searches[token] != nil }
 
-    /// The object whose row offers a noted token.
+    /// The object whose row offers a recorded parent key.
     func object(offering token: RowToken) throws -> RowToken? {
         guard let (parent, columns, values) = searches[token] else { return nil }
         var local: [FieldValue] = []

@@ -1,18 +1,18 @@
 import FerryCore
 import FerryMerge
 
-/// Looks for rows that refer to values under a UNIQUE key which no row offers any more; who offered them before, nothing
-/// tells. Values under a UNIQUE key that others refer to change seldom.
+/// Finds rows referring to a UNIQUE parent key no row offers any more, if the former owner is unknown. Such parent keys
+/// seldom change.
 struct OrphanSearch {
     private let access: StoreAccess
     private var searched: Set<[Int]> = []
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// The objects that refer to nothing by a foreign key through which an object may have left some behind; none where that
-    /// one was searched before.
+    /// The objects without a parent row, for each foreign key an object may have left orphans by. Each foreign key is
+    /// searched once.
     mutating func search(_ object: TouchedObject, _ table: TrackedTable) throws -> [RowToken] {
-        // What a deleted row showed is known, unless it was written to before, and an insertion leaves nobody behind.
+        // The values of a deleted row are known unless the row was written before. An insertion leaves no orphans.
         let columns = object.isDeleted ? object.deletion?.rewritten ?? [] : object.columns
         if object.isInsertion || columns.isEmpty { return [] }
         var found: [RowToken] = []
@@ -26,8 +26,8 @@ struct OrphanSearch {
         return found
     }
 
-    /// Objects that one row shows together, and that refer to nothing by a value of their own: their row may show another
-    /// one. Who is exceptional for other reasons is looked at anyway.
+    /// Members of unified rows without a parent row for a value of their own: their row may show a different value.
+    /// Objects with further anomalies are seeds anyway.
     private func joinedOrphans(
         _ child: TrackedTable, _ key: TrackedForeignKey, _ parent: TrackedTable, _ offered: [Int]
     ) throws -> [RowToken] {
@@ -47,7 +47,7 @@ struct OrphanSearch {
             let values = try zip(key.columns, offered).compactMap { column, target in
                 try travelling.local(own[column] ?? .null, parent.columns[target])
             }
-            // What is one with another row has no value of its own here.
+            // The target is unified with a different row and has no local value here.
             if values.count < offered.count { return token }
             return try access.connection.rows(statement, values: values).isEmpty ? token : nil
         }

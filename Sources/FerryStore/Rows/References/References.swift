@@ -1,11 +1,11 @@
 import FerryCore
 import FerryMerge
 
-/// What an object's values mean to the rules: tokens that it refers to and offers. Pure.
+/// The meaning of an object's values for the rules: tokens of its targets and its parent keys. Pure.
 struct References {
     let registry: Registry
 
-    /// The tokens of an object's foreign keys: the foreign key's place, and what it refers to.
+    /// The targets of an object's foreign keys: the foreign key's position, and the target's token.
     func targets(
         of table: TrackedTable, _ values: FieldValues
     ) -> [(foreignKey: Int, token: RowToken)] {
@@ -14,7 +14,7 @@ struct References {
         }
     }
 
-    /// What a foreign key refers to; `nil` where one of its values is NULL (MATCH SIMPLE, as SQLite does).
+    /// The target of a foreign key; `nil` if any value is NULL (MATCH SIMPLE, as in SQLite).
     func target(_ key: TrackedForeignKey, _ values: FieldValues) -> RowToken? {
         var parts: [FieldValue] = []
         for column in key.columns {
@@ -25,7 +25,7 @@ struct References {
         switch key.target {
         case .mapped:
             if case .reference(let object) = parts[0] { return RowToken(table: key.parent, id: object) }
-            // A plain value where a reference belongs refers to nothing that can be shown.
+            // A plain value in place of a reference has a target that is never shown.
             var nowhere = CanonicalKey(table: parent.name, index: ["?"])
             nowhere.append(parts[0], collation: "BINARY")
             return RowToken(table: key.parent, id: nowhere.id)
@@ -37,7 +37,7 @@ struct References {
         }
     }
 
-    /// The tuples that an object offers to foreign keys that refer to other columns than the key.
+    /// The tokens of an object's parent keys outside the primary key.
     func offers(of table: TrackedTable, _ values: FieldValues) -> [RowToken] {
         var tokens: [RowToken] = []
         for columns in table.offeredKeys {
@@ -48,9 +48,9 @@ struct References {
         return tokens
     }
 
-    /// The token of a tuple of values under columns that a foreign key refers to; `nil` where one is NULL.
+    /// The token of a parent key; `nil` if a value is NULL.
     func offer(_ table: TrackedTable, _ columns: [Int], _ parts: [FieldValue]) -> RowToken? {
-        // In the order of column numbers, so that foreign keys that list them in another order mean the same.
+        // Sorted by column number, so foreign keys listing the columns in different orders have equal tokens.
         let order = columns.indices.sorted { columns[$0] < columns[$1] }
         let token = table.uniqueToken(
             order.map { parts[$0] }, names: order.map { "#\(columns[$0])" },
@@ -60,7 +60,7 @@ struct References {
 }
 
 extension Registry {
-    /// The collations of what a foreign key refers to, in the order of its columns; `nil` where that is a mapped key.
+    /// The collations of a foreign key's parent columns, in the order of the key's columns; `nil` for a mapped key.
     func collations(of key: TrackedForeignKey) -> [String]? {
         let parent = self[key.parent]
         switch key.target {
@@ -75,12 +75,12 @@ extension Registry {
         }
     }
 
-    /// Whether the column that a part of a foreign key refers to takes texts for numbers.
+    /// True if the parent column of a part of a foreign key converts texts to numbers.
     private func isNumeric(_ key: TrackedForeignKey, _ place: Int) -> Bool {
         affinity(of: key, place) != .text && affinity(of: key, place) != .blob
     }
 
-    /// The affinity of the column that a part of a foreign key refers to.
+    /// The affinity of the parent column of a part of a foreign key.
     func affinity(of key: TrackedForeignKey, _ place: Int) -> SchemaColumn.Affinity {
         let parent = self[key.parent]
         switch key.target {
@@ -92,14 +92,14 @@ extension Registry {
         }
     }
 
-    /// The condition by which a table's rows refer by a foreign key to what has the values `?1`, …, in the order of its
-    /// columns. They are compared as what is referred to would be, whatever the collation of the column that refers.
+    /// The condition for a table's rows referring by a foreign key to the values `?1`, …, in the order of the key's
+    /// columns. Comparisons use the parent key's collation, whatever the child column's collation.
     /// https://www.sqlite.org/foreignkeys.html
     func condition(referringBy key: TrackedForeignKey, of table: TrackedTable) -> String {
         let collations = collations(of: key)
         let terms = key.columns.enumerated().map { place, number in
             let column = table.columns[number]
-            // Without an affinity a column keeps numbers and texts apart, and what is referred to may not.
+            // A column without affinity distinguishes numbers from texts; the parent column may not.
             let values = column.affinity == .blob ? ["?\(place + 1)", "CAST(?\(place + 1) AS TEXT)"] : []
             var name = quoted(column.name)
             if let collation = collations?[place], collation != column.collation {

@@ -1,12 +1,12 @@
 import FerryCore
 import FerryMerge
 
-/// The rows that refer to an object's row, as rows lie now, before the rules change any.
+/// Finds the rows referring to an object's row, as of before the rules change any row.
 struct ReferringRows {
     private let access: StoreAccess
     private let travelling: Travelling
     private let scan: ReferenceScan
-    /// What rows still refer to though it is there no more.
+    /// Former rows by object: rows still refer to these removed rows.
     private let formerRows: [RowToken: FormerRow]
 
     init(_ access: StoreAccess, formerRows: [RowToken: FormerRow]) {
@@ -16,10 +16,10 @@ struct ReferringRows {
         scan = ReferenceScan(access)
     }
 
-    /// Ends the questions: rows may change from here on.
+    /// Ends the lookups: rows may change from now on.
     func finish() throws { try scan.finish() }
 
-    /// Notes the rows that keep an object's from going.
+    /// Records the rows that retain an object.
     func readHolders(_ object: RegionObject) throws {
         var holders: [RowToken] = []
         for incoming in object.table.incoming {
@@ -34,15 +34,15 @@ struct ReferringRows {
         object.holders = holders
     }
 
-    /// The key by which rows refer to an object now: its row's, the one that its row had, or one that is reserved for an
-    /// object which another row is about to show.
+    /// The key by which rows refer to an object now. This is the key of the object's row or former row. Or the reserved
+    /// key of an object a different row is about to show.
     func referredKey(of object: RegionObject) -> [FieldValue] {
         if object.hasRow { return object.state.key }
         let isReserved = object.isJoined || GivenKeys.isPlain(object.state.givenKey)
         return formerRows[object.token]?.key ?? (isReserved ? object.state.key : [])
     }
 
-    /// The objects of the rows that refer to an object's present row through one foreign key.
+    /// The objects of the rows referring to an object's present row by a foreign key.
     func children(_ object: RegionObject, _ incoming: TrackedTable.IncomingKey) throws -> [ObjectID] {
         let child = access.registry[incoming.table]
         let key = child.foreignKeys[incoming.foreignKey]
@@ -50,7 +50,7 @@ struct ReferringRows {
         switch key.target {
         case .mapped, .key: parts = key.parts(of: referredKey(of: object)) ?? []
         case .unique(let columns):
-            // As the row has them, where there is one: it may refer to what has no row.
+            // Uses the row's values if there is a row: the row may refer to an object without a row.
             let row = !object.hasRow ? nil : try access.reader(of: object.table.id).read(object.state.key)
             let former = object.values.overlaid(with: formerRows[object.token]?.values ?? [:])
             parts = try columns.map { column in

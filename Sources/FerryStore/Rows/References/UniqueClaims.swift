@@ -1,10 +1,10 @@
 import FerryCore
 import FerryMerge
 
-/// What values claim under UNIQUE indexes. Expressions and conditions of indexes are computed by SQLite.
+/// Computes the claims of values under UNIQUE indexes. SQLite computes expressions and conditions of indexes.
 ///
-/// Where they name a mapped key, they are computed of the key that the object has on this device, so that a row claims what
-/// SQLite counts it for here. An object without a row counts with the key that it had, or would like to have.
+/// An index on a mapped key uses the object's key on this device, so a row claims what SQLite counts for the row here.
+/// An object without a row counts with its former or wished key.
 struct UniqueClaims {
     private let access: StoreAccess
     private let travelling: Travelling
@@ -16,10 +16,10 @@ struct UniqueClaims {
         givenKeys = GivenKeys(access)
     }
 
-    /// Whose values they are.
+    /// The object owning the values.
     struct Owner {
         var object: ObjectID
-        /// Its key, in a mapped table.
+        /// The object's key, in a mapped table.
         var key: FieldValue?
 
         init(_ object: ObjectID, key: FieldValue?) {
@@ -33,7 +33,7 @@ struct UniqueClaims {
         }
     }
 
-    /// The claims of an object with these values, as they travel: one for each index that they are in.
+    /// The claims of an object with these portable values: a claim for each index containing the values.
     func claims(_ table: TrackedTable, _ values: FieldValues, of owner: Owner) throws -> [RuleClaim] {
         let values = try givenKeys.claimed(values, table)
         return try table.uniqueIndexes.indices.compactMap { place in
@@ -43,7 +43,7 @@ struct UniqueClaims {
         }
     }
 
-    /// The token of a claim; `nil` where a NULL or a partial index makes it none.
+    /// The token of a claim; `nil` if a NULL or a partial index prevents the claim.
     private func token(
         _ table: TrackedTable, _ place: Int, _ values: FieldValues, _ owner: Owner
     ) throws -> RowToken? {
@@ -54,7 +54,7 @@ struct UniqueClaims {
                 return nil
             }
             for (position, term) in computed.enumerated() {
-                // A reference is more than the integer that stands for it.
+                // A reference stays a reference: the substitute integer says less.
                 if case .reference? = terms[position] { continue }
                 terms[position] = term
             }
@@ -64,8 +64,8 @@ struct UniqueClaims {
         ).map { RowToken(table: table.id, id: $0) }
     }
 
-    /// Whether the column of a term would hold a value otherwise than its author had it, whose schema was another: then SQLite
-    /// says what it makes of the value. https://www.sqlite.org/datatype3.html#type_affinity
+    /// True if this column would store the value differently from its author's column, because of a different schema.
+    /// Then SQLite computes the stored value. https://www.sqlite.org/datatype3.html#type_affinity
     private func isUnsettled(_ term: TrackedUniqueIndex.Term, _ values: FieldValues, _ table: TrackedTable) -> Bool {
         guard let column = term.column, let value = values[column] else { return false }
         switch (table.columns[column].affinity, value) {
@@ -75,8 +75,8 @@ struct UniqueClaims {
         }
     }
 
-    /// What stands for a reference where SQLite computes something of it: an integer that is the same on all devices, and
-    /// its own key for one to itself.
+    /// Substitutes an integer for a reference when SQLite computes with the reference. The integer is the same on all
+    /// devices; a reference to the owner itself becomes the owner's key.
     private static func standIn(_ value: FieldValue, _ owner: Owner) -> FieldValue {
         guard case .reference(let object) = value else { return value }
         return object == owner.object ? owner.key ?? standIn(object) : standIn(object)
@@ -84,16 +84,16 @@ struct UniqueClaims {
 
     private static func standIn(_ object: ObjectID) -> FieldValue { .integer(Int64(bitPattern: object.low >> 16) + 1) }
 
-    /// A mapped key as SQLite takes it.
+    /// The value of a mapped key in SQLite.
     private static func key(of owner: Owner, _ table: TrackedTable) -> FieldValue {
         guard let key = owner.key else { return standIn(owner.object) }
-        // Nothing else can be a rowid, whatever another device's file says.
+        // Only an integer can be a rowid, whatever a remote file says.
         if table.keyIsRowID { if case .integer = key { return key } else { return standIn(owner.object) } }
         return key
     }
 
-    /// The terms of a partial or expression index for local values, as SQLite computes them of a row with the table's
-    /// types, collations and generated columns; `nil` where the index leaves them out.
+    /// The terms of an index for local values, computed by SQLite on a row with the table's types, collations and
+    /// generated columns; `nil` if the index omits the row.
     private func evaluate(
         _ table: TrackedTable, _ index: TrackedUniqueIndex, _ local: FieldValues, _ owner: Owner
     ) throws -> [FieldValue]? {
@@ -116,8 +116,8 @@ struct UniqueClaims {
         ).first
     }
 
-    /// The terms of an index as rows hold them; `nil` where the index leaves the values out, or where a term refers to
-    /// an object without a row.
+    /// The local values of an index's terms; `nil` if the index omits the values, or a term refers to an object without
+    /// a row.
     private func localTerms(
         _ table: TrackedTable, _ index: TrackedUniqueIndex, _ values: FieldValues, _ owner: Owner
     ) throws -> [FieldValue]? {
@@ -136,7 +136,7 @@ struct UniqueClaims {
         return index.terms.map { $0.column.flatMap { local[$0] } ?? .null }
     }
 
-    /// The keys of the rows that show what these values claim under an index.
+    /// The keys of the rows holding a claim of these portable values under an index.
     func holders(
         _ table: TrackedTable, _ place: Int, _ values: FieldValues, of owner: Owner
     ) throws -> [[FieldValue]] {
@@ -149,7 +149,7 @@ struct UniqueClaims {
         return found
     }
 
-    /// The keys of the rows that have what a row with these values, as they would lie in it, has under an index.
+    /// The keys of the rows holding the claim of a row with these local values under an index.
     func holders(
         _ table: TrackedTable, _ place: Int, showing local: FieldValues, of owner: Owner
     ) throws -> [[FieldValue]] {

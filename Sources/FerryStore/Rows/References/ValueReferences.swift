@@ -1,27 +1,27 @@
 import FerryCore
 import FerryMerge
 
-/// Finds who refers by value to the row of an object and means it by another value.
+/// Finds the references by value to an object's row whose own value differs from the row's value.
 ///
-/// A reference by value leads to the row that its target became one with, and shows what that row shows (Docs/Rules.md,
-/// "Unified rows"). Its own value is one that no row shows, so when the object that has it gets another one, nothing but
-/// the row leads back to it.
+/// A reference by value leads to the row its target was unified with, and shows that row's value (Docs/Rules.md,
+/// "Unified rows"). The reference's own value is shown by no row. So if the target gets a new value, only the row leads
+/// back to the reference.
 struct ValueReferences {
     let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// A reference whose row shows another value than its own.
+    /// A reference with a shown value different from its own value.
     struct Reference {
         var child: RowToken
-        /// The place among the foreign keys of the child's table.
+        /// The position among the foreign keys of the child's table.
         var foreignKey: Int
     }
 
-    /// The references to the row that shows an object, by values which are not their own.
+    /// The references to the row showing an object, by values different from their own values.
     /// - Parameters:
-    ///   - columns: of the object's table: foreign keys to none of these are left out.
-    ///   - includingKeys: whether references to a key that is made of values count too.
+    ///   - columns: columns of the object's table. Foreign keys to none of these columns are left out.
+    ///   - includingKeys: true to include references to a primary key made of values.
     func references(
         to object: RowToken, by columns: [Int], includingKeys: Bool = false
     ) throws -> [Reference] {
@@ -33,7 +33,7 @@ struct ValueReferences {
         }
     }
 
-    /// The foreign keys that refer by value to any of some columns, and the columns that each refers to.
+    /// The foreign keys referring by value to any of these columns, with the parent columns of each.
     func incomingKeys(
         of table: TrackedTable, by columns: [Int], includingKeys: Bool = false
     ) -> [(TrackedTable.IncomingKey, offered: [Int])] {
