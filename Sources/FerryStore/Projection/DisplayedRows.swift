@@ -1,29 +1,34 @@
 import FerryCore
 import FerryMerge
 
-/// What the rows of a region show, for given classes: references mean the rows that their targets are shown by, and a
-/// row of several objects shows the newest of their values.
+/// Computes the rows of a region for given classes. A reference shows the row that stands for its target. A unified row
+/// shows the newest values of its objects.
+///
+/// Invariants:
+/// - Values in the region and `classes` do not change during the life of this object, so results are cached.
+/// - `resolvedValues` has entries only for objects marked in `isResolved`, and only for values different from their
+///   own.
 final class DisplayedRows {
     private let objects: [RegionObject]
     let classes: RowClasses
     private let meaning: References
     private let registry: Registry
-    /// Whether objects' values are resolved by now.
+    /// True for objects with resolved values already computed.
     private var isResolved: [Bool]
-    /// The resolved values that are others than an object's own.
+    /// The resolved values different from an object's own values.
     private var resolvedValues: [Int: [(column: Int, value: FieldValue?)]] = [:]
-    /// Rows of so many objects that they are not made again each time, and where the rows of several have values from.
+    /// Cached rows of large classes, and cached sources of unified rows.
     private var rows: [Int: Row] = [:]
     private var joinedSources: [Int: Sources] = [:]
     private static let fewMembers = 8
 
-    /// One row: its values as they travel, and for the columns that do not come from its own object the one they do.
+    /// A row: its portable values, and the source of each column not taken from its own object.
     struct Row {
         var values: FieldValues
         var sources = Sources()
     }
 
-    /// The objects that a row has values from beside its own, by column. A list, because few columns are in it.
+    /// The source objects of a row by column, besides its own object. A list, because few columns have such a source.
     struct Sources {
         fileprivate var list: [(column: Int32, object: Int32)] = []
 
@@ -38,12 +43,12 @@ final class DisplayedRows {
         isResolved = Array(repeating: false, count: objects.count)
     }
 
-    /// Whether references may show something else than their own values.
+    /// True if references may show values different from their own.
     private var isResolving: Bool { !classes.isTrivial || classes.hasLinks }
 
     // MARK: One object
 
-    /// An object's own values, references resolved and cleared ones NULL.
+    /// An object's own values, with references resolved and cleared references NULL.
     func resolved(_ index: Int) -> FieldValues {
         let own = objects[index].values
         if isResolved[index] {
@@ -66,7 +71,7 @@ final class DisplayedRows {
         return values
     }
 
-    /// An object's own values, references resolved.
+    /// An object's own values, with references resolved.
     private func resolvedWithoutClearing(_ index: Int, _ own: FieldValues) -> FieldValues {
         let object = objects[index]
         guard isResolving else { return own }
@@ -79,16 +84,18 @@ final class DisplayedRows {
         return values
     }
 
-    /// One value of an object.
+    /// A value of an object.
     private struct Place: Hashable {
         var object: Int
         var column: Int
     }
 
-    /// An object's value of one column of a foreign key, once it is known what the row of its target shows there, which
-    /// that may have from the row of yet another object, and so on. Column by column, because a row may refer to itself,
-    /// or to a row that refers to it, by one column and show in another one what somebody else does. Where the way comes
-    /// round to a value that it passed, that object's own is meant.
+    /// Resolves an object's value of a foreign key column: the value shown by the row of the target. That row may take
+    /// the value from the row of a further object, and so on.
+    ///
+    /// Works column by column. A row may refer to itself, or to a row referring back, by a column, and show a further
+    /// object's value in a different column. If the path returns to a value already passed, that object's own value
+    /// counts.
     private func resolved(_ index: Int, _ column: Int) -> FieldValue? {
         var place = Place(object: index, column: column)
         var way: [Reading] = []
@@ -112,22 +119,22 @@ final class DisplayedRows {
         return way.isEmpty ? value : value?.taken(by: objects[index].table.columns[column].affinity)
     }
 
-    /// Where a reference has its value from.
+    /// The source of a reference's value.
     private enum Step {
         case object(ObjectID)
-        /// `collation` and `affinity`: by which SQLite compares the reference with what it refers to.
+        /// `collation` and `affinity` are used by SQLite to compare the reference with the parent column.
         case place(Place, collation: String, affinity: SchemaColumn.Affinity)
     }
 
-    /// A reference's own value on the way to what it shows, and how SQLite compares it.
+    /// A reference's own value on the path to the shown value, and how SQLite compares the value.
     private struct Reading {
         var own: FieldValue
         var collation: String
         var affinity: SchemaColumn.Affinity
     }
 
-    /// Where the last of the references that a column is of has its value from, one that a foreign key checks before all
-    /// others; `nil` where it is its own.
+    /// The source of a column's value, by the last reference using the column; checked references come first. `nil` if
+    /// the value is the object's own.
     private func step(from place: Place) -> Step? {
         step(from: place) { $0 != .none } ?? step(from: place) { $0 == .none }
     }
@@ -188,7 +195,7 @@ final class DisplayedRows {
         return .reference(objects[classes.representative(of: target)].token.id)
     }
 
-    /// The value that a target shows, or the reference's own where that is the same to SQLite.
+    /// The value shown by the target, or the reference's own value if equal in SQLite.
     private func taken(over shown: FieldValue, _ step: Reading) -> FieldValue {
         func token(_ value: FieldValue) -> ObjectID {
             var key = CanonicalKey(table: "")
@@ -204,7 +211,7 @@ final class DisplayedRows {
 
     // MARK: Rows
 
-    /// What the row of a class shows.
+    /// The row shown for a class.
     func row(_ representative: Int) -> Row {
         if let known = rows[representative] { return known }
         var row = Row(values: resolved(representative), sources: sources(representative))
@@ -213,13 +220,13 @@ final class DisplayedRows {
         return row
     }
 
-    /// The columns of a row that do not come from its own object, and the members that they come from.
+    /// The columns of a row taken from members other than the representative, with these members.
     private func sources(_ representative: Int) -> Sources {
         guard classes.representsOthers(representative) else { return Sources() }
         if let known = joinedSources[representative] { return known }
         let groups = objects[representative].table.columnGroups.filter { !$0.isKey }
         var newest: [(stamp: Stamp, member: Int)?] = Array(repeating: nil, count: groups.count)
-        // The member that wrote last to any of a group's columns; the older of two that wrote at once.
+        // The member with the last write to any of the group's columns; of two with the same time, the older member.
         for member in classes.members(of: representative) {
             let registers = objects[member].state.registers
             for (place, group) in groups.enumerated() {
@@ -240,7 +247,7 @@ final class DisplayedRows {
 
     // MARK: Tokens
 
-    /// The key that an object has once references are resolved; `nil` where nothing can change it.
+    /// The key of an object after resolving references; `nil` if nothing can change the key.
     func resolvedKey(_ index: Int) -> RowToken? {
         let table = objects[index].table
         guard isResolving, table.hasReferencesInKey else { return nil }
@@ -248,12 +255,12 @@ final class DisplayedRows {
         return RowToken(table: table.id, id: table.derivedID(of: values))
     }
 
-    /// What a reference means by its resolved values.
+    /// The target of a reference by resolved values.
     func resolvedTarget(of index: Int, _ place: Int) -> RowToken? {
         meaning.target(foreignKey(index, place), represented(objects[index]))
     }
 
-    /// References without a visible target by their own values that have one by their resolved values.
+    /// References without a visible target by their own values, but with a visible target by resolved values.
     func links(isShownOutside: (RowToken) throws -> Bool) rethrows -> [RuleLink] {
         guard isResolving else { return [] }
         var links: [RuleLink] = []
@@ -285,7 +292,7 @@ final class DisplayedRows {
         return offers
     }
 
-    /// References of visible objects that show another tuple than their target's row does.
+    /// References of visible objects that show values different from their target's row.
     func brokenReferences() -> [RuleLink] {
         guard isResolving || objects.indices.contains(where: clearsOffers) else { return [] }
         var broken: [RuleLink] = []
@@ -303,13 +310,13 @@ final class DisplayedRows {
         return broken
     }
 
-    /// Whether an object's row may show cleared what others refer to by value.
+    /// True if an object's row may show a cleared parent key.
     private func clearsOffers(_ index: Int) -> Bool {
         guard case .shown(let cleared, _) = classes.outcomes[index] else { return false }
         return !cleared.isEmpty && !objects[index].offers.isEmpty
     }
 
-    /// What a row offers to a foreign key as it is shown.
+    /// The parent key a row offers to a foreign key, as shown.
     private func shownToken(of representative: Int, _ key: TrackedForeignKey) -> RowToken? {
         let table = objects[representative].table
         switch key.target {

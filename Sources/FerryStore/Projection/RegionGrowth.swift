@@ -1,14 +1,14 @@
 import FerryCore
 import FerryMerge
 
-/// How a region grows: by whom the outcome of a member concerns, and by who may concern it.
+/// Grows a region: adds the objects affected by a member's outcome, and the objects affecting a member.
 extension RuleRegion {
     // MARK: Before the rules are solved
 
-    /// Adds what the objects concern, and what these concern in turn, whatever becomes of any of them.
+    /// Adds the surroundings of all objects, whatever their outcomes, until no object is missing.
     ///
-    /// A chain of rows that refer to each other by CASCADE comes in whole: were it to grow by one row for each time that the
-    /// rules are solved, its length would count twice.
+    /// A chain of rows referring to each other by CASCADE is added whole. If the chain grew by a row for each solving,
+    /// its length would count twice.
     func expand() throws {
         while expandedCount < objects.count {
             let index = expandedCount
@@ -20,7 +20,7 @@ extension RuleRegion {
         }
     }
 
-    /// Whether an object refers by CASCADE to one of the region that has no row any more, or will have none.
+    /// True if an object refers by CASCADE to a member without a row after solving.
     private func isExpectedHidden(_ object: RegionObject) -> Bool {
         object.references.contains { place, target in
             let key = object.table.foreignKeys[place]
@@ -30,7 +30,7 @@ extension RuleRegion {
         }
     }
 
-    /// Adds what an object's values concern.
+    /// Adds the objects related to an object's values.
     private func expand(_ object: RegionObject) throws {
         let references = object.references
         for (_, target) in references where !offerSearch.isNoted(target) {
@@ -40,7 +40,7 @@ extension RuleRegion {
                 try add(RowToken(table: target.table, id: shown))
             }
         }
-        // What its columns refer to through another table's foreign keys may be joined too.
+        // The targets of columns through a further table's foreign keys may be unified too.
         let values = object.table.referenceColumns.isEmpty ? [:] : object.values
         for column in object.table.referenceColumns {
             guard let parent = column.reference, case .reference(let id)? = values[column.id],
@@ -48,8 +48,8 @@ extension RuleRegion {
             else { continue }
             try add(RowToken(table: parent, id: id))
         }
-        // Exceptional objects that wait for, or claim, what this one offers or used to offer, and deleted ones that
-        // offer the values that it refers to.
+        // Adds anomalous objects that wait for or claim parent keys and values of this object, present or former. Also
+        // adds deleted objects offering the values this object refers to.
         let tokens =
             [object.token] + object.offers + object.claims.map(\.token) + object.formerTokens
             + references.map(\.token).filter(offerSearch.isNoted)
@@ -60,16 +60,15 @@ extension RuleRegion {
 
     // MARK: After they are solved
 
-    /// Adds who refers to a row that goes, that means fewer objects than before, or that shows another key or other
-    /// values that foreign keys refer to.
+    /// Adds the objects referring to a row that vanishes, loses members, or shows a changed key or parent key.
     func follow(_ object: RegionObject) throws {
         if try isNewTarget(object) { try addDependents(object) { $0.action == .none } }
         if object.followsRow || object.table.incoming.isEmpty { return }
         guard object.isShown else {
             if referring.referredKey(of: object).isEmpty { return }
             object.followsRow = true
-            // References that no foreign key checks stay what they are, unless another row shows what they lead to, or
-            // this one showed what others lead to.
+            // Unchecked references stay as they are. Exceptions: a different row stands for the target, or this row
+            // stood for further objects.
             let hasLed = !object.formerMembers.isEmpty
             return try addDependents(object) { object.isJoined || hasLed || $0.action != .none }
         }
@@ -77,27 +76,27 @@ extension RuleRegion {
         let table = object.table
         let shown = displayedRow(of: object).values
         let isKeyChanged = table.keyColumnIDs.contains { row[$0] != shown[$0] }
-        // A row that only gains objects leaves nobody behind.
+        // A row only gaining members leaves no references behind.
         let members = object.formerMembers.isEmpty ? [] : Set(object.members.map(\.token.id))
         let hasLost = object.formerMembers.contains { !members.contains($0) }
         if isKeyChanged || hasLost {
             object.followsRow = true
             try addDependents(object)
         } else if wavering.contains(object.place)
-            // Also where only the case changes: who means another object of the row shows what it shows.
+            // Includes changes of letter case: a reference to a different member of the row shows the row's value.
             || table.offeredKeys.contains(where: { $0.contains { row[$0] != shown[$0] } })
         {
             try addDependents(object) { if case .unique = $0.target { true } else { false } }
         }
     }
 
-    /// Whether rows that referred to an object before it came may claim something else now (`GivenKeys`).
+    /// True if earlier references to a new object may change their claims now (`GivenKeys`).
     private func isNewTarget(_ object: RegionObject) throws -> Bool {
         !object.hasRow && object.table.hasUncheckedReferences && GivenKeys.isPlain(object.state.givenKey)
     }
 
-    /// Adds what may stand for the target of a reference that has none to be seen: the object whose row shows the key
-    /// or the value that the reference means once what it is made of is resolved.
+    /// Adds possible targets of references without a visible target: the objects showing the key or value the reference
+    /// means after resolving its parts.
     func addResolvedTargets(of object: RegionObject) throws {
         guard let displayed else { return }
         let index = object.place
@@ -126,8 +125,8 @@ extension RuleRegion {
         }
     }
 
-    /// Whoever shows or waits with what an object claims.
-    /// - Parameter place: that of the index; `nil` for the key.
+    /// Adds the objects showing a claimed value, or waiting with the claim.
+    /// - Parameter place: the index's position; `nil` for the key.
     func addRivals(
         _ object: RegionObject, _ claim: RowToken, _ place: Int?, _ values: FieldValues
     ) throws {
@@ -143,7 +142,7 @@ extension RuleRegion {
         }
     }
 
-    /// Rows that refer to the object's present row.
+    /// Adds the rows referring to the object's present row.
     func addDependents(
         _ object: RegionObject, where isWanted: (TrackedForeignKey) -> Bool = { _ in true }
     ) throws {

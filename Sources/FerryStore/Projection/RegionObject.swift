@@ -1,36 +1,41 @@
 import FerryCore
 import FerryMerge
 
-/// One object of a region: its state, its row, and what both mean to the rules.
+/// An object of a region: state, row, and their meaning for the rules.
 ///
-/// A region may have a hundred thousand of them, so what an object is made of lies packed and is made anew each time that it is
-/// asked for: an eighth of the memory. Keep in a variable what is needed more than once.
+/// A region may have a hundred thousand objects. So the parts of an object are stored packed, in an eighth of the
+/// memory, and unpacked at each access. Keep a value needed more than once in a variable.
+///
+/// Invariants:
+/// - `facts` never changes.
+/// - Either `rest.states` has the state, or `packedState` has; `rest.states` takes precedence.
+/// - `others` is empty unless the object is its own representative.
 final class RegionObject {
     let token: RowToken
-    /// Its place in the region.
+    /// The position in the region.
     let place: Int
     let table: TrackedTable
-    /// Whether it has a row at present.
+    /// True if the object has a row at present.
     let hasRow: Bool
-    /// Whether who refers to its row was added because the row means or shows something else than before.
+    /// True if the objects referring to the row were added, because the row changes its meaning or values.
     var followsRow = false
-    /// Values, row, references and what is claimed and offered (`Facts`).
+    /// Values, row, references, claims and parent keys (`Facts`).
     private let facts: [UInt8]
     private var packedState: [UInt8]
-    /// What few objects have.
+    /// Parts only few objects have.
     private var rest: Rest?
-    /// What it, or its row, claimed at any point of the solving at hand by other values than its own.
+    /// The claims of the object or its row during the present solving, by values other than its own.
     private(set) var passingClaims: [RowToken] = []
-    /// Who was shown by its row beside itself.
+    /// The further objects shown by this object's row before the solving.
     var formerMembers: [ObjectID] = []
     var outcome = RowOutcome.gone
-    /// Who is shown by its row beside itself, oldest first. (Not itself: it would never be freed.)
+    /// The further objects shown by this object's row, oldest first. (Without itself: a cycle would never be freed.)
     var others: [RegionObject] = []
-    /// By whose row it is shown; `nil` where it is not. All objects of a region live as long as the region.
+    /// The object whose row shows this object; `nil` if hidden. All objects of a region live as long as the region.
     unowned var representative: RegionObject?
 
     private final class Rest {
-        /// A state with more than a packed one holds: none, or one.
+        /// A state with more parts than a packed state has: empty, or a single state.
         var states: [ObjectState] = []
         var holders: [RowToken] = []
         var refusal: String?
@@ -75,33 +80,33 @@ final class RegionObject {
         }
     }
 
-    /// The state's values: the row's, except where the state keeps others.
+    /// The state's values: the row's values, overlaid with shadow values.
     var values: FieldValues { Facts.values(facts, width: table.columns.count) }
 
-    /// The present row's values as they travel; `nil` where there is no row.
+    /// The present row's portable values; `nil` without a row.
     var row: FieldValues? { hasRow ? Facts.otherRow(facts, width: table.columns.count) ?? values : nil }
 
-    /// As what it claims UNIQUE values.
+    /// The owner of the object's UNIQUE claims.
     var owner: UniqueClaims.Owner { .init(token.id, key: Facts.ownersKey(facts)) }
 
     var references: [(foreignKey: Int, token: RowToken)] { Facts.references(facts) }
 
-    /// What its values claim as they are.
+    /// The claims of the object's own values.
     var claims: [RuleClaim] { Facts.claims(facts) }
 
-    /// What it offers to foreign keys on other columns than the key.
+    /// The parent keys offered outside the primary key.
     var offers: [RowToken] { Facts.offers(facts) }
 
-    /// Tokens that the present row offers or claims and the state's values do not.
+    /// Tokens offered or claimed by the present row and not by the state's values.
     var formerTokens: [RowToken] { Facts.formerTokens(facts) }
 
-    /// Notes claims of the solving at hand. Those of its own values need no note.
+    /// Records claims of the present solving. Claims of the object's own values need no record.
     func pass(_ claims: [RuleClaim]) {
         let own = self.claims
         for claim in claims where claim.token != passingClaims.last && !own.contains(where: { $0.token == claim.token })
         {
             passingClaims.append(claim.token)
-            // Once for each power of two: what came twice goes.
+            // Removes duplicates at each power of two.
             let count = passingClaims.count
             if count >= 8, count & (count - 1) == 0 { passingClaims = Array(Set(passingClaims)) }
         }
@@ -111,7 +116,7 @@ final class RegionObject {
 
     // MARK: What few have
 
-    /// Objects whose rows hold it back by RESTRICT; read where it is dead and has a row.
+    /// Objects retaining this object by RESTRICT; read if this object is deleted and has a row.
     var holders: [RowToken] {
         get { rest?.holders ?? [] }
         set { if rest != nil || !newValue.isEmpty { changeRest { $0.holders = newValue } } }
@@ -124,21 +129,21 @@ final class RegionObject {
 
     // MARK: What came of it
 
-    /// Who is shown by its row, itself included, oldest first; empty where it has none.
+    /// The objects shown by this object's row, including itself, oldest first; empty without a row.
     var members: [RegionObject] { isShown ? [self] + others : [] }
 
-    /// Whether it has a row of its own.
+    /// True if the object has its own row.
     var isShown: Bool { representative === self }
 
-    /// Whether the row of another object shows it.
+    /// True if the row of an older object shows this object.
     var isJoined: Bool { representative != nil && representative !== self }
 
-    /// The references that a row shows cleared, as places in `references`.
+    /// The references shown cleared, as positions in `references`.
     var cleared: [Int] { if case .shown(let cleared, _) = outcome { cleared } else { [] } }
 
     var isRevived: Bool { if case .shown(_, let isRevived) = outcome { isRevived } else { false } }
 
-    /// Columns that are shown as NULL or as their default, with the action that says so.
+    /// The columns shown as NULL or as their default, with the foreign key's action.
     var clearedColumns: [Int: ForeignKeyAction] {
         let cleared = cleared
         if cleared.isEmpty { return [:] }
@@ -151,7 +156,7 @@ final class RegionObject {
         return columns
     }
 
-    /// What the rules see.
+    /// The object as seen by the rules.
     func ruleObject(isHeldFromOutside: Bool) -> RuleObject {
         let registers = state.registers
         return RuleObject(
@@ -171,9 +176,9 @@ final class RegionObject {
     }
 }
 
-/// What an object of a region is made of and does not change, in one array: the places of five parts, and the parts.
+/// The unchanging parts of a region's object in a single array: the offsets of five parts, then the parts.
 private enum Facts {
-    /// The parts, in their order; the values come first, at `partsStart`.
+    /// The parts in their order. The values come before them, at `partsStart`.
     private enum Part: Int, CaseIterable { case owner, otherRow, references, claims, tokens }
 
     private static let partsStart = 4 * Part.allCases.count
@@ -264,27 +269,27 @@ private enum Facts {
     }
 }
 
-/// The state of an object, as most are, in one array.
+/// The state of an object in the common case, in a single array.
 private enum PackedState {
     private struct Flags: OptionSet {
         let rawValue: UInt16
         static let inserted = Flags(rawValue: 1)
         static let deleted = Flags(rawValue: 2)
-        /// The insertion wrote all fields that have a stamp, and the others have none behind them.
+        /// The insertion wrote all fields with a stamp, and no fields follow them.
         static let plainFields = Flags(rawValue: 4)
         static let keptFields = Flags(rawValue: 8)
-        /// What is kept is what the object's values are.
+        /// The shadow values equal the object's values.
         static let keepsValues = Flags(rawValue: 16)
         static let keptKey = Flags(rawValue: 32)
         static let givenKey = Flags(rawValue: 64)
-        /// The key that was given is the object's own.
+        /// The given key is the object's own key.
         static let ownKeyGiven = Flags(rawValue: 128)
         static let stored = Flags(rawValue: 256)
         static let deletionWins = Flags(rawValue: 512)
     }
 
-    /// - Parameter values: the object's; asked for only where the state keeps some.
-    /// - Returns: `nil` where the state has policies' values, or deletions before the newest one.
+    /// - Parameter values: the object's values; read only if the state has shadow values.
+    /// - Returns: `nil` if the state has registers of a policy, or deletions before the newest deletion.
     static func pack(_ state: ObjectState, values: @autoclosure () -> FieldValues) -> [UInt8]? {
         let registers = state.registers
         guard state.policies.isEmpty, registers.earlierDeletions.isEmpty else { return nil }
@@ -323,7 +328,7 @@ private enum PackedState {
         return writer.exactBytes
     }
 
-    /// - Parameter values: the object's, where the state keeps them.
+    /// - Parameter values: the object's values, if the state has them as shadow values.
     static func unpack(_ bytes: [UInt8], _ object: ObjectID, values: () -> FieldValues) -> ObjectState {
         var reader = PackedReader(bytes)
         let flags = Flags(rawValue: UInt16(reader.varint()))

@@ -1,14 +1,14 @@
 import FerryCore
 import FerryMerge
 
-/// What the rules ask of a region's surroundings and of values.
+/// Answers the rules' questions about a region's surroundings and about values.
 extension RuleRegion: RuleSurroundings {
-    /// Who claims something.
+    /// The object with a claim.
     struct Claimed {
         var object: Int32
-        /// The place of the index; -1 for the key.
+        /// The index's position; -1 for the key.
         var index: Int32
-        /// By what; none where that is the object's own values.
+        /// The claiming values; nil for the object's own values.
         var values: ClaimingValues?
     }
 
@@ -64,7 +64,8 @@ extension RuleRegion: RuleSurroundings {
         return note(claims, representative, values)
     }
 
-    /// - Parameter values: by which the object claims that; `nil` for its own.
+    /// Records the claims as claims of an object.
+    /// - Parameter values: the claiming values; `nil` for the object's own values.
     private func note(_ claims: [RuleClaim], _ index: Int, _ values: FieldValues? = nil) -> [RuleClaim] {
         var claiming: ClaimingValues?
         for claim in claims where !searched.contains(claim.token) {
@@ -75,12 +76,12 @@ extension RuleRegion: RuleSurroundings {
         return claims
     }
 
-    /// What an object claims by these values and by what SQLite was found to take for equal.
+    /// The claims of an object by these values, after applying learned equalities.
     private func claims(of object: RegionObject, _ values: FieldValues) throws -> [RuleClaim] {
         learned.apply(try plainClaims(object.table, values, of: object.owner), of: object.token)
     }
 
-    /// What these values claim, but for what was learned.
+    /// The claims of these values, before applying learned equalities.
     func plainClaims(
         _ table: TrackedTable, _ values: FieldValues, of owner: UniqueClaims.Owner
     ) throws -> [RuleClaim] {

@@ -1,7 +1,10 @@
 import FerryCore
 import FerryMerge
 
-/// Writes the rows, states and exceptions of a solved region.
+/// Writes the rows, states and anomalies of a solved region.
+///
+/// Rows are deleted first, then keys are assigned, then rows updated and inserted. States and anomalies come last, and
+/// only after every row was accepted. On an error, the caller rolls back the savepoint and solves again.
 struct RegionWriter {
     let access: StoreAccess
     let region: RuleRegion
@@ -14,8 +17,8 @@ struct RegionWriter {
         self.region = region
     }
 
-    /// SQLite refused the rows of these objects, for these reasons: rule 4. All of one round at once, so that the order
-    /// in which rows are written decides nothing.
+    /// Thrown if the schema refuses rows, with the reasons: rule 4. Holds all objects of a round at once, so the order
+    /// of writing decides nothing.
     struct Refused: Error {
         var reasons: [RowToken: String] = [:]
 
@@ -24,15 +27,15 @@ struct RegionWriter {
         }
     }
 
-    /// SQLite refused rows because others have what they claim, which the rules had not foreseen.
+    /// Thrown if rows are refused as not unique, because different rows hold claims unforeseen by the rules.
     struct TakenRows: Error {
-        /// Who has it.
+        /// The holders of the claims.
         var values: [LearnedClaims.TakenValue] = []
-        /// What SQLite said, for all objects of the rows.
+        /// SQLite's messages, for all objects of the rows.
         var reasons: [RowToken: String] = [:]
     }
 
-    /// Objects that get other keys than those by which the rules took them to claim something, by what is claimed under them.
+    /// Thrown if objects get keys different from those assumed by the rules, and claims depend on the keys.
     struct OtherKeys: Error {
         var keys: [RowToken: FieldValue] = [:]
     }
@@ -46,7 +49,7 @@ struct RegionWriter {
         for object in region.objects where !object.isJoined {
             var state = object.state
             if state.shown != .joined { continue }
-            // References that no foreign key checks ask the state what leads to it: no other row any more.
+            // Unchecked references ask the state for the representative: no row stands for this object any more.
             state.shown = .none
             try access.objects(of: object.table.id).save(state)
             object.state = state
@@ -55,8 +58,8 @@ struct RegionWriter {
             try delete(object)
             written += 1
         }
-        // Who gets a row gets its key first, so that references to it can be written.
-        // Integer keys come before keys that are made of them.
+        // Objects getting a row get a key first, so references to them can be written. Integer keys come before keys
+        // containing them.
         let appearing = region.objects.filter { $0.isShown && !$0.hasRow }
         var moves: [(object: RegionObject, former: FieldValue)] = []
         for object in appearing where object.table.isMapped {
@@ -76,7 +79,8 @@ struct RegionWriter {
                 if !object.table.isMapped { try assignKey(object) }
                 continue
             }
-            // A value still held by a row that is about to let go of it: written anew after all have let go.
+            // The value is still held by a row about to release the value. The row is deleted, and inserted again after
+            // all releases.
             if !refusal.isTakenValue {
                 refused.add(object, refusal.message)
             } else if let failure = try access.writer(of: object.table.id).delete(
@@ -88,7 +92,8 @@ struct RegionWriter {
                 if !object.table.isMapped { try assignKey(object) }
             }
         }
-        // Oldest first: where two claim what the rules could not see, the oldest is there when the other one is refused.
+        // Oldest first: if two rows have a claim the rules could not see, the oldest is present when the second is
+        // refused.
         for object in oldestFirst(insertions) {
             if let refusal = try insert(object) {
                 if refusal.isTakenValue {
@@ -99,8 +104,7 @@ struct RegionWriter {
             }
             written += 1
         }
-        // A value that is taken while the row of somebody else was refused may only be taken because of that: the next round
-        // tells.
+        // A value may be taken only because a further object's row was refused. The next round decides.
         if !refused.reasons.isEmpty { throw refused }
         if !taken.isEmpty { throw try takenRows(taken) }
         for (object, former) in moves {
@@ -113,7 +117,7 @@ struct RegionWriter {
         return written
     }
 
-    /// Who has what the rows of these objects claim.
+    /// Finds the holders of these objects' claims.
     private func takenRows(_ taken: [(object: RegionObject, reason: String)]) throws -> TakenRows {
         var rows = TakenRows()
         let search = TakenValues(access, region)
@@ -151,7 +155,7 @@ struct RegionWriter {
         }
         var state = object.state
         guard object.table.isMapped, let key = state.key.first else { return }
-        // Its key is free for others from now on, unless rows refer to it all the same.
+        // The key is free for use from now on, unless rows go on referring to the key.
         state.kept.key = key
         if try !KeyReservations(access).isInUse(key, of: object.table) { state.key = [] }
         state.shown = .none
@@ -159,7 +163,7 @@ struct RegionWriter {
         object.state = state
     }
 
-    /// - Returns: the stand-in by which rows outside of the region may refer to it.
+    /// - Returns: the placeholder key by which rows outside of the region may refer to the object.
     @discardableResult
     private func assignKey(_ object: RegionObject) throws -> FieldValue? {
         if object.table.isMapped {
@@ -175,7 +179,7 @@ struct RegionWriter {
             }
             var state = object.state
             state.key = [key]
-            // Saved at once: the next allocation must see it, and references look it up.
+            // Saved at once: the next allocation must see the key, and references look the key up.
             state.shown = .row
             try access.objects(of: object.table.id).save(state)
             object.state = state
@@ -188,8 +192,8 @@ struct RegionWriter {
         return nil
     }
 
-    /// A value of a row as the row holds it.
-    /// - Parameter source: the object that the value comes from.
+    /// The local value of a row's portable value.
+    /// - Parameter source: the object providing the value.
     private func local(_ value: FieldValue, _ column: Int, _ source: RegionObject) throws -> FieldValue? {
         if let action = source.clearedColumns[column] { return try cleared(action, column, source.table) }
         guard case .reference(let target) = value else { return value }
@@ -197,12 +201,13 @@ struct RegionWriter {
         return try key(of: target, in: parent, source.table.columns[column]).map(source.table.columns[column].kept)
     }
 
-    /// The key of an object for what refers to it by a column.
+    /// The key by which a column refers to an object.
     private func key(of target: ObjectID, in parent: Int, _ column: TrackedColumn) throws -> FieldValue? {
         let member = region[RowToken(table: parent, id: target)].map { $0.representative ?? $0 }
         if column.isUnchecked {
             if let member, member.isShown, let key = member.state.key.first { return key }
-            // The key that was reserved for what has no row may have gone to a row meanwhile, as nothing held it any more.
+            // A row may meanwhile have taken the key reserved for an object without a row, after all references were
+            // gone.
             let key = try KeyReservations(access).key(of: member?.token.id ?? target, in: access.registry[parent])
             member?.state.key = [key]
             return key
@@ -211,26 +216,26 @@ struct RegionWriter {
         return try access.objects(of: parent).place(of: target)?.key ?? .null
     }
 
-    /// What SET NULL or SET DEFAULT shows. A default that refers to a row that is not there shows NULL.
+    /// The value shown under SET NULL or SET DEFAULT. A default without a parent row shows NULL.
     private func cleared(_ action: ForeignKeyAction, _ column: Int, _ table: TrackedTable) throws -> FieldValue {
         guard action == .setDefault, let value = try access.defaultValue(of: table.columns[column]), value != .null,
             let key = table.foreignKeys.first(where: { $0.columns == [column] })
         else { return .null }
         let parent = access.registry[key.parent]
-        // Of the region's rows some are not written yet.
+        // Some rows of the region are not written yet.
         if let token = defaultTarget(value, key), let member = region[token] { return member.isShown ? value : .null }
         let isThere = try connection.count(
             "SELECT EXISTS(SELECT 1 FROM \(quoted(parent.name)) WHERE \(parent.keyCondition(first: 1)))", value)
         return isThere != 0 ? value : .null
     }
 
-    /// The object that a default refers to; `nil` where its key is an integer of this device's.
+    /// The object a default refers to; `nil` for an integer key of this device.
     private func defaultTarget(_ value: FieldValue, _ key: TrackedForeignKey) -> RowToken? {
         guard case .key = key.target else { return nil }
         return RowToken(table: key.parent, id: access.registry[key.parent].derivedID([value]))
     }
 
-    /// What an object's row shows or would show as defaults: when such a target comes, the row changes.
+    /// The targets of defaults the object's row shows or would show. If such a target comes, the row changes.
     private func defaultTargets(_ object: RegionObject) throws -> [RowToken] {
         try object.clearedColumns.compactMap { column, action in
             guard action == .setDefault, let value = try access.defaultValue(of: object.table.columns[column]),
@@ -241,19 +246,19 @@ struct RegionWriter {
         }
     }
 
-    /// What an object's row is to show, as rows hold it.
+    /// The local values an object's row must show.
     func rowValues(_ object: RegionObject) throws -> [(column: Int, value: FieldValue)] {
         let row = region.displayedRow(of: object)
         var values: [(column: Int, value: FieldValue)] = []
         for column in object.table.localColumns {
-            // What is not known is left out: the default applies.
+            // Unknown values are left out: the default applies.
             guard let value = row.values[column.id] else { continue }
             if let shown = try local(value, column.id, row.source(column.id)) { values.append((column.id, shown)) }
         }
         return values
     }
 
-    /// Columns whose present row shows something else than it should.
+    /// The columns of the present row with a value to change.
     private func differences(_ object: RegionObject) throws -> [(column: Int, value: FieldValue)] {
         let present = try access.reader(of: object.table.id).read(object.state.key) ?? [:]
         return try rowValues(object).filter { present[$0.column] != $0.value }
@@ -266,7 +271,7 @@ struct RegionWriter {
 
     // MARK: State and exceptions
 
-    /// Who was shown by rows. The answers for large classes are kept: all of their members ask for the same.
+    /// The former members of rows. Caches the sets of large classes: all of their members ask for the same set.
     private final class FormerMembers {
         private var known: [RowToken: Set<ObjectID>] = [:]
 
@@ -293,7 +298,7 @@ struct RegionWriter {
                 state.kept.fields = values
                 if object.table.isMapped, let key = state.key.first { state.kept.key = key }
             }
-            // What is only referred to keeps the key by which it is.
+            // An object without a row keeps a key with referring rows.
             state.key = try KeyReservations(access).retained(state.key, by: state, in: object.table)
             state.shown = object.isJoined ? .joined : object.outcome == .gone ? .none : .hidden
         }
@@ -304,13 +309,13 @@ struct RegionWriter {
             object, isExceptional: state.shown.isExceptional, cause: region.cause(of: object),
             tokens: exceptionTokens(object), check: shownCheck(object, state))
         if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }
-        // Whoever comes with the integer claims the same, and no row says so.
+        // A later row with the integer has the same claim, and no row shows the claim.
         if try givenKeys.areAny(in: values, object.table) {
             for claim in object.claims { try access.exceptionTokens.note(claim.token, concerns: object.token) }
         }
     }
 
-    /// The check of how an object is shown.
+    /// The checksum of how an object is shown.
     private func shownCheck(_ object: RegionObject, _ state: ObjectState) throws -> UInt64 {
         let checks = access.objects(of: object.table.id).shownChecks
         switch state.shown {
@@ -333,7 +338,7 @@ struct RegionWriter {
         return checks.ofRow(object.token.id, isDeleted: isDeleted, shown: shown)
     }
 
-    /// What SET NULL or SET DEFAULT shows, as it travels.
+    /// The portable value shown under SET NULL or SET DEFAULT.
     private func travellingDefault(
         _ action: ForeignKeyAction, _ column: TrackedColumn, _ table: TrackedTable
     ) throws -> FieldValue {
@@ -342,8 +347,8 @@ struct RegionWriter {
         return try access.objects(of: parent).object(forKey: value).map { .reference($0) } ?? value
     }
 
-    /// The values that the row does not show: of columns that it does not have, cleared references, and where it shows
-    /// those of another object or of a reference's representative.
+    /// The shadow values of a shown object: columns missing from the row, cleared references, and values replaced by a
+    /// different object's or a representative's.
     private func keptBesideRow(_ object: RegionObject, _ values: FieldValues) throws -> KeptValues {
         let row = region.displayedRow(of: object)
         var kept = KeptValues()
@@ -359,7 +364,7 @@ struct RegionWriter {
         return kept
     }
 
-    /// Keeps what an object says and the row that shows it does not, where it is shown by it for the first time.
+    /// Records as conflicts the values of an object the unified row does not show, when the object joins the row.
     private func recordDifferences(
         _ object: RegionObject, _ representative: RegionObject, _ values: FieldValues, _ registers: ObjectRegisters,
         _ formerMembers: FormerMembers
@@ -372,7 +377,7 @@ struct RegionWriter {
         let row = region.displayedRow(of: representative)
         let resolved = region.resolvedValues(of: object)
         for (column, value) in values where !object.table.keyColumnIDs.contains(column) {
-            // References to rows that are one are no difference.
+            // References to unified rows count as equal.
             guard let shown = row.values[column], shown != value, shown != resolved[column],
                 let lost = registers.stamp(of: column),
                 let kept = row.source(column).state.registers.stamp(of: column)
@@ -389,11 +394,12 @@ struct RegionWriter {
         return object.table.telltaleColumns.contains { shown[$0] != values[$0] }
     }
 
-    /// What leads to an exceptional object: tokens that it refers to, claims or offers, by its own values, as it is shown,
-    /// and as it was in between: what rule 3 made one row stays one, though the row came to show something else by it.
+    /// The tokens that find this object later: everything it refers to, claims or offers. Own values count, visible
+    /// values, and any value the object had while the rules ran. Objects unified for a value in between stay unified,
+    /// though the row shows something different.
     private func exceptionTokens(_ object: RegionObject) throws -> Set<RowToken> {
         var tokens = Set(object.references.map(\.token) + object.claims.map(\.token) + object.offers)
-        // When what it refers to through another table's foreign keys becomes one with another row, it may mean somebody.
+        // If a target through a further table's foreign keys is unified, the reference may mean an object.
         let values = object.table.referenceColumns.isEmpty ? [:] : object.values
         for column in object.table.referenceColumns {
             guard let parent = column.reference, case .reference(let id)? = values[column.id] else { continue }
@@ -401,14 +407,14 @@ struct RegionWriter {
         }
         tokens.formUnion(try defaultTargets(object))
         tokens.formUnion(try region.shownTokens(of: object))
-        // Who has that by itself comes later.
+        // An object with such a token of its own may come later.
         tokens.formUnion(region.awaitedTargets(of: object))
         tokens.formUnion(object.passingClaims)
         tokens.formUnion(try region.ownClaims(of: object))
         return tokens
     }
 
-    /// Notes who is shown by which row.
+    /// Records the objects shown by each row.
     private func recordClasses() throws {
         for object in region.objects { try access.joined.forget(object.token) }
         for object in region.objects where object.isShown {

@@ -1,13 +1,13 @@
 import FerryCore
 import FerryMerge
 
-/// Brings rows in line with the state after objects were touched: solves the rules over a region and writes what
-/// differs.
+/// Projects: brings rows in line with the state after objects were touched. Solves the rules over regions and writes
+/// the differences.
 ///
-/// Runs inside the caller's transaction with foreign keys off, because the rules answer for them: rows are written in
-/// whatever order their keys and UNIQUE values allow.
+/// Runs inside the caller's transaction with foreign keys off, because the rules ensure foreign keys. Rows are written
+/// in any order allowed by keys and UNIQUE values.
 struct RowMaintenance {
-    /// Where objects concern so many times as many, they are settled with all others.
+    /// A part concerning so many times its own number of objects is solved together with the rest.
     private static let growth = 4
 
     let access: StoreAccess
@@ -22,7 +22,7 @@ struct RowMaintenance {
         return try settle(&touched)
     }
 
-    /// The same, and forgets the objects as soon as they are not needed: the rules need the memory.
+    /// Does the same, and releases the objects as soon as possible: the rules need the memory.
     @discardableResult
     func settle(_ touched: inout [TouchedObject]) throws -> Int {
         let seeds = try SeedFinder(access).seeds(touched)
@@ -32,7 +32,7 @@ struct RowMaintenance {
         return try settle(seeds: seeds, formerRows: formerRows)
     }
 
-    /// The rows of objects that are gone, to which other rows may still refer.
+    /// The former rows of deleted objects, by object. Rows may still refer to them.
     static func formerRows(_ touched: [TouchedObject]) -> [RowToken: FormerRow] {
         var rows: [RowToken: FormerRow] = [:]
         for object in touched where object.isDeleted && !object.key.isEmpty {
@@ -42,14 +42,14 @@ struct RowMaintenance {
         return rows
     }
 
-    /// - Throws: `missingFunction` where this process lacks what a row's table uses, and nobody knew.
+    /// - Throws: `missingFunction` if this process unexpectedly lacks a collation or function of a row's table.
     func settle(seeds: [RowToken], formerRows: [RowToken: FormerRow] = [:]) throws -> Int {
         if access.waiting.isEmpty { return try solve(seeds: seeds, formerRows: formerRows) }
         try WaitingObjects(access).postpone(seeds.filter { access.waiting.contains($0.table) })
         return try settleOthers(seeds.filter { !access.waiting.contains($0.table) }, formerRows)
     }
 
-    /// Settles what does not depend on rows that wait; the rest waits with them.
+    /// Projects objects independent of waiting rows. The remaining objects wait too.
     private func settleOthers(_ seeds: [RowToken], _ formerRows: [RowToken: FormerRow]) throws -> Int {
         if seeds.isEmpty { return 0 }
         do {
@@ -65,10 +65,10 @@ struct RowMaintenance {
         }
     }
 
-    /// Settles objects in parts, which bounds the memory of the rules, as long as what each concerns is not much more.
+    /// Projects objects in parts, to bound the rules' memory, as long as each part concerns few further objects.
     ///
-    /// The rules find what a part concerns as they do for a merge of its own. What another part still has to settle they find
-    /// by its row, as it was before, or by its state.
+    /// The rules find everything a part concerns, as for a merge of its own. Objects of later parts are still shown by
+    /// their former rows or described by their states.
     private func solve(seeds: [RowToken], formerRows: [RowToken: FormerRow]) throws -> Int {
         try access.pageCache.restoring { try solveInParts(seeds, formerRows) }
     }
@@ -80,14 +80,15 @@ struct RowMaintenance {
             let part = rest.prefix(access.seedsAtOnce)
             rest = rest.dropFirst(part.count)
             let region = try solve(part, besides: rest, formerRows, &written)
-            // What a part concerned is settled with it.
+            // Objects in a part's region are projected with the part.
             if !rest.isEmpty { rest = rest.filter { !region.contains($0) }[...] }
         }
         return written
     }
 
-    /// - Parameter rest: what comes later; at once where the seeds concern so much that parts would concern the same again.
-    /// - Returns: the region that was solved and written.
+    /// - Parameter rest: later objects. They are added if the seeds concern so much that parts would concern the same
+    ///   again.
+    /// - Returns: the solved and written region.
     private func solve(
         _ seeds: ArraySlice<RowToken>, besides rest: ArraySlice<RowToken>, _ formerRows: [RowToken: FormerRow],
         _ written: inout Int
@@ -107,15 +108,16 @@ struct RowMaintenance {
                 written += try access.savepoint { try RegionWriter(access, region).write() }
                 return region
             } catch let refusal as RegionWriter.Refused {
-                // Who is refused stays refused in this round; its row gone, others may be shown.
+                // A refused object stays refused. With its row gone, further rows may be shown.
                 refused.merge(refusal.reasons) { $1 }
             } catch let taken as RegionWriter.TakenRows {
-                // What SQLite takes for one value counts as one. Where nothing can be learned any more, the oldest keeps it.
+                // Values equal in SQLite count as equal. If nothing more can be learned, the oldest object keeps the
+                // value.
                 var isNews = false
                 for value in taken.values where learned.learn(value) { isNews = true }
                 if !isNews { refused.merge(taken.reasons) { $1 } }
             } catch let others as RegionWriter.OtherKeys {
-                // Each once, so this ends.
+                // Each key is learned once, so the loop ends.
                 wantedKeys.merge(others.keys) { $1 }
             }
         }

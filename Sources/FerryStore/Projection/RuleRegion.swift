@@ -1,16 +1,22 @@
 import FerryCore
 import FerryMerge
 
-/// The objects whose rows may have to change, found from those that were touched.
+/// The dependency region: the objects whose rows may have to change, found from touched objects.
 ///
-/// Outside of the region every object is shown as its state says and nothing in the region changes that. It grows
-/// until that is true: by exceptional objects that refer to or claim what a member offers, by targets that are not
-/// simply shown, by rows that refer to a member that is not shown, and by rows that hold a UNIQUE value which a member
-/// claims.
+/// Invariants:
+/// - Once `solve` returns, every object outside of the region is shown as its state says, and nothing inside changes
+///   that.
+/// - Every object in `objects` is stored, local, and listed once in `places`.
+/// - `expandedCount` and `solvedCount` never exceed the number of objects.
+/// - Objects are only added, never removed.
+///
+/// The region grows by anomalous objects that refer to or claim a member's parent keys, and by targets not shown as
+/// written. The region also grows by rows referring to a hidden member, and by rows with a UNIQUE value claimed by a
+/// member.
 final class RuleRegion {
-    /// Objects in one region: a merge that would touch more is a sign of damage, or of a schema that needs a closer look.
+    /// Maximum number of objects. A merge touching more is a sign of damage, or of a schema that needs a closer look.
     static let maximumObjects = 2_000_000
-    /// From more objects on the page cache makes room for them.
+    /// Number of objects beyond which the page cache makes room.
     private static let manyObjects = 32_768
 
     let access: StoreAccess
@@ -20,31 +26,29 @@ final class RuleRegion {
     let givenKeys: GivenKeys
     private(set) var objects: [RegionObject] = []
     private var places = TokenIndex()
-    /// How to look for rows that offer what members refer to by value.
+    /// Finds rows offering the values members refer to.
     var offerSearch: OfferSearch
-    /// How to look for rows that refer to members.
+    /// Finds rows referring to members.
     let referring: ReferringRows
-    /// The keys that objects without a row are going to get, where they claim something else by those that they would like to
-    /// have and cannot.
+    /// The keys new rows are going to get, if claims depend on the key and the wished key is not available.
     let wantedKeys: [RowToken: FieldValue]
-    /// What SQLite was found to take for one value.
+    /// The values found equal in SQLite.
     let learned: LearnedClaims
-    /// The number of objects, from the first, whose surroundings are in the region.
+    /// The number of objects, from the first, with their surroundings in the region.
     var expandedCount = 0
-    /// Objects whose rows will be hidden with the rows that they refer to by CASCADE, as far as can be told before the rules
-    /// are solved.
+    /// Objects expected to be hidden with their targets by CASCADE, as far as known before solving.
     var expectedHidden: Set<Int> = []
-    /// The number of objects, from the first, that the rules were solved with last.
+    /// The number of objects, from the first, in the last solving.
     var solvedCount = 0
-    /// What visible objects and joined rows claimed in the solving at hand, and which of it rivals were looked for.
+    /// The claims of visible objects and unified rows in the present solving, and the claims with rivals already added.
     var claimed: [RowToken: Claimed] = [:]
     var searched: Set<RowToken> = []
     var lookedUp: Set<RowToken> = []
-    /// The objects whose rows offer tokens, as far as they were asked for: rows do not change while the rules are solved.
+    /// The objects whose rows offer tokens, as far as looked up: rows do not change while the rules are solved.
     var providers: [RowToken: RowToken?] = [:]
     var displayed: DisplayedRows?
-    /// The objects whose rows showed, at any point of the solving at hand, other values to those who refer to them by value
-    /// than they do now: what is broken once stays broken, so these take part.
+    /// Objects whose rows at some point of the solving showed different values to references by value than they do now.
+    /// A reference once broken stays broken, so the referring objects are added.
     var wavering: Set<Int> = []
 
     init(
@@ -68,7 +72,7 @@ final class RuleRegion {
 
     subscript(token: RowToken) -> RegionObject? { place(of: token).map { objects[$0] } }
 
-    /// Adds an object; one that the store knows nothing of is not added.
+    /// Adds an object; ignores an object unknown to the store.
     @discardableResult
     func add(_ token: RowToken) throws -> Bool {
         if contains(token) { return false }
@@ -106,16 +110,16 @@ final class RuleRegion {
         places.insert(objects.count - 1, in: objects)
         let isJoined = try addClass(of: object)
         if row != nil, !state.registers.isAlive {
-            // Who refers to a joined row may mean any of its objects.
+            // A reference to a unified row may mean any of its objects.
             if isJoined { try addDependents(object) } else { try referring.readHolders(object) }
-            // Values may be offered by somebody else too, so who refers to them takes part.
+            // A further object may offer the same values, so the referring objects are added.
             try addDependents(object) { if case .unique = $0.target { true } else { false } }
         }
         return true
     }
 
-    /// Adds the objects that were shown by one row with this one.
-    /// - Returns: whether there are any.
+    /// Adds the objects shown by the same row.
+    /// - Returns: true if there are any.
     private func addClass(of object: RegionObject) throws -> Bool {
         let table = object.token.table
         object.formerMembers = try access.joined.members(of: object.token.id, table)
@@ -129,8 +133,8 @@ final class RuleRegion {
 
     // MARK: Solving
 
-    /// Solves the rules over the region, growing it until its surroundings are not concerned.
-    /// - Parameter rest: is added where the region comes to have more than `limit` objects.
+    /// Solves the rules over the region, growing the region until its surroundings are unaffected.
+    /// - Parameter rest: later seeds, added if the region has more than `limit` objects.
     func solve(with rest: ArraySlice<RowToken> = [], beyond limit: Int = .max) throws {
         var rest = rest
         while true {
@@ -152,7 +156,7 @@ final class RuleRegion {
                 try follow(objects[index])
                 if !solution.classes.isTrivial { try addResolvedTargets(of: objects[index]) }
             }
-            // In an order of its own, so that every run does the same.
+            // Sorted, so every run does the same.
             for token in claimed.keys.sorted() where searched.insert(token).inserted {
                 guard let entry = claimed[token] else { continue }
                 let object = objects[Int(entry.object)]
@@ -161,7 +165,7 @@ final class RuleRegion {
             }
             if objects.count == count { break }
         }
-        // What only the growing needed.
+        // Only growing needed these.
         (claimed, searched, lookedUp, providers) = ([:], [], [], [:])
         try referring.finish()
     }
@@ -177,26 +181,26 @@ final class RuleRegion {
         displayed = DisplayedRows(objects, solution.classes, access.registry)
     }
 
-    /// What the row of a shown object shows.
+    /// The row of a shown object.
     func displayedRow(of object: RegionObject) -> (values: FieldValues, source: (Int) -> RegionObject) {
         guard let displayed else { return (object.values, { _ in object }) }
         let row = displayed.row(object.place)
         return (row.values, { column in row.sources[column].map { self.objects[$0] } ?? object })
     }
 
-    /// By what an object came to be shown by another's row.
+    /// The claim that unified an object with the row of an older object.
     func cause(of object: RegionObject) -> RuleClaim? {
         guard object.isJoined, let displayed else { return nil }
         return displayed.classes.cause(of: object.place)
     }
 
-    /// An object's own values, references resolved.
+    /// An object's own values, with references resolved.
     func resolvedValues(of object: RegionObject) -> FieldValues {
         guard let displayed else { return object.values }
         return displayed.resolved(object.place)
     }
 
-    /// What an object claims and offers as it is shown.
+    /// The claims and parent keys of an object as shown.
     func shownTokens(of object: RegionObject) throws -> [RowToken] {
         guard let displayed, object.outcome.isVisible else { return [] }
         let index = object.place
@@ -211,13 +215,13 @@ final class RuleRegion {
         return tokens
     }
 
-    /// The tokens of what an object's own values claim, where something that was learned stands in their place.
+    /// The tokens of claims by an object's own values, if learned equalities replaced them.
     func ownClaims(of object: RegionObject) throws -> [RowToken] {
         if learned.isEmpty { return [] }
         return try uniqueClaims.claims(object.table, object.values, of: object.owner).map(\.token)
     }
 
-    /// Whether an object, or its row, would claim something else under another key than the one that it was taken to have.
+    /// True if the claims of an object or its row would differ under a key other than the assumed key.
     func claimsChange(of object: RegionObject, under key: FieldValue) throws -> Bool {
         if !object.table.hasIndexOnKey || object.owner.key == key { return false }
         let owner = UniqueClaims.Owner(object.token.id, key: key)
@@ -227,8 +231,8 @@ final class RuleRegion {
         }
     }
 
-    /// What references that lead nowhere mean once what they are made of is resolved, where that is something else than by
-    /// their own values.
+    /// The targets of references without a visible target, by resolved values, if different from the target by own
+    /// values.
     func awaitedTargets(of object: RegionObject) -> [RowToken] {
         guard let displayed else { return [] }
         let index = object.place

@@ -1,18 +1,18 @@
 import FerryCore
 import FerryMerge
 
-/// Which touched objects the rules must look at. Most need none: their targets are shown, nothing refers to them and
-/// nothing waits for them.
+/// Finds the projection seeds among touched objects. Most objects need no rules: targets are shown, nothing refers to
+/// the object and nothing waits for the object.
 struct SeedFinder {
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
 
-    /// Whether the rows are what statements made of them, also those of objects that the rules must decide on. What is
-    /// replayed leaves such rows as they were.
+    /// True if rows show the effect of statements, even for objects the rules must decide about. Replay leaves such
+    /// rows unchanged.
     private let isAfterStatements: Bool
     private let lookups: RowLookups
 
-    /// - Parameter lookups: what somebody else looked up since rows were written last.
+    /// - Parameter lookups: the caller's lookups since rows were last written.
     init(_ access: StoreAccess, isAfterStatements: Bool = false, _ lookups: RowLookups? = nil) {
         self.access = access
         self.isAfterStatements = isAfterStatements
@@ -62,7 +62,7 @@ struct SeedFinder {
             // Nothing waits for anything.
             if try exceptions.isEmpty && !access.exceptionTokens.areAny(of: table.id) { continue }
             guard concernsOthers(object, table) else { continue }
-            // Where exceptional objects exist near by, what was let go may concern them.
+            // Released values may concern anomalous objects nearby.
             related.formUnion(near)
             if try !near.isEmpty || isAwaited(object, table) { add(token) }
         }
@@ -78,21 +78,21 @@ struct SeedFinder {
         return seeds
     }
 
-    /// Whether a row refers, where it claims something, to a row whose author gave it an integer of 0 or below.
+    /// True if a row's claims contain a reference to a row with an author's key of 0 or below.
     private func claimsByGivenKeys(_ object: TouchedObject, _ table: TrackedTable) throws -> Bool {
         guard table.plainClaimColumns.contains(where: object.columns.contains) else { return false }
         let row = try access.reader(of: table.id).read(object.key) ?? [:]
         return try GivenKeys(access).areAny(in: Travelling(access).values(row, table), table)
     }
 
-    /// The tables whose exceptional objects may be concerned by what rows of a table let go: its own, and those that it refers
-    /// to or is referred to by.
+    /// The tables whose anomalous objects may be concerned by released values: the table itself, its parents and its
+    /// children.
     static func neighbours(of table: TrackedTable) -> [Int] {
         [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table)
     }
 
-    /// Tables with objects that something let go may concern. What is joined waits for nothing, and who claims the same
-    /// is found by its claims.
+    /// The tables with anomalous objects a released value may concern. Unified objects wait for nothing, and rivals are
+    /// found by their claims.
     func exceptionalTables() throws -> Set<Int> {
         var tables: Set<Int> = []
         try connection.forEachRow(
@@ -102,7 +102,7 @@ struct SeedFinder {
         return tables
     }
 
-    /// Whether an exceptional object refers to this one, or claims or offers what it does.
+    /// True if an anomalous object refers to this object, or claims or offers the same.
     private func isAwaited(_ object: TouchedObject, _ table: TrackedTable) throws -> Bool {
         let tokens = access.exceptionTokens
         guard try tokens.areAny(of: table.id) else { return false }
@@ -116,7 +116,7 @@ struct SeedFinder {
                 .map(\.token).contains(where: concerns)
     }
 
-    /// Whether a change can free or claim what another object waits for.
+    /// True if a change can release or claim values a further object waits for.
     private func concernsOthers(_ object: TouchedObject, _ table: TrackedTable) -> Bool {
         if object.isDeleted || object.columns.count == table.columns.count { return true }
         let columns = Set(object.columns)
@@ -130,7 +130,7 @@ struct SeedFinder {
     }
 }
 
-/// What rows refer to and what refers to them, as far as somebody asked. It holds for as long as no row is written.
+/// Lookups of targets and referring rows. Valid until any row is written.
 final class RowLookups {
     var targets: TargetLookup
     var children: ChildLookup
@@ -141,17 +141,17 @@ final class RowLookups {
     }
 }
 
-/// Whether what a row refers to has a row of its own. Remembers answers: many rows refer to the same few.
+/// Tells whether a row's targets have their own rows. Caches answers: many rows refer to the same few targets.
 struct TargetLookup {
     private let access: StoreAccess
     private var known: [Int: [Int: [[FieldValue]: Bool]]] = [:]
     private var statements: [Int: [Int: LazyStatement]] = [:]
-    /// The columns of each table's foreign keys.
+    /// The foreign key columns of each table.
     private var columns: [Int: [Int]] = [:]
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// Whether every target of a row, through the foreign keys at `places`, is there.
+    /// True if every target of a row exists, through the foreign keys at `places`.
     mutating func areThere(_ table: TrackedTable, key: [FieldValue], through places: [Int]) throws -> Bool {
         let row = try references(table, key: key)
         for place in places {
@@ -161,7 +161,7 @@ struct TargetLookup {
         return true
     }
 
-    /// Whether there is a target of these values of a foreign key; NULL asks for none.
+    /// True if a target with these values exists; NULL needs none.
     mutating func isThere(_ table: TrackedTable, _ place: Int, _ values: [FieldValue]) throws -> Bool {
         if values.contains(.null) { return true }
         if let answer = known[table.id]?[place]?[values] { return answer }
@@ -173,7 +173,7 @@ struct TargetLookup {
         return answer
     }
 
-    /// What a row has in the columns of foreign keys.
+    /// The values of a row's foreign key columns.
     private mutating func references(_ table: TrackedTable, key: [FieldValue]) throws -> FieldValues {
         let columns = columns[table.id] ?? Set(table.foreignKeys.flatMap(\.columns)).sorted()
         self.columns[table.id] = columns

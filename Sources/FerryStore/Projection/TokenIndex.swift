@@ -1,8 +1,10 @@
 import FerryMerge
 
-/// Where objects of a region are, by their tokens. A table of places alone: each object has its token already.
+/// Finds a region's objects by token. Stores only positions: each object has its token already.
+///
+/// Invariant: each object of the region has exactly a single used slot.
 struct TokenIndex {
-    /// Powers of two, at most half full; -1 where nothing is.
+    /// Positions; -1 in a free slot. The number of slots is a power of two; at most half are used.
     private var slots: [Int32] = Array(repeating: -1, count: 16)
 
     func place(of token: RowToken, in objects: [RegionObject]) -> Int? {
@@ -14,7 +16,7 @@ struct TokenIndex {
         return nil
     }
 
-    /// Enters the last of the objects, which is not in the table.
+    /// Inserts the last of the objects, not yet in the index.
     mutating func insert(_ place: Int, in objects: [RegionObject]) {
         if 2 * objects.count > slots.count {
             slots = Array(repeating: -1, count: 2 * slots.count)

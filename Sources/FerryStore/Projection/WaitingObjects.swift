@@ -1,14 +1,14 @@
 import FerryCore
 import FerryMerge
 
-/// Keeps what is merged into the state of objects whose rows this process cannot write (`WaitingTables`): the rows stay as they
-/// are, and the objects are listed until another process lets the rows follow.
+/// Saves merged states of objects with rows this process cannot write (`WaitingTables`). The rows stay unchanged, and
+/// the objects are listed until an equipped process lets the rows follow.
 struct WaitingObjects {
     private let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// Saves an object's state, which its row does not follow for now, and lists it.
+    /// Saves and lists an object's state; the row stays unchanged for now.
     func save(_ state: inout ObjectState, _ table: TrackedTable) throws {
         let objects = access.objects(of: table.id)
         let token = RowToken(table: table.id, id: state.object)
@@ -40,7 +40,7 @@ struct WaitingObjects {
             check: check)
     }
 
-    /// Lists objects that the rules were to look at.
+    /// Lists seeds instead of giving them to the rules.
     func postpone(_ seeds: some Sequence<RowToken>) throws {
         for seed in seeds {
             guard let table = access.registry.tables[seed.table], table.isLocal else { continue }
@@ -49,7 +49,7 @@ struct WaitingObjects {
         }
     }
 
-    /// Everything in these tables that is not simply shown: what waits, and what may depend on it.
+    /// All objects in these tables not shown as written: waiting objects, and objects that may depend on them.
     func exceptions(in tables: Set<Int>) throws -> [RowToken] {
         var found: [RowToken] = []
         for table in tables.sorted() {

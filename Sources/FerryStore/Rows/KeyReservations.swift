@@ -78,8 +78,8 @@ struct KeyReservations {
         return false
     }
 
-    /// The key kept by an object without a row: a key with referring rows, or the former key of a row that went with
-    /// its table.
+    /// The key kept by an object without a row. Any key stays if neither insertion nor deletion is known. Otherwise a key
+    /// stays while rows refer to the key.
     func retained(_ key: [FieldValue], by state: ObjectState, in table: TrackedTable) throws -> [FieldValue] {
         guard table.isMapped, let reserved = key.first,
             try access.objects(of: table.id).object(forKey: reserved) == state.object

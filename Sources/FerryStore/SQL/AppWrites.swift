@@ -1,14 +1,14 @@
 import CFerrySQLite
 import FerryCore
 
-/// Writes of an app's kind inside a transaction of Ferry's, which otherwise has triggers and foreign keys off: what they
-/// change is captured like anything that the app writes.
+/// App writes inside a transaction of Ferry's. The transaction otherwise has triggers and foreign keys off. Changes are
+/// captured like any write of the app.
 extension SQLConnection {
-    /// Runs `body` with triggers on, and with foreign keys enforced where `enforcingForeignKeys` says so.
+    /// Runs `body` with triggers on, and with foreign keys enforced if `enforcingForeignKeys` is true.
     ///
-    /// Before it the rows must satisfy all foreign keys, as they do after every replay, because SQLite counts what a
-    /// transaction breaks and mends only while it enforces. Where this throws the transaction must be rolled back.
-    /// - Throws: what `body` throws, and `database` where a deferred foreign key is left broken.
+    /// Before the call, rows must satisfy all foreign keys, as after every replay. SQLite counts broken foreign keys
+    /// only while enforcing. After an error the transaction must be rolled back.
+    /// - Throws: errors of `body`, and `database` if a deferred foreign key is left broken.
     func writingAsApp<Result>(enforcingForeignKeys: Bool, _ body: () throws -> Result) throws -> Result {
         if enforcingForeignKeys { try setForeignKeysEnforced(true) }
         try setTriggersEnabled(true)
@@ -21,7 +21,7 @@ extension SQLConnection {
         return result
     }
 
-    /// Whether the transaction has left deferred foreign keys broken, for which SQLite would refuse to commit it:
+    /// True if the transaction has left deferred foreign keys broken. SQLite would refuse to commit:
     /// https://www.sqlite.org/c3ref/c_dbstatus_options.html#sqlitedbstatusdeferredfks
     func hasBrokenForeignKeys() throws -> Bool {
         var broken: Int32 = 0
@@ -31,7 +31,7 @@ extension SQLConnection {
         return broken != 0
     }
 
-    /// Turns the enforcement of foreign keys on or off, inside a transaction too.
+    /// Turns the enforcement of foreign keys on or off, also inside a transaction.
     func setForeignKeysEnforced(_ enforced: Bool) throws {
         let code = ferry_sqlite3_enable_foreign_keys(handle, enforced ? 1 : 0, nil)
         if code != SQLITE_OK { throw error(code, while: "SQLITE_DBCONFIG_ENABLE_FKEY") }

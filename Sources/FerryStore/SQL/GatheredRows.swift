@@ -1,41 +1,41 @@
 import FerryCore
 
-/// Values of many rows as SQLite hands them out. Texts and blobs lie in one buffer, not in one each, and can be put in another
-/// order of the rows: what reads them column by column finds them one beside the other.
+/// Values of many rows as read from SQLite. Texts and blobs share a buffer and can be sorted into a different order of
+/// rows. So a reader going column by column finds them side by side.
 struct GatheredRows {
     private enum Kind: UInt8 {
         case null, integer, real, text, blob, reference
-        /// Has a buffer of its own.
+        /// With its own buffer.
         case largeText, largeBlob
     }
 
-    /// A value's bits; of texts and blobs where they are and how many bytes they have.
+    /// A value's bits; for a text or blob the offset and the number of bytes.
     private struct Cell {
         var kind: Kind
         var first: UInt64 = 0
         var second: UInt64 = 0
 
-        /// Where a text or blob lies among the others.
+        /// The bytes of a text or blob in the shared buffer.
         var range: Range<Int> { Int(first)..<Int(first + second) }
         var isInBuffer: Bool { kind == .text || kind == .blob }
     }
 
-    /// More bytes have a buffer of their own, so that they are not copied each time the common one grows.
+    /// Larger values have their own buffer, so growing the shared buffer does not copy them.
     private static let smallBytes = 4 << 10
 
     private let width: Int
     private var cells: [Cell] = []
     private var bytes: [UInt8] = []
     private var large: [ArraySlice<UInt8>] = []
-    /// What all values take.
+    /// Bytes of all values.
     private(set) var valueBytes = 0
 
-    /// - Parameter width: how many values a row has.
+    /// - Parameter width: number of values in a row.
     init(width: Int) { self.width = width }
 
     mutating func reserveRows(_ count: Int) { cells.reserveCapacity(count * width) }
 
-    /// Appends a value to the row that is not complete yet.
+    /// Appends a value to the incomplete row.
     mutating func append(_ value: FieldValue) {
         valueBytes += value.byteCount
         switch value {
@@ -48,7 +48,7 @@ struct GatheredRows {
         }
     }
 
-    /// Appends what a statement has in a column.
+    /// Appends a statement's column.
     mutating func append(_ row: SQLStatement, _ column: Int32) {
         guard let isText = row.isText(column) else { return append(row.value(column)) }
         row.withBytes(column) {
@@ -68,8 +68,8 @@ struct GatheredRows {
         bytes.append(contentsOf: content)
     }
 
-    /// The values, row by row, which share their buffer.
-    /// - Parameter order: the places of the rows; `nil` for that in which they were appended.
+    /// The values, row by row, sharing their buffer.
+    /// - Parameter order: positions of the rows; `nil` for the order of appending.
     func values(in order: [Int]?) -> [FieldValue] {
         var values: [FieldValue] = []
         values.reserveCapacity(cells.count)

@@ -1,26 +1,26 @@
-/// The page cache of a connection, which makes room for what Ferry holds in memory beside it.
+/// The page cache of a connection. Shrinks to make room for Ferry's own memory.
 final class PageCache {
-    /// What is left of it meanwhile, in KiB.
+    /// The reduced size, in KiB.
     static let leastKiB = 16 * 1024
 
     private let connection: SQLConnection
-    /// The size that it had, where it is smaller now.
+    /// The former `cache_size` while the cache is reduced.
     private var former: Int?
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// Leaves the least of the cache, where there is more, inside of `restoring`. Pages beyond are written or forgotten.
+    /// Reduces a larger cache, inside of `restoring`. Excess pages are written or dropped.
     func shrink() throws {
         if former != nil { return }
         let size = try connection.count("PRAGMA cache_size")
-        // Below 0 it is KiB, above 0 pages: https://www.sqlite.org/pragma.html#pragma_cache_size
+        // A negative size is in KiB, a positive size in pages: https://www.sqlite.org/pragma.html#pragma_cache_size
         let kib = size < 0 ? -size : try size * connection.count("PRAGMA page_size") / 1024
         if kib <= Self.leastKiB { return }
         try connection.execute("PRAGMA cache_size = -\(Self.leastKiB)")
         former = size
     }
 
-    /// Gives the cache the size that it had, once `body` is done or has thrown.
+    /// Runs `body`, then restores the cache's former size, also after an error.
     func restoring<Result>(after body: () throws -> Result) throws -> Result {
         let result: Result
         do {

@@ -1,11 +1,12 @@
 import GRDBSQLite
 import Synchronization
 
-/// Tells whether anything in the database can have changed since it was asked for before, by whomever.
+/// A version of the database's content: equal versions prove nothing has changed in between, by any connection.
 ///
-/// Others' commits change SQLite's data version, the connection's own writes its count of changed rows, in whichever
-/// transaction: https://www.sqlite.org/pragma.html#pragma_data_version, https://www.sqlite.org/c3ref/total_changes.html.
-/// What changes no row, as a schema or a backup that is read in, changes the version of the schema.
+/// Commits of further connections change SQLite's data version. Own writes change the count of changed rows, in any
+/// transaction: https://www.sqlite.org/pragma.html#pragma_data_version,
+/// https://www.sqlite.org/c3ref/total_changes.html. Changes without changed rows, such as a schema or a restored
+/// backup, change the schema version.
 struct ContentVersion: Equatable, Sendable {
     private let others: Int
     private let own: Int
@@ -18,11 +19,11 @@ struct ContentVersion: Equatable, Sendable {
     }
 }
 
-/// What was read of the whole database last, for as long as nothing in it has changed: a look that finds nothing new reads the
-/// records of all devices several times.
+/// Caches a value read from the whole database while nothing has changed. A sync with nothing new reads the records of
+/// all devices several times.
 ///
-/// For transactions that only read. What a transaction read after writing may be rolled back, and the count of changed rows
-/// is not.
+/// Use only in transactions that only read. Content read after a write may be rolled back, but the count of changed
+/// rows is not.
 final class ReadingMemo<Value: Sendable>: Sendable {
     private let last = Mutex<(version: ContentVersion, value: Value)?>(nil)
 
@@ -34,6 +35,6 @@ final class ReadingMemo<Value: Sendable>: Sendable {
         return value
     }
 
-    /// Forgets what was read: another connection counts its changes anew.
+    /// Forgets the cached value: a new connection counts its changes anew.
     func forget() { last.withLock { $0 = nil } }
 }

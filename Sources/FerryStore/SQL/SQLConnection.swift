@@ -2,20 +2,20 @@ import CFerrySQLite
 import FerryCore
 import GRDB
 
-/// SQLite's raw handle during one access to the database, with the statements prepared in it.
+/// SQLite's raw handle and prepared statements, for a single access to the database.
 ///
-/// Statements are finalized when the access ends, because an app that closes its GRDB pool is refused while any is
-/// left. GRDB's own statements and these share the handle and its transaction.
+/// Statements are finalized at the end of the access: an unfinalized statement stops an app from closing its GRDB pool.
+/// GRDB's own statements and these share the handle and its transaction.
 public final class SQLConnection {
     let handle: OpaquePointer
-    /// GRDB's own view of the connection, where GRDB opened it.
+    /// GRDB's view of the connection, if GRDB opened the connection.
     private(set) weak var database: Database?
-    /// Whether the app's connection enforces foreign keys, during a transaction of Ferry's.
+    /// True if the app's connection enforces foreign keys, during a transaction of Ferry's.
     var appEnforcesForeignKeys = false
-    /// Whether triggers and foreign keys are off, for Ferry's own writes.
+    /// True while triggers and foreign keys are off, for Ferry's own writes.
     var isAsFerry = false
     private var statements: [String: SQLStatement] = [:]
-    /// Whether the database holds its texts in UTF-16: then they are translated on the way in and out.
+    /// True if the database stores texts in UTF-16. Then texts are translated in both directions.
     private(set) lazy var isUTF16 = Self.isUTF16(handle)
 
     init(_ handle: OpaquePointer, of database: Database? = nil) {
@@ -23,7 +23,7 @@ public final class SQLConnection {
         self.database = database
     }
 
-    /// - Returns: false as well where the database cannot be read: then no text can be.
+    /// - Returns: false also for an unreadable database: then no text can be read.
     private static func isUTF16(_ handle: OpaquePointer) -> Bool {
         var statement: OpaquePointer?
         defer { sqlite3_finalize(statement) }
@@ -33,8 +33,8 @@ public final class SQLConnection {
         return String(cString: name).hasPrefix("UTF-16")
     }
 
-    /// A prepared statement, reset and with nothing bound; the same text gives the same statement. Do not nest two uses of
-    /// one text.
+    /// Returns a reset statement with nothing bound. Equal texts share a statement: do not nest two uses of the same
+    /// text.
     func prepare(_ sql: String) throws -> SQLStatement {
         if let statement = statements[sql] {
             statement.reset()
@@ -45,14 +45,14 @@ public final class SQLConnection {
         return statement
     }
 
-    /// A prepared statement that its owner keeps. It must be gone before the database is closed: owners live inside
-    /// one access.
+    /// Makes a statement owned by the caller. The statement must be gone before the database is closed: owners live
+    /// inside a single access.
     func makeStatement(_ sql: String) throws -> SQLStatement { try SQLStatement(sql, on: self) }
 
     /// Finalizes all statements.
     func finalizeStatements() { statements.removeAll() }
 
-    /// Runs one statement, with values for its parameters.
+    /// Runs a statement with parameter values.
     public func execute(_ sql: String, _ values: FieldValue...) throws {
         try execute(sql, values)
     }
@@ -69,7 +69,7 @@ public final class SQLConnection {
         if code != SQLITE_OK { throw error(code, while: sql) }
     }
 
-    /// Every row of a query.
+    /// All rows of a query.
     public func rows(_ sql: String, _ values: FieldValue...) throws -> [[FieldValue]] {
         try rows(sql, values: values)
     }
@@ -82,7 +82,7 @@ public final class SQLConnection {
         return rows
     }
 
-    /// The first column of the first row, or `nil` where there is no row.
+    /// The first column of the first row; `nil` without a row.
     public func firstValue(_ sql: String, _ values: FieldValue...) throws -> FieldValue? {
         let statement = try prepare(sql)
         defer { statement.reset() }
@@ -90,7 +90,7 @@ public final class SQLConnection {
         return try statement.step() ? statement.value(0) : nil
     }
 
-    /// The first column of the first row as an integer; 0 where there is no row or NULL.
+    /// The first column of the first row as an integer; 0 without a row or for NULL.
     public func count(_ sql: String, _ values: FieldValue...) throws -> Int { try count(sql, values: values) }
 
     func count(_ sql: String, values: [FieldValue]) throws -> Int {
@@ -107,8 +107,8 @@ public final class SQLConnection {
         while try statement.step() { try body(statement) }
     }
 
-    /// Whether a table has an index of all its rows that begins with a column.
-    /// - Parameter collation: by which the index compares that column; `nil`: by any.
+    /// True if a table has a full index beginning with a column.
+    /// - Parameter collation: the index's collation for the column; `nil` for any.
     func hasIndex(on table: String, beginningWith column: String, collation: String? = nil) throws -> Bool {
         try count(
             """
@@ -118,21 +118,21 @@ public final class SQLConnection {
             """, .text(table), .text(column), collation.map { .text($0) } ?? .null) != 0
     }
 
-    /// The number of rows that the last statement changed.
+    /// The number of rows changed by the last statement.
     public var changedRowCount: Int { Int(sqlite3_changes(handle)) }
 
-    /// Whether a transaction is open. One that SQLite rolled back by itself is not:
+    /// True if a transaction is open; false after SQLite rolled back on its own:
     /// https://www.sqlite.org/lang_transaction.html#response_to_errors_within_a_transaction
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    /// What `last_insert_rowid()` says. An app may share the connection, so Ferry's transactions leave the app's value.
-    /// https://www.sqlite.org/c3ref/set_last_insert_rowid.html
+    /// The value of `last_insert_rowid()`. An app may share the connection, so Ferry's transactions restore the app's
+    /// value. https://www.sqlite.org/c3ref/set_last_insert_rowid.html
     var lastInsertedKey: Int64 {
         get { sqlite3_last_insert_rowid(handle) }
         set { sqlite3_set_last_insert_rowid(handle, newValue) }
     }
 
-    /// Runs `body` inside a savepoint, which is rolled back where it throws.
+    /// Runs `body` inside a savepoint; rolls the savepoint back after an error.
     func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         try execute("SAVEPOINT ferry")
         do {
@@ -140,17 +140,17 @@ public final class SQLConnection {
             try execute("RELEASE ferry")
             return result
         } catch {
-            // Where the disk fails, SQLite rolls the whole transaction back by itself, savepoints and all.
+            // If the disk fails, SQLite rolls back the whole transaction on its own, including savepoints.
             if isInTransaction { try executeScript("ROLLBACK TO ferry; RELEASE ferry") }
             throw error
         }
     }
 
-    /// Runs `body`, outside of a transaction, so that what it commits outlives a loss of power, as the connection is set
-    /// otherwise.
+    /// Runs `body`, outside of a transaction, with commits that survive a loss of power, whatever the connection's
+    /// setting.
     ///
-    /// Without it a database in WAL mode may forget commits under `synchronous = NORMAL`, and one with a rollback journal
-    /// its last one even under FULL, because nothing makes the journal's removal durable:
+    /// Without this, a database in WAL mode may lose commits under `synchronous = NORMAL`. A database with a rollback
+    /// journal may lose its last commit even under FULL, because nothing makes the journal's removal durable:
     /// https://www.sqlite.org/pragma.html#pragma_synchronous
     func durably<Result>(_ body: () throws -> Result) throws -> Result {
         let present = try count("PRAGMA synchronous")
@@ -167,7 +167,7 @@ public final class SQLConnection {
         if code != SQLITE_OK { throw error(code, while: "SQLITE_DBCONFIG_ENABLE_TRIGGER") }
     }
 
-    /// Runs `body` with all triggers of this connection off, as they are when Ferry writes.
+    /// Runs `body` with all triggers of this connection off, as for Ferry's writes.
     func withoutTriggers<Result>(_ body: () throws -> Result) throws -> Result {
         if isAsFerry { return try body() }
         try setTriggersEnabled(false)
@@ -176,7 +176,7 @@ public final class SQLConnection {
         return try result.get()
     }
 
-    /// What SQLite says of the last call that failed.
+    /// SQLite's message for the last failed call.
     var lastMessage: String { String(cString: sqlite3_errmsg(handle)) }
 
     func error(_ code: Int32, while sql: String) -> FerryError {
@@ -184,7 +184,7 @@ public final class SQLConnection {
         return Self.error(code, message: message, while: sql)
     }
 
-    /// Whether SQLite lacks something of the app's own. https://www.sqlite.org/appfunc.html
+    /// True if SQLite lacks a collation or function of the app. https://www.sqlite.org/appfunc.html
     private static func isMissingPart(_ message: String) -> Bool {
         ["no such collation sequence", "no such function", "unknown function"].contains { message.hasPrefix($0) }
     }
@@ -222,7 +222,7 @@ public final class SQLConnection {
 }
 
 extension FerryError {
-    /// Whether SQLite refused a statement for what the statement, the schema or a trigger says: the file and the disk are sound.
+    /// True if the statement, the schema or a trigger is the cause: file and disk are sound.
     var isOfStatement: Bool { code == .database || code == .missingFunction }
 }
 
@@ -246,7 +246,7 @@ extension SQLConnection {
     }
 }
 
-/// A statement that is prepared when it is first used, for a hot path that would otherwise look it up by its text.
+/// A statement prepared at the first use, for a hot path. Saves a lookup by text.
 final class LazyStatement {
     private let sql: String
     private let connection: SQLConnection
@@ -257,7 +257,7 @@ final class LazyStatement {
         self.connection = connection
     }
 
-    /// The statement, ready to run. Every parameter has to be bound: what was bound before is still.
+    /// The statement, ready to run. Bind every parameter: former bindings remain.
     func prepared() throws -> SQLStatement {
         if let statement {
             statement.rewind()

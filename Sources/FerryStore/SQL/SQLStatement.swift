@@ -1,23 +1,26 @@
 import CFerrySQLite
 import FerryCore
 
-/// A prepared statement: one of the few places that touch SQLite's C interface.
+/// A prepared statement: among the few places touching SQLite's C interface.
 ///
-/// Bounds: parameter and column indices are checked by SQLite (an index out of range binds nothing or reads NULL); the
-/// bytes of a column are copied before the next step. Bytes are copied when they are bound, up to 32 of them into the
-/// statement's own buffer with a place for each parameter, so that SQLite allocates nothing; but for `bind(lasting:_:)`,
-/// where the caller keeps them. Not thread-safe; lives inside one access to the database.
+/// Bounds: SQLite checks parameter and column indices (an index out of range binds nothing or reads NULL). A column's
+/// bytes are copied before the next step.
+///
+/// Bound bytes are copied, up to 32 of them into the statement's own buffer with a slot for each parameter, so SQLite
+/// allocates nothing. Exception: with `bind(lasting:_:)` the caller keeps the bytes.
+///
+/// Not thread-safe; lives inside a single access to the database.
 final class SQLStatement {
     let handle: OpaquePointer
     private unowned let connection: SQLConnection
-    /// Whether SQLite has to be asked for a text's bytes as UTF-8, because the database holds it in UTF-16.
+    /// True if SQLite must translate texts to UTF-8, because the database stores UTF-16.
     private let translatesText: Bool
-    /// Whether it ran since it was last made ready.
+    /// True if the statement ran since the last rewind.
     @exclusivity(unchecked) private var hasRun = false
-    /// The IDs and the short texts and blobs that are bound, by parameter.
+    /// The bound IDs and short texts and blobs, by parameter.
     private let places: UnsafeMutableRawBufferPointer
     private static let placeSize = 32
-    /// Why what is bound cannot be run. Told when it is run, so that nobody who binds has to ask.
+    /// The reason the bindings cannot run. Thrown at the run, so binding needs no check.
     @exclusivity(unchecked) private var fault: FerryError?
 
     init(_ sql: String, on connection: SQLConnection) throws {
@@ -37,15 +40,15 @@ final class SQLStatement {
         places.deallocate()
     }
 
-    /// Starts again with no parameter bound.
+    /// Rewinds the statement and clears all bindings.
     func reset() {
         rewind()
         fault = nil
         sqlite3_clear_bindings(handle)
     }
 
-    /// Makes it ready for the next run. What is bound stays bound: who runs it again binds every parameter. For hot paths,
-    /// where clearing what is bound anew would cost as much as binding it.
+    /// Rewinds the statement for the next run. Bindings remain: the caller binds every parameter anew. For hot paths,
+    /// because clearing bindings costs as much as binding.
     func rewind() {
         if !hasRun { return }
         sqlite3_reset(handle)
@@ -71,7 +74,7 @@ final class SQLStatement {
         sqlite3_bind_blob(handle, index, place.baseAddress, 16, nil)
     }
 
-    /// Where a parameter's bytes may lie; `nil` where the statement has no such parameter.
+    /// The slot for a parameter's bytes; `nil` without such a parameter.
     private func place(_ index: Int32) -> UnsafeMutableRawBufferPointer? {
         let start = Int(index - 1) * Self.placeSize
         guard start >= 0, start < places.count else { return nil }
@@ -83,7 +86,7 @@ final class SQLStatement {
     }
     func bindNull(_ index: Int32) { sqlite3_bind_null(handle, index) }
 
-    /// Binds a value; a reference must have been resolved to a local key before, or running the statement throws.
+    /// Binds a value. Running throws for a reference: resolve references to local keys first.
     func bind(_ value: FieldValue, _ index: Int32) {
         switch value {
         case .null: bindNull(index)
@@ -103,10 +106,10 @@ final class SQLStatement {
         throw fault
     }
 
-    /// Binds a value as `bind(_:_:)` does, without copying its bytes.
+    /// Binds a value like `bind(_:_:)`, without copying the bytes.
     ///
-    /// The caller keeps the value until the statement is reset, which `run` does: a slice's bytes stay where they are as long
-    /// as its buffer is kept and nobody writes to it. The statement is not run again before another value is bound.
+    /// The caller keeps the value until the statement is rewound; `run` rewinds. A slice's bytes stay in place while
+    /// the buffer is kept and unchanged. Bind a new value before running the statement again.
     func bind(lasting value: FieldValue, _ index: Int32) {
         switch value {
         case .text(let bytes) where !bytes.isEmpty:
@@ -140,8 +143,8 @@ final class SQLStatement {
 
     // MARK: Running
 
-    /// Runs to the next row.
-    /// - Returns: whether there is one.
+    /// Steps to the next row.
+    /// - Returns: true if a row is available.
     func step() throws -> Bool {
         try checkBindings()
         hasRun = true
@@ -152,14 +155,14 @@ final class SQLStatement {
         }
     }
 
-    /// Runs a statement that returns no rows, and makes it ready for the next run. Bindings are kept.
+    /// Runs a statement without result rows, and rewinds. Bindings remain.
     func run() throws {
         defer { rewind() }
         while try step() {}
     }
 
-    /// Runs a statement that returns no rows.
-    /// - Returns: `nil`, or the extended result code where a constraint refused it.
+    /// Runs a statement without result rows.
+    /// - Returns: `nil` on success, or the extended result code if a constraint refused the write.
     func runUnlessRefused() throws -> Int32? {
         try checkBindings()
         hasRun = true
@@ -191,12 +194,12 @@ final class SQLStatement {
 
     func optionalString(_ column: Int32) -> String? { isNull(column) ? nil : string(column) }
 
-    /// The bytes of text, as UTF-8, or of a blob.
+    /// The bytes of a text, as UTF-8, or of a blob.
     func bytes(_ column: Int32) -> [UInt8] { withBytes(column) { [UInt8]($0) } }
 
-    /// The bytes of text or a blob where SQLite has them.
+    /// Passes the bytes of a text or blob in SQLite's own memory.
     func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        // sqlite3_column_bytes follows sqlite3_column_blob: https://www.sqlite.org/c3ref/column_blob.html
+        // `sqlite3_column_bytes` follows `sqlite3_column_blob`: https://www.sqlite.org/c3ref/column_blob.html
         let isTranslated = translatesText && sqlite3_column_type(handle, column) == SQLITE_TEXT
         let address =
             isTranslated
@@ -205,7 +208,7 @@ final class SQLStatement {
         return try body(UnsafeRawBufferPointer(start: address, count: Int(sqlite3_column_bytes(handle, column))))
     }
 
-    /// A 16-byte ID, or `nil` where the column holds anything else.
+    /// A 16-byte ID; `nil` for any different content.
     func id<Kind>(_ column: Int32) -> UniqueID<Kind>? {
         guard let address = sqlite3_column_blob(handle, column), sqlite3_column_bytes(handle, column) == 16
         else { return nil }
@@ -215,7 +218,7 @@ final class SQLStatement {
             low: UInt64(bigEndian: words.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
     }
 
-    /// Whether a column holds text; `nil` where that is neither text nor a blob.
+    /// True if a column holds text, false for a blob; `nil` for anything else.
     func isText(_ column: Int32) -> Bool? {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_TEXT: true
