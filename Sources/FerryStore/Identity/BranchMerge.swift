@@ -1,18 +1,19 @@
 import FerryCore
 
 extension Store {
-    /// Takes in what several copies of one database published under one ID, in one transaction, and writes it again under
-    /// this device's ID: no reader can follow two branches of a log, and their authors may be gone.
+    /// Merges what several copies of a database published under the same ID, in a single transaction, and writes
+    /// everything again under this device's ID. No reader can follow two branches of a log, and the authors of the
+    /// branches may be gone.
     ///
-    /// What is there already changes nothing, so it may be done again, and by several devices: each writes the same, as
-    /// soon after its own time as can be told from it (`UnsentRewriting`).
+    /// Known changes have no effect. So the merge may be repeated, also by several devices: each writes the same
+    /// changes, at times just after the original times (`UnsentRewriting`).
     /// - Parameters:
-    ///   - branches: all changesets of the log after `position`, whoever wrote them.
-    ///   - device: whose log it is; not this device.
-    ///   - position: the last changeset that the branches have in common.
-    ///   - isForkCertain: whether it is certain that this is where they part.
-    ///   - seal: makes segments of what is written again; they wait in the outbox.
-    /// - Returns: the number of changes that were written again, and of those that were pending.
+    ///   - branches: all changesets of the log after `position`, by any author.
+    ///   - device: the log's device; never this device.
+    ///   - position: the last common changeset of the branches.
+    ///   - isForkCertain: true if the branches certainly part there.
+    ///   - seal: encodes the repeated changes as segments; these wait in the outbox.
+    /// - Returns: the number of repeated and of pending changes.
     public func takeInBranches(
         _ branches: [Changeset], of device: DeviceID, after position: LogPosition, isForkCertain: Bool = true,
         seal: SegmentSealer
@@ -21,7 +22,7 @@ extension Store {
         return try passing(seal) { work in
             let access = work.access
             work.touched.formUnion(try Self.merge(branches, of: device, access, &work.clock))
-            // Nobody counted this device when deletions of a branch were forgotten that it did not read.
+            // Nobody counted this device when deletions of an unread branch were forgotten.
             try access.meta.set(.returned, 0)
             try CountingDevices.begin(access)
             if !isForkCertain { try ForkedLogList.add(device, access.meta) }
@@ -32,8 +33,9 @@ extension Store {
         }
     }
 
-    /// Replays all branches of a device's log, and leaves the position in it as it is: that follows one of them.
-    /// - Returns: the numbers of the tables whose rows may have changed.
+    /// Replays all branches of a device's log, and restores the position in the log: the position follows a single
+    /// branch.
+    /// - Returns: the numbers of tables with possibly changed rows.
     static func merge(
         _ branches: [Changeset], of device: DeviceID, _ access: StoreAccess, _ clock: inout HybridClock
     ) throws -> Set<Int> {
@@ -46,20 +48,20 @@ extension Store {
         return merged.tables
     }
 
-    /// Notes that a device's log has several branches and that nothing tells where they part (`ForkedLogList`).
+    /// Records a device's log as having branches with an unknown fork position (`ForkedLogList`).
     public func noteForkedLog(_ device: DeviceID) throws {
-        // Mostly it is known, and then nothing is written.
+        // Usually the log is known already, and nothing is written.
         if try read({ try ForkedLogList.all(StoreMeta(connection: $0)).contains(device) }) { return }
         try note { try ForkedLogList.add(device, StoreMeta(connection: $0)) }
     }
 
-    /// The files of a device's log that were there when its branches were looked for last, and the snapshots that were read for
-    /// what they hold of them; empty where they never were.
+    /// The files of a device's log present at the last search for branches, and the snapshots read for them; empty
+    /// before the first search.
     public func branchesTakenIn(of device: DeviceID) throws -> [String] {
         try read { try Self.branches(StoreMeta(connection: $0))[device.hex] ?? [] }
     }
 
-    /// Notes which files of a device's log were there when its branches were taken in, and which snapshots were read for them.
+    /// Records the files of a device's log present when its branches were merged, and the snapshots read for them.
     public func noteBranchesTakenIn(_ names: [String], of device: DeviceID) throws {
         try note { connection in
             let meta = StoreMeta(connection: connection)

@@ -1,12 +1,12 @@
 import FerryCore
 
-/// A device ID that a database had before it was restored or copied.
+/// A device ID of this database before the database was restored or copied.
 public struct FormerDevice: Equatable, Sendable {
     public var device: DeviceID
-    /// The last changeset of that device's log that the database remembers as its own.
+    /// The last changeset of that device's log remembered as this database's own.
     public var sequence: UInt64
-    /// Where the branch ends that the database published under that ID, if another one certainly parts from it behind
-    /// `sequence`: all that the database had said there was written again.
+    /// The end of the branch this database published under that ID, if a different branch certainly parts behind
+    /// `sequence`. Everything on the branch was written again.
     public var end: LogEnd?
 
     public init(device: DeviceID, sequence: UInt64, end: LogEnd? = nil) {
@@ -17,7 +17,7 @@ public struct FormerDevice: Equatable, Sendable {
 }
 
 extension FormerDevice {
-    /// The IDs that a database had before, the last one first.
+    /// The former IDs of a database, latest first.
     static func all(_ meta: StoreMeta) throws -> [FormerDevice] {
         try (meta.string(.formerDevices) ?? "").split(separator: " ").compactMap { entry in
             let parts = entry.split(separator: ":").map(String.init)
@@ -36,18 +36,18 @@ extension FormerDevice {
     }
 }
 
-/// What of a device's log is known to be in the container, and to be this database's own.
+/// The part of a device's log known to be in the container, and to be this database's own.
 public struct PublishedLog: Equatable, Sendable {
     public var position: LogPosition
-    /// The checksum of the last segment up to there; `nil` where it is not known.
+    /// The checksum of the last segment up to the position; `nil` if unknown.
     public var checksum: Checksum?
-    /// Whether the container holds other changesets under numbers that this database has given away too.
+    /// True if the container also holds foreign changesets under numbers used by this database.
     public var isForked: Bool
-    /// Whether it is certain that `position` is where the branches part, where there are any.
+    /// True if the branches, if any, certainly part at `position`.
     public var isForkCertain: Bool
-    /// Whether all that this database published behind that is still in the container.
+    /// True if everything this database published after the position is still in the container.
     public var isWhole: Bool
-    /// Where this database's own branch ends in the container, where that is known.
+    /// The end of this database's own branch in the container, if known.
     public var end: LogEnd?
 
     public init(
@@ -64,8 +64,8 @@ public struct PublishedLog: Equatable, Sendable {
 }
 
 extension Store {
-    /// How far this device's log was published, as the store remembers: what was packed, less what waits in the outbox.
-    /// - Returns: the number of the last changeset published; with its time and checksum where nothing waits.
+    /// The published end of this device's log, as remembered by the store: the packed changesets without the outbox.
+    /// - Returns: the number of the last published changeset; with time and checksum if the outbox is empty.
     public func publishedLog() throws -> (sequence: UInt64, last: LogPosition?, checksum: Checksum?) {
         try read { connection in
             let row = try connection.rows(
@@ -85,19 +85,19 @@ extension Store {
         }
     }
 
-    /// Gives the database another device ID, in one transaction: from then on the former device is a peer, whose log was
-    /// replayed as far as `published` says, and which is read like any other.
+    /// Gives the database a new device ID, in a single transaction. The former device becomes a peer: its log counts as
+    /// replayed up to `published`, and is read like any log.
     ///
-    /// What the state has of the former device beyond that, nobody would ever send: it is written again under the new
-    /// ID, as soon after its own time as can be told from it (`UnsentRewriting`). Notes that are not packed yet are
-    /// packed under the new ID by the next pass. Numbers of devices in the state stay what they are.
+    /// Nobody would ever send the rest of the former device's state. So the rest is written again under the new ID, at
+    /// times just after the original times (`UnsentRewriting`). The next pass packs pending changes under the new ID.
+    /// Device numbers in the state stay unchanged.
     /// - Parameters:
-    ///   - device: the new ID; nobody may have it yet.
-    ///   - branches: where several copies published under the ID, what each said from there on. It is merged first and
-    ///     then written again like the rest, because whoever said it may not be there any more.
-    ///   - fingerprint: where the database is now.
-    ///   - seal: makes segments of what is written again; they wait in the outbox.
-    /// - Returns: the number of changes that were written again.
+    ///   - device: the new, unused ID.
+    ///   - branches: if several copies published under the ID, all their changesets after the fork. They are merged first and then
+    ///     written again like the rest, because their authors may be gone.
+    ///   - fingerprint: the database's present place.
+    ///   - seal: encodes the repeated changes as segments; these wait in the outbox.
+    /// - Returns: the number of repeated changes.
     public func becomeNewDevice(
         _ device: DeviceID, published: PublishedLog, branches: [Changeset] = [], fingerprint: StoreFingerprint,
         seal: SegmentSealer
@@ -107,8 +107,8 @@ extension Store {
             var access = access
             let (connection, former) = (access.connection, access.device)
             if published.isForked {
-                // Branches are merged below, and replay has to meet what is pending as state. It is written again with the
-                // rest.
+                // Branches are merged below, and replay must meet pending changes as state. They are written again with
+                // the rest.
                 var clock = try access.hybridClock()
                 var (outcome, touched) = (PassOutcome(), Set<Int>())
                 try pack(&access, &clock, &outcome, seal, &touched)
@@ -134,9 +134,9 @@ extension Store {
             try access.meta.set(
                 .formerDevices, list.map(\.text).joined(separator: " "))
             try access.meta.set(.fingerprint, fingerprint.text)
-            // Its log begins with the schema, like every log.
+            // Every log begins with the schema.
             try access.meta.set(.schemaUnsent, 1)
-            // Until now nobody counted this device when deletions were forgotten.
+            // Until now nobody counted this device before forgetting deletions.
             try access.meta.set(.returned, 0)
             if !published.isForkCertain || !published.isWhole { try ForkedLogList.add(former, access.meta) }
             let renewed = try StoreAccess(

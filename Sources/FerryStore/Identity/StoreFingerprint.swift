@@ -1,9 +1,9 @@
 import FerryCore
 
-/// Where a store was when it was last in use: hashes of the machine's ID, of the database's path and of its file's
-/// number. A copy of the database carries the original's along, and is recognised by that.
+/// The place of a store at its last use: hashes of the machine's ID, of the database's path and of the file's number. A
+/// copy of the database carries the original's fingerprint and is thereby recognized.
 public struct StoreFingerprint: Equatable, Sendable {
-    /// Hashes; `nil` where there is no evidence.
+    /// Hashes; `nil` without evidence.
     public var machine: String?
     public var path: String?
     public var file: String?
@@ -14,8 +14,8 @@ public struct StoreFingerprint: Equatable, Sendable {
         self.file = file
     }
 
-    /// Looks where the database at a path is now.
-    /// - Parameter path: absolute and without symbolic links; empty for a database in memory, of which nothing is known.
+    /// Takes the fingerprint of the database at a path.
+    /// - Parameter path: absolute and without symbolic links; empty for a database in memory, which leaves no evidence.
     public init(path: String, on host: any HostIdentity) {
         if path.isEmpty {
             self.init(machine: nil, path: nil, file: nil)
@@ -28,22 +28,23 @@ public struct StoreFingerprint: Equatable, Sendable {
 
     private static func hash(_ text: String) -> String { hexString(ContentHash.checksum(Array(text.utf8)).bytes) }
 
-    /// What became of a store since its fingerprint was taken.
+    /// The fate of a store since the fingerprint was taken.
     public enum Change: Equatable, Sendable {
         case none
-        /// It is the same file elsewhere, or another one in its place: what the container shows decides.
+        /// The same file in a new place, or a different file in the same place: the container decides.
         case moved
-        /// It is a copy; the original may be in use.
+        /// A copy; the original may be in use.
         case copied
     }
 
-    /// What became of a store that had the fingerprint `former`: a pure function of both
-    /// (Docs/Architecture/identity-and-forks.md).
+    /// Compares with the fingerprint `former`: a pure function of both (Docs/Architecture/identity-and-forks.md).
     ///
-    /// A path alone says little: a folder is renamed, and an app on iOS lies elsewhere after every update, in the same
-    /// file. A file's number alone says little too: VACUUM INTO and a rename put another file in the same place, and a
-    /// network folder may number its files anew. Together, or on another machine, they say that it is a copy; where
-    /// that is a mistake, the database gets a device ID that it did not need, and nothing else.
+    /// A changed path alone proves little: a folder may be renamed, and an app on iOS has a new path after every
+    /// update, with the same file. A changed file number alone proves little too: VACUUM INTO and a rename replace the
+    /// file, and a network folder may renumber files.
+    ///
+    /// Both together, or a different machine, mean a copy. If that is wrong, the database gets an unneeded device ID,
+    /// and nothing else happens.
     public func change(since former: StoreFingerprint) -> Change {
         func differs(_ part: KeyPath<StoreFingerprint, String?>) -> Bool {
             guard let present = self[keyPath: part], let former = former[keyPath: part] else { return false }
@@ -65,12 +66,12 @@ public struct StoreFingerprint: Equatable, Sendable {
 }
 
 extension Store {
-    /// The fingerprint that was noted last; `nil` where there is none yet.
+    /// The saved fingerprint; `nil` if none was saved.
     public func fingerprint() throws -> StoreFingerprint? {
         try read { try StoreMeta(connection: $0).string(.fingerprint).flatMap { StoreFingerprint(text: $0) } }
     }
 
-    /// Notes where the store is.
+    /// Saves the store's present place.
     public func note(_ fingerprint: StoreFingerprint) throws {
         try note { try StoreMeta(connection: $0).set(.fingerprint, fingerprint.text) }
     }

@@ -1,22 +1,23 @@
 import FerryCore
 import FerryMerge
 
-/// Writes again under a new device ID what the state has under stamps of the former one that nobody will ever send.
+/// Writes unpublished state again: registers with stamps of the former device ID that nobody will ever send get stamps
+/// of the new ID.
 ///
-/// Every such register gets a stamp of the new device's that is one tick later than it had: later than the former one,
-/// which some device may have read after all (where two copies published under one ID), and not so late that it would
-/// overwrite what others have written since. Insertions stay insertions of the same objects, so no row comes twice.
+/// Each new stamp is a tick later than the former stamp. So the new stamp wins over the former, which a device may have
+/// read after all, if two copies published under the same ID. And the new stamp loses to later writes of remote
+/// devices. Insertions stay insertions of the same objects, so no row comes twice.
 ///
-/// Of columns under a policy the parts travel as they are, stamps of the former device included: a counter's total of
-/// that device counts once, whoever sends it. Only where two copies have both published under the former ID can two
-/// totals have one name; then the value shown is written plainly, and what it overtakes is kept as a conflict.
+/// For columns under a policy, parts travel unchanged, with stamps of the former device: a counter's total of that
+/// device counts once, whoever sends the total. If two copies have both published under the former ID, two totals have
+/// the same name. Only then the shown value is written plainly, and overtaken values become conflicts.
 struct UnsentRewriting {
-    /// Of the new device.
+    /// The session of the new device.
     private let access: StoreAccess
     private let former: DeviceID
     private let published: PublishedLog
 
-    /// The most objects in one changeset.
+    /// Maximum number of objects in a changeset.
     private static let maximumObjects = 20_000
 
     init(_ access: StoreAccess, former: DeviceID, _ published: PublishedLog) {
@@ -25,8 +26,8 @@ struct UnsentRewriting {
         self.published = published
     }
 
-    /// - Parameter stage: takes the changes of one changeset.
-    /// - Returns: the numbers of the tables whose rows may have changed.
+    /// - Parameter stage: stages the changes of a changeset.
+    /// - Returns: the numbers of tables with possibly changed rows.
     func run(_ stage: ([TableChanges]) throws -> Void) throws -> Set<Int> {
         var tokens: [RowToken] = []
         for table in access.registry.parentsFirst {
@@ -39,8 +40,8 @@ struct UnsentRewriting {
             try write(tokens[start..<end], stage)
             start = end
         }
-        // A stamp that moves may pass another one, rarely: whether rows are shown is looked at once more. While changes are
-        // pending rows are not what the state says, and packing looks at those.
+        // A moved stamp may rarely pass a different stamp: so the rules check all objects once more. With pending
+        // changes, rows do not yet match the state; then packing checks these objects.
         if try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return [] }
         try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: tokens) }
         return Set(tokens.map(\.table))
@@ -67,7 +68,7 @@ struct UnsentRewriting {
                 if !changes.isEmpty { try stage(changes) }
             }
         } catch let error as FerryError where error.code == .limitExceeded && tokens.count > 1 {
-            // Too much for one segment: in two.
+            // Too large for a single segment: writes two halves.
             let middle = tokens.startIndex + tokens.count / 2
             try write(tokens[..<middle], stage)
             try write(tokens[middle...], stage)
@@ -101,7 +102,7 @@ struct UnsentRewriting {
 
     // MARK: Writing
 
-    /// What is written at one time.
+    /// The writes of an object with the same time.
     private struct Write {
         var isInsertion = false
         var columns: [Int] = []
@@ -152,8 +153,8 @@ struct UnsentRewriting {
         try states.save(state)
     }
 
-    /// The values of the row that an object had when it was packed last, as far as they were not changed since. Where a
-    /// deletion is pending, the trigger kept them; what is under the key now may be another object.
+    /// The values of an object's row when last packed, except for later changes. For a pending deletion, the trigger
+    /// kept the values; the row now under the key may belong to a different object.
     private func presentRow(_ key: [FieldValue], _ table: TrackedTable) throws -> FieldValues? {
         let condition = key.indices.map { "k\($0) IS ?" }.joined(separator: " AND ")
         let deletion = try access.connection.rows(
@@ -165,8 +166,7 @@ struct UnsentRewriting {
         return try reader.read(key)
     }
 
-    /// The unsent registers by the times that they get. Of a column whose value is known nowhere any more nothing can
-    /// be told.
+    /// The unpublished registers by their new times. A column without a known value is left out.
     private func writes(of state: ObjectState, _ values: FieldValues) -> [HybridTime: Write] {
         var writes: [HybridTime: Write] = [:]
         func renewed(_ stamp: Stamp) -> HybridTime { stamp.time.isKnown ? stamp.time.next : stamp.time }
@@ -183,9 +183,9 @@ struct UnsentRewriting {
         return writes
     }
 
-    /// Whether a column under a policy is written as the value that it shows.
+    /// True if a column under a policy must be written as its shown value.
     private func mustBePlain(_ register: ColumnRegister) -> Bool {
-        // Nobody else has what its sums and elements stand on.
+        // Nobody else has the base of its sums and elements.
         if let plain = register.plain, isUnsent(plain.stamp) { return true }
         return published.isForked && (register.counter != nil || register.versions != nil)
     }

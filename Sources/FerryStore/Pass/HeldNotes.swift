@@ -1,6 +1,7 @@
 import FerryCore
 
-/// Notes that cannot be packed without a collation or a function of the app's: they are out of the way while all others are packed.
+/// Sets aside pending changes impossible to pack without a collation or function of the app, while all the rest is
+/// packed.
 struct HeldNotes {
     private let connection: SQLConnection
     private let tables: [Int]

@@ -1,10 +1,10 @@
 import FerryCore
 
-/// A sealed segment that waits to be published.
+/// An encoded segment waiting to be published.
 public struct OutboxEntry: Sendable {
     public var first: UInt64
     public var last: UInt64
-    /// The number of operations in it.
+    /// Number of operations.
     public var changes: Int
     public var checksum: Checksum
     public var bytes: [UInt8]
@@ -18,11 +18,11 @@ public struct OutboxEntry: Sendable {
     }
 }
 
-/// What an entry of the outbox is, without its bytes.
+/// An outbox entry without its bytes.
 public struct OutboxSize: Equatable, Sendable {
     public var first: UInt64
     public var last: UInt64
-    /// Operations in it.
+    /// Number of operations.
     public var changes: Int
     public var bytes: Int
 
@@ -34,8 +34,10 @@ public struct OutboxSize: Equatable, Sendable {
     }
 }
 
-/// Segments between being packed and being in the container: staged in the transaction that packs them, removed after
-/// they are published. Publishing one twice writes the same file.
+/// The packed segments not in the container yet. Staged in the packing transaction, removed after publication.
+/// Publishing a segment twice writes the same file.
+///
+/// Invariant: entries cover consecutive changesets without overlap.
 struct Outbox {
     let connection: SQLConnection
 
@@ -48,7 +50,7 @@ struct Outbox {
             .integer(Int64(entry.changes)), .blob(entry.checksum.bytes[...]), .blob(entry.bytes[...]))
     }
 
-    /// The oldest entry with a number above `sequence`.
+    /// The oldest entry beginning after `sequence`.
     func entry(after sequence: UInt64) throws -> OutboxEntry? {
         let rows = try connection.rows(
             "SELECT first, last, changes, checksum, bytes FROM ferry_outbox WHERE first > ? ORDER BY first LIMIT 1",

@@ -1,21 +1,21 @@
 import FerryCore
 
-/// A segment of this device in the container, as its author remembers it: nothing has to be listed to know them all.
+/// A segment of this device in the container, as remembered by its author: no directory listing is needed.
 public struct OwnSegment: Equatable, Sendable {
-    /// The numbers of its first and last changesets.
+    /// The numbers of the first and last changesets.
     public var first: UInt64
     public var last: UInt64
-    /// Operations in it.
+    /// Number of operations.
     public var changes: Int
-    /// The size of its file.
+    /// Size of the file in bytes.
     public var bytes: Int
-    /// The checksum of its file.
+    /// The file's checksum.
     public var checksum: Checksum
-    /// The time of its last changeset.
+    /// The time of the last changeset.
     public var time: HybridTime
-    /// When it was published, by this device's wall clock, in milliseconds since the Unix epoch.
+    /// The time of publication by this device's wall clock, in milliseconds since the Unix epoch.
     public var publishedMilliseconds: Int64
-    /// Since when one that it was rolled up into is there in its place; `nil` where none is.
+    /// The time since when a larger, rolled-up segment replaces this segment, in milliseconds; `nil` if none does.
     public var replacedMilliseconds: Int64?
 
     public init(
@@ -32,7 +32,7 @@ public struct OwnSegment: Equatable, Sendable {
         self.replacedMilliseconds = replacedMilliseconds
     }
 
-    /// The number of changesets in it.
+    /// Number of changesets.
     public var changesets: Int { Int(last - first) + 1 }
 }
 
@@ -44,12 +44,12 @@ struct OwnSegmentList {
 
     private static let columns = "first, last, changes, bytes, checksum, time, published, replaced"
 
-    /// All of them, by their first numbers, larger ones first where several begin together.
+    /// All segments by their first numbers; with equal first numbers larger segments first.
     func all() throws -> [OwnSegment] {
         try segments("ORDER BY first, last DESC")
     }
 
-    /// The one that was published last.
+    /// The segment published last.
     func newest() throws -> OwnSegment? {
         try segments("ORDER BY last DESC, first DESC LIMIT 1").first
     }
@@ -80,7 +80,7 @@ struct OwnSegmentList {
             segment.replacedMilliseconds.map { .integer($0) } ?? .null)
     }
 
-    /// Whether a segment that ends with a changeset is in the list, and has this checksum; `nil` where none ends there.
+    /// True if a segment ending with this changeset is in the list with this checksum; `nil` if no segment ends there.
     func holds(_ checksum: Checksum, endingWith sequence: UInt64) throws -> Bool? {
         var result: Bool?
         try connection.forEachRow("SELECT checksum FROM ferry_segment WHERE last = ?", [.integer(Int64(sequence))]) {
@@ -91,17 +91,17 @@ struct OwnSegmentList {
 }
 
 extension Store {
-    /// This device's segments in the container, those that were replaced and not yet removed among them.
+    /// This device's segments in the container, including replaced segments not yet removed.
     public func ownSegments() throws -> [OwnSegment] {
         try read { try OwnSegmentList($0).all() }
     }
 
-    /// The segment that this device published last.
+    /// The segment this device published last.
     public func newestOwnSegment() throws -> OwnSegment? {
         try read { try OwnSegmentList($0).newest() }
     }
 
-    /// Forgets an outbox entry that is in the container, and enters it into the list of segments, in one transaction.
+    /// Removes a published outbox entry, and adds its segment to the list, in a single transaction.
     public func notePublished(_ segment: OwnSegment) throws {
         try note { connection in
             try OwnSegmentList(connection).enter(segment)
@@ -109,7 +109,7 @@ extension Store {
         }
     }
 
-    /// Enters a segment that others were rolled up into; from now on they are replaced. Repeating it changes nothing.
+    /// Adds a rolled-up segment, and marks the segments inside as replaced. Repeating the call changes nothing.
     public func noteRolledUp(_ segment: OwnSegment) throws {
         try note { connection in
             try OwnSegmentList(connection).enter(segment)
@@ -122,8 +122,8 @@ extension Store {
         }
     }
 
-    /// Takes segments out of the list whose files are gone. Those that no larger one stands for are remembered: their numbers
-    /// are given away for good, whoever else publishes under them (`OwnLog`).
+    /// Removes segments without files from the list. Segments not covered by a larger segment are remembered. Their
+    /// numbers are used up for good, whoever else publishes under them (`OwnLog`).
     public func forgetSegments(_ segments: [(first: UInt64, last: UInt64)]) throws {
         if segments.isEmpty { return }
         try note { connection in
@@ -140,15 +140,15 @@ extension Store {
         }
     }
 
-    /// The last of this device's segments whose files it has removed and for which no larger one stands, by their numbers.
+    /// The last of this device's segments with removed files and without a larger segment, by number.
     public func removedSegments() throws -> [OwnSegment] {
         try read { try RemovedSegments(StoreMeta(connection: $0)).all() }
     }
 }
 
-/// The segments that this device removed from the container last (`ferry_meta`).
+/// The segments this device last removed from the container (`ferry_meta`).
 private struct RemovedSegments {
-    /// Roll-ups leave few to remove; older ones tell nothing that these do not.
+    /// Roll-ups leave few segments to remove. Older entries add no evidence.
     private static let maximumCount = 256
 
     private let meta: StoreMeta

@@ -1,15 +1,15 @@
 import FerryCore
 import FerryMerge
 
-/// What one transaction of a sync works with, and what it comes to.
+/// The working state of a sync's transaction, and its outcome.
 struct PassWork {
-    /// Another one once policies were taken up.
+    /// The session; replaced after policies were applied.
     var access: StoreAccess
     var clock: HybridClock
     var outcome = PassOutcome()
-    /// Numbers of the tables whose rows may have changed.
+    /// Numbers of tables with possibly changed rows.
     var touched: Set<Int> = []
-    /// What the app does before it is committed, and what was replayed, which it is told.
+    /// The app's hook before the commit, and the replayed changes for the hook.
     fileprivate let hook: ReplayHook?
     fileprivate var changes: ReplayedChanges?
 
@@ -19,14 +19,14 @@ struct PassWork {
         clock = try access.hybridClock()
     }
 
-    /// Counts what a replay did.
+    /// Adds the outcome of a replay.
     mutating func take(_ merged: ChangesetApplier.Outcome) {
         outcome.replayed += merged.changes
         outcome.conflicts += merged.conflicts
         touched.formUnion(merged.tables)
     }
 
-    /// Runs `body`, which replays, and notes what rows it writes, where there is a hook.
+    /// Runs `body`, which replays. Collects the written rows if there is a hook.
     mutating func replaying<Result>(_ body: (inout PassWork) throws -> Result) throws -> Result {
         access.changedRows = hook == nil ? nil : ChangedRows()
         defer { access.changedRows = nil }
@@ -37,26 +37,26 @@ struct PassWork {
 }
 
 extension Store {
-    /// Stages what a transaction writes beside what was pending, as a changeset of its own; nothing where there is nothing.
+    /// Stages a transaction's own writes as a changeset, besides pending changes. Without writes, does nothing.
     func stage(_ changes: [TableChanges], _ work: inout PassWork, _ seal: SegmentSealer) throws {
         if changes.isEmpty { return }
         let time = max(work.clock.tick(), .unknown)
         try stage(changes, schema: nil, time: time, work.access, seal, &work.outcome)
     }
 
-    /// One transaction of a sync: local changes are packed first, so that they get times of their own and whatever comes
-    /// meets them as state; then `body` does its work under the policies that hold now, and the clock is saved.
+    /// Runs a transaction of a sync. Packs local changes first, so they get their own times and replay meets them as
+    /// state. Then runs `body` under the present policies, and saves the clock.
     ///
-    /// Where this process lacks a collation or a function of the app's, it is all done again without the rows that need it
-    /// (`WaitingTables`). So `body` may run several times.
-    /// - Throws: `replayHookFailed` where `willCommitReplay` fails; nothing is packed or changed then. `missingFunction` where
-    ///   even that needs what is missing.
+    /// If this process lacks a collation or function of the app, repeats everything without the rows needing the
+    /// missing part (`WaitingTables`). So `body` may run several times.
+    /// - Throws: `replayHookFailed` if `willCommitReplay` fails; nothing is packed or changed then. `missingFunction`
+    ///   if the part is needed even so.
     func passing<Result>(_ seal: SegmentSealer, _ body: (inout PassWork) throws -> Result) throws -> Result {
         while true {
             do {
                 return try passOnce(seal, body)
             } catch let error as FerryError where error.code == .missingFunction {
-                // Each time more waits, so this ends.
+                // More waits each time, so the loop ends.
                 guard try noteWaitingTables(hasFailed: true) else { throw error }
             }
         }
@@ -76,7 +76,7 @@ extension Store {
             let result = try body(&work)
             try work.access.save(work.clock)
             try work.access.keyValueChanges.save(work.access.connection)
-            // The app's hook finds what stays on the device in line with what was replayed.
+            // The app's hook must find local rows in line with replayed rows.
             let following = try StayingRows(work.access).settle()
             if let hook = work.hook, let changes = work.changes, !changes.tables.isEmpty {
                 try work.access.run(hook, changes)

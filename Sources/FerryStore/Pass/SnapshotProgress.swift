@@ -1,15 +1,14 @@
 import FerryCore
 
-/// Which snapshot a store is reading in, and how far it has come: kept in `ferry_meta`, so that it goes on where it
-/// stopped.
+/// The snapshot being read and the progress, stored in `ferry_meta`, so reading continues after an interruption.
 struct SnapshotProgress: Codable, Equatable {
-    /// Whose it is: the device's ID in hexadecimal.
+    /// The ID of the snapshot's author in hexadecimal.
     var device: String
-    /// The checksum of its manifest, in hexadecimal.
+    /// The manifest's checksum in hexadecimal.
     var manifest: String
-    /// Whether the store had no object when it began, and has none but the snapshot's since.
+    /// True if the store had no object at the beginning, and has only the snapshot's objects since.
     var isFresh: Bool
-    /// By table (`key`): the number of chunks merged, and the ID of the last object in them, in hexadecimal.
+    /// By table (`key`): the number of merged chunks, and the ID of the last merged object in hexadecimal.
     var done: [String: Int] = [:]
     var last: [String: String] = [:]
 
@@ -19,7 +18,7 @@ struct SnapshotProgress: Codable, Equatable {
         self.isFresh = isFresh
     }
 
-    /// Whose snapshot it is, and the checksum of its manifest.
+    /// The snapshot's author, and the manifest's checksum.
     var source: (device: DeviceID, manifest: Checksum)? {
         guard let device = DeviceID(device), let manifest = Checksum(manifest) else { return nil }
         return (device, manifest)

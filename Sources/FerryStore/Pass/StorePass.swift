@@ -1,34 +1,34 @@
 import FerryCore
 import FerryMerge
 
-/// What one transaction of a sync did to the store.
+/// The effects of a sync's transaction on the store.
 public struct PassOutcome: Sendable {
-    /// Changes packed into the outbox.
+    /// Number of changes packed into the outbox.
     public var packed = 0
-    /// Changes replayed, and the conflicts that they brought.
+    /// Numbers of replayed changes, and of conflicts caused by them.
     public var replayed = 0
     public var conflicts = 0
-    /// Devices whose logs go on in a table under a policy that is not known here.
+    /// Devices whose logs continue in a table under a policy unknown here.
     public var refused: [DeviceID: FerryError] = [:]
-    /// New rows with a NULL in their key, which stay on this device.
+    /// Number of new rows with a NULL in their key; such rows are local.
     public var rowsWithoutKey = 0
 
     public init() {}
 }
 
-/// Makes a segment of a changeset; given by the layer that knows the format.
-/// The second argument is the checksum of the segment before, `nil` for the first.
+/// Encodes a changeset as a segment; provided by the layer with the format. The second argument is the checksum of the
+/// preceding segment, `nil` for the first segment.
 public typealias SegmentSealer = (Changeset, Checksum?) throws -> OutboxEntry
 
 extension Store {
-    /// Packs what is pending and then replays changesets of other devices, in one transaction.
+    /// Packs pending changes and then replays remote changesets, in a single transaction.
     ///
-    /// Local changes are always packed first, so that they get times of their own and replay meets them as state.
+    /// Local changes are always packed first, so they get their own times and replay meets them as state.
     /// - Parameters:
-    ///   - incoming: consecutive for each device, following what was replayed before; others are refused.
-    ///   - checksums: of the last segment of each device that `incoming` is from, where `incoming` ends with that segment.
-    ///   - seal: makes segments of the changesets packed.
-    /// - Throws: `replayHookFailed` where `willCommitReplay` fails; nothing is packed or replayed then.
+    ///   - incoming: consecutive changesets for each device, following the replayed position; any different sequence is refused.
+    ///   - checksums: the checksum of each device's last segment, if `incoming` ends with that segment.
+    ///   - seal: encodes packed changesets as segments.
+    /// - Throws: `replayHookFailed` if `willCommitReplay` fails; nothing is packed or replayed then.
     public func pass(
         replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], seal: SegmentSealer
     ) throws -> PassOutcome {
@@ -42,7 +42,7 @@ extension Store {
                 gate.withdraw($0.registry, hooks)
                 isWaitingKnown = try Set(waiting.reasons.keys).isSubset(of: WaitingMark.load($0.meta)?.numbers ?? [])
             }
-            // A device that waits must not make every pass write.
+            // A waiting device must not make every pass write.
             if try gate.rest.isEmpty && !needsPass() {
                 var outcome = PassOutcome()
                 outcome.refused = gate.refused
@@ -53,14 +53,14 @@ extension Store {
         let admitted = gate
         return try passing(seal) { work in
             gate = admitted
-            // More may wait than before the transaction.
+            // More tables may wait now than before the transaction.
             if !work.access.waiting.isEmpty { try gate.noteObstacles(work.access) }
             if !gate.rest.isEmpty {
                 try checkSequence(Array(gate.rest), work.access)
                 let replayed = try work.replaying { try replay(&gate, &$0, seal) }
                 try ContextLog(work.access).prune()
                 for device in replayed {
-                    // Of a log that stopped within a segment, the last checksum is not known.
+                    // If a log stopped within a segment, the last checksum is unknown.
                     let checksum = gate.refused[device] == nil ? checksums[device] : nil
                     let value = checksum.map { FieldValue.blob($0.bytes[...]) } ?? .null
                     try work.access.connection.execute(
@@ -72,7 +72,7 @@ extension Store {
         }
     }
 
-    /// Takes up what was set since the last pass; what follows works on the new policies.
+    /// Applies policies set since the last pass; the rest of the pass uses the new policies.
     func takeUpPolicies(_ access: inout StoreAccess, _ touched: inout Set<Int>) throws {
         guard let change = try PolicyChange(access) else { return }
         let outcome = try change.run()
@@ -80,8 +80,8 @@ extension Store {
         touched.formUnion(outcome.tables)
     }
 
-    /// Replays what the policies allow, each part under those that came before it.
-    /// - Returns: the devices of which something was replayed.
+    /// Replays the changesets allowed by the policies, each part under the policies of earlier parts.
+    /// - Returns: the devices with replayed changesets.
     private func replay(
         _ gate: inout PolicyGate, _ work: inout PassWork, _ seal: SegmentSealer
     ) throws -> Set<DeviceID> {
@@ -115,12 +115,12 @@ extension Store {
                     try packOnce(access, upTo: limit, &clock, &outcome, seal)
                 }
             } catch let error as FerryError where error.code == .limitExceeded && limit > 1 {
-                // Too much for one segment: again in smaller parts.
+                // Too large for a single segment: the loop packs smaller parts.
                 (clock, outcome) = before
                 limit = max(limit / 4, 1)
                 continue
             } catch let broken as BrokenKeys {
-                // They are plain references before what broke them is packed.
+                // The broken keys become plain references before the breaking changes are packed.
                 (clock, outcome) = before
                 let change = try PlainReferenceChange(access).enter(broken.keys)
                 access = change.access
@@ -129,7 +129,7 @@ extension Store {
             }
             guard let packed else { break }
             if try KeylessTables(access).note(packed.keyless) { access = try access.renewed() }
-            // A key that changed hands is no operation, and yet it may leave rows behind that refer to it.
+            // A key passed to a different object is no operation. Still rows referring to the key may remain.
             try settle(packed.touched, access, packed.lookups)
             for object in packed.touched where !tables.contains(object.table) { tables.insert(object.table) }
             if packed.isLast { break }
@@ -137,28 +137,28 @@ extension Store {
         try settle(concerned, access, &tables)
     }
 
-    /// Lets the rules look at objects.
-    /// - Parameter tables: is given those whose rows may change.
+    /// Gives objects to the rules.
+    /// - Parameter tables: receives the tables with possibly changed rows.
     func settle(_ seeds: [RowToken], _ access: StoreAccess, _ tables: inout Set<Int>) throws {
         if seeds.isEmpty { return }
         tables.formUnion(seeds.map(\.table))
         try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
     }
 
-    /// What came of packing one changeset.
+    /// The outcome of packing a changeset.
     private struct Packed {
-        /// What the rules may have to look at.
+        /// Objects the rules may have to check.
         var touched: [TouchedObject]
-        /// Tables of rows with a NULL in their key.
+        /// Tables with rows with a NULL in their key.
         var keyless: Set<Int>
-        /// Whether nothing more is noted.
+        /// True if no pending change is left.
         var isLast: Bool
-        /// What was looked up of the rows, none of which was written since.
+        /// Lookups of rows, still valid: no row was written since.
         var lookups: RowLookups
     }
 
-    /// Packs one changeset.
-    /// - Returns: `nil` where nothing was left to pack.
+    /// Packs a changeset.
+    /// - Returns: `nil` if nothing was left to pack.
     private func packOnce(
         _ access: StoreAccess, upTo limit: Int, _ clock: inout HybridClock, _ outcome: inout PassOutcome,
         _ seal: SegmentSealer
@@ -171,7 +171,7 @@ extension Store {
             if !broken.isEmpty { throw BrokenKeys(keys: broken) }
         }
         outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
-        // While rows are told by a former key the schema is not what this device is about to show.
+        // While a table is leaving, the described schema is not the schema this device is about to show.
         let isSchemaNews = try access.registry.leaving.isEmpty && access.meta.integer(.schemaUnsent) == 1
         let changes = captured?.tables ?? []
         if !changes.isEmpty || isSchemaNews {
@@ -181,8 +181,8 @@ extension Store {
                     access.registry.parentsFirst.filter(\.isLocal).map {
                         TrackedTableRecord(name: $0.name, identity: $0.identity)
                     }, references: access.references()) : nil
-            // Rows of an unknown time do not move the clock, and yet the changeset is not earlier than they are. A schema
-            // is newer than the log's former one, whatever the times of rows are.
+            // Rows of an unknown time do not move the clock; yet the changeset must not be earlier than they are. A
+            // schema is newer than the log's former schema, whatever the times of rows.
             let movesClock = captured == nil || isSchemaNews && clock.now > .unknown
             let time = movesClock ? clock.tick() : max(clock.now, .unknown)
             try stage(changes, schema: schema, time: time, access, seal, &outcome)
@@ -193,7 +193,7 @@ extension Store {
         }
     }
 
-    /// - Parameter lookups: what was looked up of the rows since one was written last.
+    /// - Parameter lookups: lookups of rows since a row was last written.
     func settle(_ touched: [TouchedObject], _ access: StoreAccess, _ lookups: RowLookups? = nil) throws {
         let seeds = try SeedFinder(access, isAfterStatements: true, lookups).seeds(touched)
         if seeds.isEmpty { return }
@@ -211,14 +211,14 @@ extension Store {
         var context = vector.positions
         context[access.device] = nil
         let sequence = own.sequence + 1
-        // The changesets of a log are in the order of their times, also where a clock has not begun, or was set back.
+        // The changesets of a log are ordered by time, even if a clock has not started or was set back.
         let time = max(time, own.time, .unknown)
         let sortedTables = tables.map { changes -> TableChanges in
             var sorted = changes
             func precedes(_ left: ObjectOperation, _ right: ObjectOperation) -> Bool {
                 left.object != right.object ? left.object < right.object : left.time < right.time
             }
-            // New rows come in that order: no copy of them then.
+            // New rows come in this order: no copy is needed.
             let isSorted = !zip(changes.operations.dropFirst(), changes.operations).contains { precedes($0, $1) }
             if !isSorted { sorted.operations.sort(by: precedes) }
             return sorted
@@ -258,7 +258,7 @@ extension Store {
         }
     }
 
-    /// Enters tables and columns of peers that the registry has not heard of, in a transaction of their own.
+    /// Registers peers' unknown tables and columns, in a separate transaction.
     func enter(tablesOf changesets: [Changeset]) throws {
         if changesets.isEmpty { return }
         // Many changesets name the same few tables with the same columns: each is looked up once.
@@ -271,7 +271,7 @@ extension Store {
         }
         let schemas = changesets.compactMap(\.schema)
         let news = try read { connection in
-            // Of a table that is known it matters how a device shows it, though nothing was written to it yet.
+            // For a known table, a device's identity of the table matters even before any write.
             for record in schemas.flatMap(\.tracked)
             where try !TableGeneration.all(record.name, connection).isEmpty {
                 layouts.insert(TableLayout(name: record.name, identity: record.identity, columns: []))
@@ -284,7 +284,7 @@ extension Store {
             for layout in news {
                 try Registry.register(layout.name, layout.identity, columns: layout.columns, &numbers, in: connection)
             }
-            // Perhaps this database has one of them, by its schema.
+            // By its schema, this database may already have such a table or column.
             if news.contains(where: { $0.columns.contains { ColumnMeaning.base(of: $0) != nil } }) {
                 try StoreMeta(connection: connection).set(.schemaVersion, -1)
             }
@@ -308,11 +308,11 @@ extension Store {
         }
     }
 
-    /// Whether a head that tells of the log up to `sequence`, the last segment's checksum being `checksum`, can be this
-    /// store's own. It cannot where the store has not published that far, or published something else there.
+    /// True if a head naming the log up to `sequence`, with the last segment's checksum `checksum`, can be this store's
+    /// own. False if the store has not published so far, or published a different segment there.
     public func publishedSegments(include sequence: UInt64, _ checksum: Checksum) throws -> Bool {
         try read { connection in
-            // Published, and not forgotten yet: what a crash between the two leaves behind.
+            // Published and not yet removed from the outbox: left by a crash in between.
             if let waiting = try connection.firstValue(
                 "SELECT checksum FROM ferry_outbox WHERE last = ?", .integer(Int64(sequence)))
             {
@@ -325,7 +325,7 @@ extension Store {
                 """
             ).first
             guard case .integer(let last)? = row?[0] else { return true }
-            // The file may be one into which several were gathered.
+            // The file may have gathered several outbox entries.
             if let isOwn = try OwnSegmentList(connection).holds(checksum, endingWith: sequence) { return isOwn }
             if case .integer(let first)? = row?[2] { return Int64(sequence) < first }
             guard Int64(sequence) == last, case .blob(let known)? = row?[1] else { return Int64(sequence) <= last }
@@ -333,8 +333,8 @@ extension Store {
         }
     }
 
-    /// Whether a pass without anything to replay would find something to do: notes, a schema that is new or that the
-    /// other devices have not been told of. Cheap, and writes nothing.
+    /// True if a pass without incoming changesets would have work: pending changes, or a new or unsent schema. Cheap,
+    /// and writes nothing.
     public func needsPass() throws -> Bool {
         try read { try needsPass($0) }
     }
@@ -349,31 +349,32 @@ extension Store {
             return true
         }
         if try meta.integer(.schemaUnsent) == 1 || meta.string(.schemaNews) != nil { return true }
-        // A hook that has come.
+        // A hook may have been registered since.
         let policies = PolicyList(connection)
         if try policies.target(hooks) != policies.applied() { return true }
         return try SchemaReader(connection: connection).version() != meta.integer(.schemaVersion)
     }
 
-    /// A number that changes when another connection, of this process or another, commits to the database; commits of
-    /// the store's own connection leave it: https://www.sqlite.org/pragma.html#pragma_data_version
+    /// A number changed by commits of any further connection, of this process or not. Commits of the store's own
+    /// connection leave the number: https://www.sqlite.org/pragma.html#pragma_data_version
     public func dataVersion() throws -> Int {
         try read { try $0.count("PRAGMA data_version") }
     }
 
     // MARK: Outbox
 
-    /// The oldest segment that waits to be published, after a sequence number.
+    /// The oldest segment waiting to be published, after a sequence number.
     public func outboxEntry(after sequence: UInt64 = 0) throws -> OutboxEntry? {
         try read { try Outbox($0).entry(after: sequence) }
     }
 
-    /// What waits to be published, in order, without its bytes.
+    /// The segments waiting to be published, in order, without their bytes.
     public func outboxSizes() throws -> [OutboxSize] {
         try read { try Outbox($0).sizes() }
     }
 
-    /// Puts one segment in the place of those that wait with the same changesets, durably: the head will name it.
+    /// Replaces the waiting segments with the same changesets by a single segment, durably: the head will name the
+    /// segment.
     public func gatherInOutbox(_ entry: OutboxEntry) throws {
         try note(durably: true) { try Outbox($0).gather(entry) }
     }

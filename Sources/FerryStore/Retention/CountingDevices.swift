@@ -1,18 +1,20 @@
 import FerryCore
 
-/// Which other devices count this one when they forget deletions (`ferry_meta`, `counting`).
+/// Member acknowledgements: the devices that count this device before they forget deletions (`ferry_meta`, `counting`).
 ///
-/// A device that has not heard of this one yet may forget a deletion that is not known here. Once its head acknowledges a
-/// changeset of this device's it waits for it, as for any other. Until then this device has to be ready to publish again
-/// what it keeps of deleted rows (`KeptRows`), because to the other its changes of them mean nothing.
+/// A device that has not heard of this device may forget a deletion unknown here. Once its head acknowledges a
+/// changeset of this device, the device waits for this device, as for any member.
+///
+/// Until then this device must be ready to publish retained and revived rows again (`KeptRows`), because its changes of
+/// them mean nothing to such a device.
 struct CountingDevices: Codable, Equatable {
-    /// The first changeset of this device's log that says that it is there, or there again.
+    /// The first changeset of this device's log announcing this device, or its return.
     var first: UInt64 = 1
-    /// The devices that count it, as IDs in hexadecimal.
+    /// The counting devices, as IDs in hexadecimal.
     var known: Set<String> = []
-    /// Those that were there when this device joined, got its ID or came back, and may have forgotten deletions by then.
+    /// Devices present when this device joined, got its ID or came back. They may have forgotten deletions by then.
     var awaited: Set<String> = []
-    /// Whether it joined with this ID, so that nobody else wrote under it or for it.
+    /// True if this device joined with this ID, so nobody else wrote under the ID or for it.
     var hasJoined: Bool?
 
     static func read(_ meta: StoreMeta) throws -> CountingDevices {
@@ -21,7 +23,7 @@ struct CountingDevices: Codable, Equatable {
 
     func save(_ meta: StoreMeta) throws { try meta.set(.counting, json: self) }
 
-    /// Begins anew: from the next changeset of this device's on, every other device has to say that it counts it.
+    /// Starts anew: every device must acknowledge this device's next changeset.
     static func begin(_ access: StoreAccess) throws {
         let vector = try access.versionVector()
         var counting = CountingDevices(first: vector[access.device].sequence + 1)
@@ -31,19 +33,20 @@ struct CountingDevices: Codable, Equatable {
 }
 
 extension CountingDevices {
-    /// Which rows whose deletion is held back are published again.
+    /// The retained rows to publish again.
     enum HeldBack {
         case none, all
-        /// Those that rows hold back which this device wrote (`OwnHolders`).
+        /// Retained by rows this device wrote (`OwnHolders`).
         case byOwnRows
     }
 
-    /// What devices that count this one from now on may have forgotten without it.
-    /// - Parameter successors: those of them whose databases had another ID before, and whose copies others do not know of.
+    /// The retained rows that newly counting devices may have forgotten.
+    /// - Parameter successors: newly counting devices with an earlier ID, whose copies may be unknown to further
+    ///   devices.
     func heldBack(for news: Set<String>, successors: Set<String>) -> HeldBack {
         let isAwaited = !awaited.isDisjoint(with: news)
         if isAwaited, hasJoined != true { return .all }
-        // A device that joins later forgets nothing without those that are there.
+        // A device joining later forgets nothing without present members.
         return isAwaited || !successors.isEmpty ? .byOwnRows : .none
     }
 }
@@ -54,8 +57,8 @@ extension CountingDevices {
 }
 
 extension Store {
-    /// Notes which devices are in a container that this one is about to join: perhaps it is an older state of the folder,
-    /// and they have forgotten deletions that it does not know.
+    /// Records the devices in a container this device is about to join. The folder may be in an older state, and these
+    /// devices may have forgotten deletions unknown here.
     public func awaitCounting(by devices: [DeviceID]) throws {
         try note { connection in
             let meta = StoreMeta(connection: connection)
@@ -66,8 +69,8 @@ extension Store {
         }
     }
 
-    /// The devices that are known to count this one when they forget deletions, and the number of the changeset of this
-    /// device's that others have to acknowledge to be among them.
+    /// The devices known to count this device before they forget deletions. Also the number of this device's changeset
+    /// a device must acknowledge to count.
     public func countingDevices() throws -> (devices: Set<DeviceID>, acknowledging: UInt64) {
         try read { connection in
             try lastCounting.value(connection) { connection in

@@ -1,23 +1,27 @@
 import FerryCore
 import FerryMerge
 
-/// Deleted rows that a device keeps because it wrote to them, or to what refers to them, when it did not know of the
-/// deletion: one that returns, or was copied or restored, or that some other device has not heard of yet.
+/// Republication: publishes deleted rows again whole, if this device wrote to them or to rows referring to them without
+/// knowing of the deletion. The device may have returned, been copied or restored, or be unknown to a further device.
 ///
-/// The others did not count it when they forgot such deletions, so what it wrote means nothing to them. Once it has replayed
-/// what there is, it publishes those rows again whole. `ferry_meta` notes from which of its own writes on this concerns,
-/// because the deletion may be in a log that is replayed before or after the snapshot. The deletion may also come later than
-/// that. So it is done once more for each device whose head says that it counts this one from now on (`CountingDevices`) and
-/// all of what that head speaks of is replayed here, by then with every deletion that it may have forgotten.
+/// Remote devices forgot such deletions without counting this device, so its writes mean nothing to them. After
+/// replaying everything, this device publishes the rows again whole.
 ///
-/// An insertion means something to everybody: who has forgotten the deletion takes it for a new row's. So where such a device
-/// inserted what others have deleted, and the deletion stands, it says the deletion again.
+/// `ferry_meta` records the first of its own writes concerned, because a log with the deletion may be replayed before
+/// or after the snapshot.
+///
+/// The deletion may also come later. So republication is repeated for each device whose head newly counts this device
+/// (`CountingDevices`), once everything named by that head is replayed. Then every deletion the device may have
+/// forgotten is known here.
+///
+/// An insertion has a meaning for every device: a device without the deletion takes the insertion for a new row. So if
+/// this device inserted an object others deleted, and the deletion stands, the deletion is said again.
 struct KeptRows {
     private let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// Notes that a snapshot was merged which does not know all that this device wrote.
+    /// Records the merge of a snapshot without all of this device's writes.
     func note(_ standing: SnapshotStanding) throws {
         let known = standing.snapshot[access.device]
         if known.sequence >= standing.own[access.device].sequence { return }
@@ -26,10 +30,10 @@ struct KeptRows {
         try CountingDevices.begin(access)
     }
 
-    /// The objects to be published again.
+    /// Finds the objects to publish again.
     /// - Parameters:
-    ///   - time: of this device's last write that everybody knows; `nil`: whoever wrote to them last.
-    ///   - wanted: which of those too whose deletion is held back.
+    ///   - time: the time of this device's last write known everywhere; `nil` for objects written by any device.
+    ///   - wanted: the retained objects to include.
     func find(since time: HybridTime?, heldBack wanted: CountingDevices.HeldBack) throws -> Set<RowToken> {
         var found: Set<RowToken> = []
         var heldBack: [RowToken] = []
@@ -59,10 +63,10 @@ struct KeptRows {
         return found
     }
 
-    /// The deletions to be said again: others' deletions of what this device inserted, under its present ID.
+    /// Finds the deletions to say again: remote deletions of objects inserted by this device, under its present ID.
     ///
-    /// Two devices insert one object where both give a row its key, and where one says again what its database said under
-    /// another ID (`UnsentRewriting`). Whoever knew the other insertion alone waited for its author only.
+    /// Two devices insert the same object if both give a row the same key. Or if a device repeats its writes under a
+    /// new ID (`UnsentRewriting`). A device knowing only the first insertion waited only for its author.
     func findDeletions() throws -> Set<RowToken> {
         var found: Set<RowToken> = []
         for table in access.registry.parentsFirst {
@@ -81,11 +85,11 @@ struct KeptRows {
         return found
     }
 
-    /// What is shown here though it was deleted, and others lack who have replayed all that is known of it here: they have
-    /// forgotten it.
+    /// Finds requested objects shown here in spite of a deletion. The requesting device has replayed everything known
+    /// of the object here, and so has forgotten the object.
     func find(_ requests: [MissingRequest]) throws -> Set<RowToken> {
         let replayed = try access.versionVector()
-        // Many may lack the same.
+        // Several requests may name the same object.
         var requested: [ObjectID: [StampCoverage]] = [:]
         for request in requests {
             let known = StampCoverage(request.known, replayed: replayed)
@@ -106,15 +110,15 @@ struct KeptRows {
 
     private func isKept(_ state: ObjectState, since time: HybridTime?) -> Bool {
         let registers = state.registers
-        // An insertion after the deletion says all that is needed.
+        // An insertion after the deletion needs no repetition.
         guard registers.isAlive, let inserted = registers.inserted, let deleted = registers.deleted, inserted < deleted
         else { return false }
         guard let time else { return true }
         return registers.fields.contains { $0.map { $0.device == access.device && $0.time > time } ?? false }
     }
 
-    /// Writes objects as new rows, as of now, with all that this device knows of them.
-    /// - Returns: what the rules have to look at.
+    /// Writes objects as new rows, as of now, with all known values.
+    /// - Returns: the objects the rules must check.
     func publishAgain(
         _ found: Set<RowToken>, _ clock: inout HybridClock, _ changes: inout [TableChanges]
     ) throws -> [TouchedObject] {
@@ -134,7 +138,7 @@ struct KeptRows {
         return touched
     }
 
-    /// Says deletions again, each as soon after its own time as can be told from it: what was written later stands.
+    /// Says deletions again, each at a time just after its own time: later writes stand.
     func delete(_ found: Set<RowToken>) throws -> [TableChanges] {
         let byTable = Dictionary(grouping: found, by: \.table)
         return try access.registry.parentsFirst.compactMap { table in
@@ -155,17 +159,17 @@ struct KeptRows {
 }
 
 extension Store {
-    /// Publishes again what this device keeps of rows whose deletion the others may have forgotten without it, and the deletions
-    /// of rows that it inserted.
-    /// Does nothing where no snapshot was merged since it was last done, the device has the ID that it had then, nobody
-    /// counts it who did not before, and nobody lacks what is here.
+    /// Publishes retained and revived rows again that remote devices may have forgotten without counting this device.
+    /// Also says again deletions of rows this device inserted.
+    ///
+    /// Does nothing unless a snapshot was merged, the device got a new ID, a device newly counts this device, or a
+    /// device lacks an object.
     /// - Parameters:
-    ///   - isLast: whether everything is replayed, so that it need not be done again.
-    ///   - counting: the devices that count this one, and did not when they were asked last; all that their heads speak of is
-    ///     replayed here.
-    ///   - successors: those of them whose databases had another ID before.
-    ///   - requests: what others say that they lack.
-    /// - Returns: whether there is something new to publish, what was pending included.
+    ///   - isLast: true if everything is replayed, so this need not be repeated.
+    ///   - counting: the newly counting devices; everything named by their heads is replayed here.
+    ///   - successors: newly counting devices with an earlier ID.
+    ///   - requests: objects missing on remote devices.
+    /// - Returns: true if there is something new to publish, including pending changes.
     public func publishKeptRows(
         isLast: Bool, counting: Set<DeviceID> = [], successors: Set<DeviceID> = [], requests: [MissingRequest] = [],
         seal: SegmentSealer
@@ -197,7 +201,7 @@ extension Store {
                 others.awaited.subtract(news)
                 try others.save(access.meta)
             }
-            // What waited was packed first.
+            // Pending changes were packed first.
             return work.outcome.packed > 0
         }
     }

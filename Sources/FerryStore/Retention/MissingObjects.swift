@@ -1,24 +1,26 @@
 import FerryCore
 import FerryMerge
 
-/// Objects whose insertion this device does not know, though it matters: what hidden rows refer to by RESTRICT or NO ACTION, and
-/// what was updated.
+/// Finds unresolved objects: objects needed here whose insertion is unknown. Hidden rows refer to them by RESTRICT or
+/// NO ACTION, or the objects were updated.
 ///
-/// Either the insertion is still to come, or the object was deleted, and forgotten here before this device had heard of who
-/// refers to it or wrote to it. Those who remember the deletion show the row then. So the device says in its head what it
-/// lacks, and who has it publishes it again (`KeptRows`). Where both have replayed the same and hold different states, what was
-/// updated is looked for; what hidden rows lack is listed with them.
+/// Either the insertion is still to come. Or the object was deleted, and the deletion forgotten here before this device
+/// heard of the reference or update. Devices that remember the deletion show the row then.
+///
+/// So this device lists unresolved objects in its head, and a device with the row publishes the row again (`KeptRows`).
+/// If two devices have replayed the same and hold different states, updated objects are searched. Targets of hidden
+/// rows are always listed.
 struct MissingObjects {
-    /// An object that was updated (`ferry_meta`, `updated`).
+    /// An updated object (`ferry_meta`, `updated`).
     struct Updated: Codable, Equatable {
         var table: Int
-        /// Its ID in hexadecimal.
+        /// The object's ID in hexadecimal.
         var object: String
     }
 
     private let access: StoreAccess
     private let meaning: References
-    /// The most that are asked for at once.
+    /// Maximum number of requested objects.
     private let maximumCount: Int
 
     init(_ access: StoreAccess, atMost maximumCount: Int = .max) {
@@ -27,12 +29,13 @@ struct MissingObjects {
         meaning = References(registry: access.registry)
     }
 
-    /// - Parameter values: of an object that is hidden because something it refers to is not there.
+    /// The unresolved targets of an object hidden for lack of a target.
+    /// - Parameter values: the object's values.
     func targets(of table: TrackedTable, _ values: FieldValues) throws -> [RowToken] {
         try table.foreignKeys.compactMap { key in
             guard case .restrict = key.action else { return nil }
             switch key.target {
-            // What has values that others refer to is never forgotten (`TombstoneCollection`).
+            // An object with values under a UNIQUE parent key is never forgotten (`TombstoneCollection`).
             case .unique: return nil
             case .mapped: guard case .reference = values[key.columns[0]] else { return nil }
             case .key: break
@@ -44,7 +47,7 @@ struct MissingObjects {
         }
     }
 
-    /// The IDs of all that are listed, in ascending order; no more than are asked for.
+    /// The IDs of all listed objects, ascending, up to the maximum.
     func find() throws -> [ObjectID] {
         var found = Set(try stillUpdated().compactMap { ObjectID($0.object) })
         let statement = try access.connection.prepare(
@@ -61,7 +64,7 @@ struct MissingObjects {
 }
 
 extension MissingObjects {
-    /// Looks for objects that were updated through all states.
+    /// Searches all states for updated objects.
     func findUpdated() throws -> [Updated] {
         var found: [Updated] = []
         for table in access.registry.parentsFirst {
@@ -77,7 +80,7 @@ extension MissingObjects {
         return found
     }
 
-    /// Those of the ones listed whose insertion has not come meanwhile.
+    /// The listed updated objects whose insertion has not come meanwhile.
     func stillUpdated() throws -> [Updated] {
         let listed: [Updated] = try access.meta.json(.updated) ?? []
         return try listed.filter { entry in
@@ -95,10 +98,10 @@ extension MissingObjects {
     }
 }
 
-/// What another device lacks, as its head says.
+/// The objects missing on a remote device, from its head.
 public struct MissingRequest: Sendable {
     public let objects: [ObjectID]
-    /// What it has replayed, its own changes included.
+    /// The position replayed by the device, including its own changes.
     public let known: VersionVector
 
     public init(objects: [ObjectID], known: VersionVector) {
@@ -108,11 +111,11 @@ public struct MissingRequest: Sendable {
 }
 
 extension Store {
-    /// Lists what was updated here and never inserted; writes only where that changes.
+    /// Lists objects updated here and never inserted; writes only after a change of the list.
     /// - Parameters:
-    ///   - isContradicted: whether another device has replayed the same and holds another state; otherwise only what
-    ///   is listed is looked at.
-    ///   - maximumCount: the most that are listed.
+    ///   - isContradicted: true if a device has replayed the same and holds a different state. Otherwise only listed objects are
+    ///     checked.
+    ///   - maximumCount: maximum number of listed objects.
     public func noteUpdatedObjects(isContradicted: Bool, atMost maximumCount: Int) throws {
         guard try isContradicted || read({ try StoreMeta(connection: $0).string(.updated) }) != nil else { return }
         let (known, found) = try readAccess { access in
@@ -127,8 +130,8 @@ extension Store {
         }
     }
 
-    /// Objects whose insertion this device does not know, though it matters here, for its head: IDs in ascending order. None while
-    /// a snapshot is read in, since what is missing may be in it.
+    /// The unresolved objects for this device's head: IDs in ascending order. Empty while a snapshot is read, since the
+    /// snapshot may contain them.
     public func missingObjects(atMost maximumCount: Int) throws -> [ObjectID] {
         try readAccess { access in
             try lastMissing.value(access.connection) { _ in

@@ -1,10 +1,11 @@
 import FerryCore
 import FerryMerge
 
-/// Finds, among the rows whose deletion is held back, those that what this device wrote holds back.
+/// Finds the retained rows held by writes of this device.
 ///
-/// Nobody who knows of a deletion lets a row refer to a deleted one without publishing that one again (`HeldBackRows`). So
-/// this device did not know of the deletion when it wrote, and who has forgotten it did not know of what was written.
+/// A device knowing of a deletion lets no row refer to the deleted row without publishing that row again
+/// (`HeldBackRows`). So this device did not know of the deletion when it wrote, and a device that forgot the deletion
+/// did not know of the write.
 struct OwnHolders {
     private let access: StoreAccess
     private let scan: ReferenceScan
@@ -15,13 +16,14 @@ struct OwnHolders {
     }
 
     /// - Parameters:
-    ///   - heldBack: rows whose deletion is held back.
-    ///   - published: what is published again anyway: what those refer to counts as if this device had written it.
-    /// - Returns: those of `heldBack` that such a row refers to by RESTRICT or NO ACTION, or that one of them refers to.
+    ///   - heldBack: the retained rows.
+    ///   - published: rows published again anyway. Their references count as written by this device.
+    /// - Returns: the rows of `heldBack` such a row refers to by RESTRICT or NO ACTION, directly or through further
+    ///   rows of `heldBack`.
     func held(among heldBack: [RowToken], with published: Set<RowToken>) throws -> Set<RowToken> {
         var found: Set<RowToken> = []
         var work: [RowToken] = []
-        /// What else an object holds, should it be found to be held itself.
+        /// Further objects held by an object, if the object turns out to be held.
         var others: [RowToken: [RowToken]] = [:]
         for token in heldBack {
             for holder in try holders(of: token) {
@@ -41,7 +43,7 @@ struct OwnHolders {
 
     private struct Holder {
         var token: RowToken
-        /// Whether this device wrote the reference.
+        /// True if this device wrote the reference.
         var isOwn: Bool
     }
 
@@ -49,7 +51,7 @@ struct OwnHolders {
         try shownHolders(of: token) + hiddenHolders(of: token)
     }
 
-    /// Those whose rows refer to the row that shows an object.
+    /// The holders with rows referring to the row that shows an object.
     private func shownHolders(of token: RowToken) throws -> [Holder] {
         let table = access.registry[token.table]
         let shown = try access.joined.representative(of: token.id, table.id) ?? token.id
@@ -58,7 +60,7 @@ struct OwnHolders {
         return try table.incoming.flatMap { incoming -> [Holder] in
             let child = access.registry[incoming.table]
             let key = child.foreignKeys[incoming.foreignKey]
-            // What has values that others refer to is never forgotten (`TombstoneCollection`).
+            // An object with values under a UNIQUE parent key is never forgotten (`TombstoneCollection`).
             guard case .restrict = key.action, child.isLocal, let parts = key.parts(of: state.key) else { return [] }
             let travelling = Travelling(access)
             let objects = try scan.keys(of: child, referringBy: key, to: parts).compactMap {
@@ -72,7 +74,7 @@ struct OwnHolders {
         }
     }
 
-    /// Those that have no row.
+    /// The holders without a row.
     private func hiddenHolders(of token: RowToken) throws -> [Holder] {
         let meaning = References(registry: access.registry)
         return try access.exceptionTokens.objects(concernedBy: token).flatMap { member -> [Holder] in

@@ -1,32 +1,34 @@
 import FerryCore
 import FerryMerge
 
-/// Forgets deleted objects whose deletion every active device has seen.
+/// Forgets tombstones: deleted objects whose deletion every active device has seen.
 ///
-/// What is still to come of an object that is forgotten was written in knowledge of its deletion, and such a write says
-/// all that is needed: an insertion under its key begins it anew (`ObjectRegisters.floor`), and a row whose deletion is
-/// held back is published again whole before anybody writes to it or refers to it (`HeldBackRows`). So a device that has
-/// forgotten and one that has not come out the same. What could still be brought back otherwise stays: an object that a
-/// deletion which is not covered yet might hold back again, once it loses; and one with values that rows may refer to by
-/// RESTRICT or NO ACTION. Another row may have them one day and be given others, while a device that has not heard of that
-/// refers to them. Then nobody has them but the object that is deleted.
+/// Any future change of a forgotten object was written with knowledge of the deletion. Such a write is complete: an
+/// insertion under the key starts the object anew (`ObjectRegisters.floor`). A retained row is published again whole
+/// before a write or a new reference (`HeldBackRows`). So a device that has forgotten and a device that has not come to
+/// the same rows.
+///
+/// Invariants: these tombstones stay.
+/// - An object an uncovered deletion might retain again, once that deletion loses.
+/// - An object with values rows may refer to by RESTRICT or NO ACTION. A different row may have these values one day
+///   and get new values, while an uninformed device refers to them. Then only the deleted object has them.
 struct TombstoneCollection {
-    /// Objects looked at in one transaction.
+    /// Number of objects checked in a transaction.
     static let batchSize = 5_000
 
     private let access: StoreAccess
     private let stable: StampCoverage
     private let now: HybridTime
-    /// What tombstones that stay refer to by RESTRICT or NO ACTION, or offer.
+    /// The objects and parent keys that remaining tombstones refer to by RESTRICT or NO ACTION, or offer.
     private(set) var awaited: Set<RowToken>
     private let hasConflicts: Bool
-    /// Whether changes wait to be packed.
+    /// True if changes wait to be packed.
     private let hasNotes: Bool
 
-    /// The state of tombstones, as the index of them has it.
+    /// The condition for tombstones, as in their index.
     static let condition = "shown = \(Shown.tombstone)"
 
-    /// - Parameter awaited: as an earlier batch found it, where nothing was replayed since; `nil`: it is found.
+    /// - Parameter awaited: the result of an earlier batch, if nothing was replayed since; `nil` to compute the result.
     init(_ access: StoreAccess, stable: VersionVector, awaited: Set<RowToken>? = nil) throws {
         self.access = access
         self.stable = StampCoverage(stable, replayed: try access.versionVector())
@@ -38,10 +40,10 @@ struct TombstoneCollection {
         if awaited == nil { try findAwaited() }
     }
 
-    /// Whether this device knows all that may refer to a deleted object: while values wait here for a table or a column
-    /// that it does not have yet, it does not.
+    /// True if this device knows everything that may refer to a deleted object. False while values wait for a missing
+    /// table or column.
     func isSchemaWhole() throws -> Bool {
-        // Of a generation that was left everything is known by the present one.
+        // Everything of a former generation is known in the present generation.
         let left = try Generations.load(access.meta).left
         for table in access.registry.tables.values where !left.contains(table.id) {
             if table.isLocal, table.columns.allSatisfy({ $0.isLocal || $0.isHidden }) { continue }
@@ -60,9 +62,9 @@ struct TombstoneCollection {
         return true
     }
 
-    /// Collects a batch of one table's tombstones.
-    /// - Parameter object: those after it, in the order of IDs; `nil` from the first on.
-    /// - Returns: how many were collected, and the last object looked at; `nil` where there are no more.
+    /// Collects a batch of a table's tombstones.
+    /// - Parameter object: the batch starts after this object, in the order of IDs; `nil` to start at the first.
+    /// - Returns: the number of collected objects, and the last checked object; `nil` at the end.
     func collect(_ table: TrackedTable, after object: ObjectID?) throws -> (collected: Int, last: ObjectID?) {
         let ids = try tombstones(of: table, after: object)
         let objects = access.objects(of: table.id)
@@ -97,20 +99,20 @@ struct TombstoneCollection {
         let token = RowToken(table: table.id, id: state.object)
         let offers = References(registry: access.registry).offers(of: table, state.kept.fields)
         if awaited.contains(token) || offers.contains(where: awaited.contains) { return false }
-        // Rows that refer to it by a column that no foreign key checks need its key, and so do notes of rows that did.
+        // Rows referring to the object by an unchecked column need its key. So do pending changes of former such rows.
         if let key = state.key.first,
             try hasNotes || !table.isMapped || KeyReservations(access).isInUse(key, of: table)
         {
             return false
         }
-        // What refers to it and has no row of its own claims by the integer that it was given.
+        // A reference without a row of its own claims by the integer given to the object.
         if GivenKeys.isPlain(state.givenKey), try !access.exceptionTokens.objects(concernedBy: token).isEmpty {
             return false
         }
         return try !isListed(token)
     }
 
-    /// Whether rows may refer to an object's values under other columns than the key, and would bring it back.
+    /// True if rows may refer to the object's values outside the primary key, and would bring the object back.
     private func hasValuesToHold(_ state: ObjectState, _ table: TrackedTable) -> Bool {
         if state.registers.inserted == nil { return false }
         return table.incoming.contains { incoming in
@@ -120,15 +122,14 @@ struct TombstoneCollection {
         }
     }
 
-    /// Whether all that is known of a tombstone is known everywhere, and no clock can lag behind it here.
+    /// True if everything known of a tombstone is known everywhere, and no clock lags behind the tombstone here.
     private func isSettled(_ state: ObjectState) -> Bool {
         guard state.registers.isTombstone, let newest = state.registers.newest, newest.time <= now else { return false }
         return stable.covers(state.registers)
             && state.policies.values.allSatisfy { $0.stamps.allSatisfy { !$0.time.isKnown || stable.covers($0) } }
     }
 
-    /// Whether something is said of an object that needs its state: how it is shown, or a conflict that nobody has
-    /// settled, which may bring it back.
+    /// True if an entry needs the object's state: an anomaly, or an unresolved conflict that may bring the object back.
     private func isListed(_ token: RowToken) throws -> Bool {
         let (table, id) = (FieldValue.integer(Int64(token.table)), FieldValue.blob(token.id.bytes[...]))
         if hasConflicts,
@@ -150,8 +151,8 @@ struct TombstoneCollection {
 
     // MARK: What must stay for others' sake
 
-    /// A deletion that is not covered may still lose, and what it deleted would hold back what that refers to. So would what
-    /// stays for its values.
+    /// An uncovered deletion may still lose; then the revived object would retain its targets. So would a tombstone
+    /// kept for its values.
     private mutating func findAwaited() throws {
         let meaning = References(registry: access.registry)
         var work: [RowToken] = []
@@ -185,14 +186,13 @@ struct TombstoneCollection {
 }
 
 extension Store {
-    /// Forgets deleted objects that nothing can bring back any more: all that is known of them is covered by `stable`.
-    /// It may be repeated, also after a crash in between: each batch is a transaction of its own. Call it where no other
-    /// process of Ferry's works on the database.
+    /// Forgets tombstones nothing can bring back: `stable` covers everything known of them. May be repeated, also after
+    /// a crash: each batch is a separate transaction. Call while no further process of Ferry's works on the database.
     ///
-    /// - Parameter stable: for each device, what every active device has replayed of its log, as the heads tell that this
-    ///   store has replayed up to. A vector that says more than is true makes devices show different rows.
-    /// - Returns: the number of objects that were forgotten.
-    /// - Throws: `busy`, `inputOutput`; what was collected before stays collected.
+    /// - Parameter stable: for each device, the position in its log every active device has replayed, by heads this
+    ///   store has caught up with. A vector above the truth makes devices show different rows.
+    /// - Returns: the number of forgotten objects.
+    /// - Throws: `busy`, `inputOutput`; earlier batches stay collected.
     @discardableResult
     public func collectTombstones(stable: VersionVector) throws -> Int {
         if try tombstoneCount() == 0 { return 0 }
@@ -220,7 +220,7 @@ extension Store {
         return collected
     }
 
-    /// How many deleted objects the store remembers.
+    /// The number of remembered tombstones.
     public func tombstoneCount() throws -> Int {
         try readAccess { access in
             try access.registry.tables.values.reduce(0) { sum, table in

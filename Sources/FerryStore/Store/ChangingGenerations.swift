@@ -1,10 +1,10 @@
 import FerryCore
 import FerryMerge
 
-/// What a pass does where tables have got another primary key (Docs/Architecture/schema-changes.md, "Generations of a table").
+/// The part of a pass for tables with a new primary key (Docs/Architecture/schema-changes.md, "Generations of a
+/// table").
 extension Store {
-    /// Lets tables that have another primary key become other generations, once everything that was noted of the former ones is
-    /// packed (Docs/Architecture/schema-changes.md, "Generations of a table").
+    /// Changes leaving tables to their new generation, once all pending changes of the former generation are packed.
     func changeGenerations(_ work: inout PassWork, _ seal: SegmentSealer) throws {
         let former = work.access
         if former.registry.leaving.isEmpty { return }
@@ -33,14 +33,14 @@ extension Store {
             try plan.dropIndex(of: left.id)
             try GenerationWriters(access).noteLeft(left, for: table)
         }
-        // Indexes that are gone are no news.
+        // The dropped indexes change the schema version, and no table.
         try access.meta.set(.schemaVersion, SchemaReader(connection: access.connection).version())
         try pack(&work.access, &work.clock, &work.outcome, seal, &work.touched)
         try settle(seeds, work.access, &work.touched)
     }
 
-    /// Lets what others wrote to generations which this database showed before pass over into the present ones.
-    /// - Parameter changesets: what was replayed.
+    /// Passes remote writes to a former generation over into the present generation.
+    /// - Parameter changesets: the replayed changesets.
     func passOn(_ changesets: [Changeset], _ work: inout PassWork, _ seal: SegmentSealer) throws {
         if work.access.registry.haveOneGenerationEach { return }
         let generations = try Generations.load(work.access.meta)

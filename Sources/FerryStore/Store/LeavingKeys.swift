@@ -1,7 +1,7 @@
 import FerryCore
 
-/// Brings the integers by which a table's rows were told into the form that their column has by now, where a migration made it
-/// another type: texts in the place of integers. Objects and notes find their rows by it until the table has left.
+/// Converts a leaving table's integer keys after a migration changed the key column's type, for example to text.
+/// Objects and pending changes find their rows by the converted keys until the table has left.
 struct LeavingKeys {
     private let connection: SQLConnection
     private let schema: Schema
@@ -11,7 +11,7 @@ struct LeavingKeys {
         self.schema = schema
     }
 
-    /// - Parameter former: the tables that were leaving before.
+    /// - Parameter former: the tables leaving before.
     func bring(after former: [String: [String]]) throws {
         let leaving = try Generations.load(StoreMeta(connection: connection)).leaving
         for (number, key) in leaving where former[number] == nil {

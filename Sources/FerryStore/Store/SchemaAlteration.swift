@@ -1,24 +1,24 @@
 import FerryCore
 import GRDB
 
-/// Changes of the schema that Ferry's triggers stand in the way of.
+/// Schema changes obstructed by Ferry's triggers.
 ///
-/// SQLite refuses `ALTER TABLE … DROP COLUMN` where a trigger names the column, and Ferry's name every column of a table
-/// that travels (https://www.sqlite.org/lang_altertable.html#alter_table_drop_column). All other changes need none of
-/// this.
+/// SQLite refuses `ALTER TABLE … DROP COLUMN` if a trigger names the column, and Ferry's triggers name every column of
+/// a travelling table (https://www.sqlite.org/lang_altertable.html#alter_table_drop_column). Any further schema change
+/// works without this.
 extension Store {
-    /// Runs one ALTER TABLE statement with Ferry's triggers out of the way, which are made anew for the new schema in the
-    /// same transaction.
-    /// - Throws: `invalidArgument` for any other statement: what it wrote would not be noted. `database` where SQLite
-    ///   refuses it. Nothing is changed then.
+    /// Runs a single ALTER TABLE statement without Ferry's triggers, and makes the triggers anew for the new schema in
+    /// the same transaction.
+    /// - Throws: `invalidArgument` for any different statement: its writes would not be recorded. `database` if SQLite
+    ///   refuses the statement. Nothing is changed then.
     public func alter(_ sql: String) throws {
         try write { connection in
             try SchemaAlteration(connection, clock: clock, random: random).run(sql)
         }
     }
 
-    /// The same inside of a transaction of the app's own: a migration. In a database that belongs to no container the
-    /// statement is simply run.
+    /// Does the same inside a transaction of the app: a migration. In a database without a container, simply runs the
+    /// statement.
     public static func alter(_ sql: String, in database: Database) throws {
         guard let handle = database.sqliteConnection else {
             throw FerryError(.database, "The database is closed.")
@@ -46,7 +46,7 @@ private struct SchemaAlteration {
         }
         guard try Store.identity(connection) != nil else { return try connection.executeScript(sql) }
         try connection.savepoint {
-            // What changed before is taken in with the triggers that noted it.
+            // Earlier schema changes are processed while the recording triggers still exist.
             _ = try tracking.currentRegistry()
             let tables = try tracking.dropCaptureTriggers()
             try connection.executeScript(sql)

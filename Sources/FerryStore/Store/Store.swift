@@ -5,38 +5,40 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// The app's database with Ferry's tables in it. The only type that knows GRDB.
+/// The app's database with Ferry's tables. Accesses the database through GRDB.
 ///
-/// Every access is one transaction on the writer's connection. Where Ferry writes, foreign keys are off, because the rules
-/// answer for them (Docs/Rules.md), and so are triggers, so that replay is not captured; on an app's connection both are as
-/// before after it.
+/// Every access is a single transaction on the writer's connection. For Ferry's writes foreign keys are off, because
+/// the rules ensure them (Docs/Rules.md). Triggers are off too, so replay is not captured. On an app's connection both
+/// are restored after the access.
 public final class Store: Sendable {
-    /// The database's path; empty for one in memory.
+    /// The database's path; empty for a database in memory.
     public let path: String
     let clock: any WallClock
     let random: any RandomSource
     let hooks = MergeHooks()
-    /// The connection; another one after `reopen`.
+    /// The connection; replaced by `reopen`.
     let opened: Mutex<any DatabaseWriter>
     var writer: any DatabaseWriter { opened.withLock { $0 } }
-    /// How the store opened the file itself; `nil` for a connection that it was given.
+    /// Opens the file again; `nil` for a connection provided by the caller.
     let open: (@Sendable () throws -> DatabaseQueue)?
-    /// Statements kept between accesses, where the store owns its connection. On an app's connection they would keep the
-    /// app from closing it.
+    /// Statements cached between accesses, if the store owns its connection. On an app's connection they would stop the
+    /// app from closing the connection.
     let kept: KeptStatements?
-    /// Whether nobody else uses the connection.
+    /// True if nobody else uses the connection.
     private let isAlone: Bool
-    /// The most bytes of values in a changeset that can be divided; tests set a smaller number.
+    /// Maximum bytes of values in a divisible changeset; tests set a smaller number.
     let maximumPackedBytes = Mutex(ChangeCapture.maximumBytes)
-    /// How many rows of new objects a replay writes by one statement. Tests make them few.
+    /// Number of new rows a replay writes by a statement. Tests lower the number.
     let newRowsAtOnce = Mutex(NewRows.usualNumber)
-    /// How many objects the rules are given at once. Tests make them few.
+    /// Number of seeds given to the rules at once. Tests lower the number.
     let seedsAtOnce = Mutex(StoreAccess.usualSeeds)
-    /// The page cache of a pass, in KiB: state and rows are touched in the order of IDs, so rows and indexes under other keys
-    /// are touched at random. 61 MB with what SQLite keeps beside each page and does not count here (4,368 bytes where it counts
-    /// 4,232): with it, a join of any size is to need no more than 128 MB in all.
+    /// The page cache of a pass, in KiB. State and rows are accessed in the order of IDs, so rows and indexes under any
+    /// other key are accessed at random.
+    ///
+    /// The cache takes 61 MB including SQLite's uncounted data beside each page (4,368 bytes instead of the counted
+    /// 4,232). So a join of any size should need at most 128 MB in all.
     static let pageCacheKiB = 58_000
-    /// Whether several accesses are one transaction now.
+    /// True while several accesses form a single transaction.
     let isWhole = Mutex(false)
     private let replayHook = Mutex<ReplayHook?>(nil)
     let registries = RegistryCache()
@@ -45,15 +47,15 @@ public final class Store: Sendable {
     let lastCounting = ReadingMemo<CountingDevices.Known>()
     let lastMissing = ReadingMemo<[ObjectID]>()
 
-    /// Uses an app's own connection. The store writes through it and never closes it.
+    /// Uses an app's own connection. The store writes through the connection and never closes it.
     public convenience init(
         _ writer: any DatabaseWriter, clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()
     ) {
         self.init(writer, keepsStatements: false, clock: clock, random: random)
     }
 
-    /// Uses a connection that is the store's from now on: its prepared statements are kept from one access to the next,
-    /// which makes small syncs several times as fast. Close it by `close()`.
+    /// Takes over a connection. Prepared statements are cached between accesses, so small syncs are several times as
+    /// fast. Close the connection by `close()`.
     public convenience init(
         owning writer: any DatabaseWriter, clock: any WallClock = SystemClock(),
         random: any RandomSource = SystemRandom()
@@ -74,12 +76,12 @@ public final class Store: Sendable {
         path = Self.isInMemory(writer.path) ? "" : writer.path
     }
 
-    /// GRDB's paths of databases in memory: `:memory:`, and a URI for those that are shared under a name.
+    /// True for GRDB's paths of databases in memory: `:memory:`, and a URI for a database shared under a name.
     private static func isInMemory(_ path: String) -> Bool {
         path.isEmpty || path == ":memory:" || path.hasPrefix("file:") && path.contains("mode=memory")
     }
 
-    /// Opens a database file that exists.
+    /// Opens an existing database file.
     /// - Throws: `databaseMissing`, `notADatabase`, `busy`, `inputOutput`.
     public convenience init(
         path: String, busyTimeoutSeconds: Double = 10, clock: any WallClock = SystemClock(),
@@ -99,27 +101,28 @@ public final class Store: Sendable {
         var configuration = Configuration()
         configuration.busyMode = .timeout(busyTimeoutSeconds)
         configuration.label = "Ferry"
-        // GRDB learns from its authorizer what its own statements read and write, for observers, which this connection has
-        // none of. It is asked about every column of every statement that anybody prepares: a third of preparing them.
+        // GRDB's authorizer learns the tables and columns of GRDB's statements, for observers. This connection has no
+        // observers. SQLite would call the authorizer for every column of every prepared statement: a third of the
+        // preparation time.
         configuration.prepareDatabase {
             sqlite3_set_authorizer($0.sqliteConnection, nil, nil)
             try $0.execute(sql: "PRAGMA cache_size = -\(pageCacheKiB)")
         }
-        // The journal mode is the app's choice: a queue leaves it as it is.
+        // The journal mode is the app's choice. A queue leaves the mode unchanged.
         return try translating(path) { try DatabaseQueue(path: path, configuration: configuration) }
     }
 
-    /// What the app does in the transaction of each replay that this store makes, before it is committed. Set it before
-    /// the first sync. Other processes, the command `ferry` among them, replay without it.
+    /// The app's function called in the transaction of each replay by this store, before the commit. Set the hook
+    /// before the first sync. Further processes, including the command `ferry`, replay without the hook.
     public var willCommitReplay: ReplayHook? {
         get { replayHook.withLock { $0 } }
         set { replayHook.withLock { $0 = newValue } }
     }
 
-    /// Whether functions of the app's take part in replays: other processes do not have them.
+    /// True if functions of the app take part in replays: further processes lack them.
     public var hasHooks: Bool { willCommitReplay != nil || !hooks.isEmpty }
 
-    /// Closes the connection that `init(path:)` opened or `init(owning:)` was given.
+    /// Closes the connection opened by `init(path:)` or taken over by `init(owning:)`.
     public func close() throws {
         try Self.translating(path) {
             writer.writeWithoutTransaction { _ in kept?.clear() }
@@ -129,9 +132,9 @@ public final class Store: Sendable {
 
     // MARK: Access
 
-    /// Reads in one transaction.
+    /// Reads in a single transaction.
     public func read<Result>(_ body: (SQLConnection) throws -> Result) throws -> Result {
-        // On the writer's connection, which sees what was just committed and is never a snapshot.
+        // Uses the writer's connection: it sees the latest commits and is never a snapshot.
         try Self.translating(path) {
             try onWriter { database in
                 let connection = try connection(database)
@@ -148,14 +151,14 @@ public final class Store: Sendable {
         }
     }
 
-    /// Writes as an app does: with triggers and foreign keys on, so that what is written is captured.
+    /// Writes like an app, with triggers and foreign keys on, so writes are captured.
     public func write<Result>(_ body: (SQLConnection) throws -> Result) throws -> Result {
         try writing(asApp: true, durably: false, body)
     }
 
-    /// Writes to tables of Ferry's alone that have no triggers: the connection stays as it was used last.
-    /// - Parameter durably: once it returns, what was written outlives a loss of power, as the connection is set
-    ///   otherwise: the container may be told of it.
+    /// Writes only to Ferry's tables without triggers: the connection keeps its last mode.
+    /// - Parameter durably: true if the write must survive a loss of power, whatever the connection's setting, so the
+    ///   container may be told of the write.
     func note<Result>(durably: Bool = false, _ body: (SQLConnection) throws -> Result) throws -> Result {
         try writing(asApp: false, durably: durably, body)
     }
@@ -190,10 +193,10 @@ public final class Store: Sendable {
         }
     }
 
-    /// Writes as Ferry: foreign keys and triggers off. Once it returns, what was written outlives a loss of power: the
-    /// container may be told of it.
-    /// - Parameter body: returns its result and the names of the app's tables that it changed, so that observations of
-    ///   the app's own connection hear of them.
+    /// Writes as Ferry, with foreign keys and triggers off. After the return, writes survive a loss of power: the
+    /// container may be told of them.
+    /// - Parameter body: returns a result and the names of the app's changed tables, so observations of the app's own
+    ///   connection are notified.
     func writeAsFerry<Result>(
         _ body: (SQLConnection) throws -> (result: Result, changedTables: [String])
     ) throws -> Result {
@@ -211,7 +214,7 @@ public final class Store: Sendable {
                 let work = Swift.Result {
                     func run() throws {
                         let made = try body(connection)
-                        // GRDB cannot name a table with a quote in its name, so nobody can observe it either.
+                        // GRDB cannot name a table with a quote in its name, so nobody can observe such a table.
                         for table in made.changedTables where !table.contains("\"") {
                             try database.notifyChanges(in: Table(table))
                         }
@@ -233,8 +236,8 @@ public final class Store: Sendable {
         }
     }
 
-    /// Turns triggers and foreign keys off. Each switch makes SQLite prepare every statement anew, so a connection that
-    /// nobody else uses stays as it was used last.
+    /// Turns triggers and foreign keys off. Each switch makes SQLite prepare every statement anew. So a connection
+    /// nobody else uses keeps its last mode.
     func beAsFerry(_ connection: SQLConnection) throws {
         if connection.isAsFerry { return }
         connection.appEnforcesForeignKeys = try connection.count("PRAGMA foreign_keys") != 0
@@ -243,7 +246,7 @@ public final class Store: Sendable {
         connection.isAsFerry = true
     }
 
-    /// Makes the connection what it was before `beAsFerry`.
+    /// Restores the connection's mode before `beAsFerry`.
     func beAsTheApp(_ connection: SQLConnection) throws {
         guard connection.isAsFerry else { return }
         try connection.setTriggersEnabled(true)
@@ -251,10 +254,10 @@ public final class Store: Sendable {
         connection.isAsFerry = false
     }
 
-    /// Reads in one transaction for which no writer waits in WAL mode: on a connection of its own where the database is a
-    /// file, on the store's where it is in memory.
-    /// - Parameter check: is run in a transaction that keeps writers off while the reading one begins; what it saw is
-    ///   what `body` sees.
+    /// Reads in a single transaction without blocking writers in WAL mode. Uses a separate connection for a file, and
+    /// the store's connection for a database in memory.
+    /// - Parameter check: runs in a transaction that blocks writers while the reading transaction begins. `body` sees
+    ///   the same content.
     func readAside<Result>(
         after check: (SQLConnection) throws -> Void, _ body: (SQLConnection) throws -> Result
     ) throws -> Result {
@@ -293,14 +296,15 @@ public final class Store: Sendable {
         }
     }
 
-    /// Runs `body`, which writes nothing, in a transaction that keeps writers off.
+    /// Runs `body`, which writes nothing, in a transaction blocking writers.
     private func whileNobodyWrites(_ body: (SQLConnection) throws -> Void) throws {
         try writer.writeWithoutTransaction { database in
             let connection = try connection(database)
             defer { if kept == nil { connection.finalizeStatements() } }
             try database.inTransaction(.immediate) {
                 try body(connection)
-                // In a rollback journal a commit, of nothing too, waits for all readers: for the one that just began.
+                // With a rollback journal, any commit waits for all readers: here for the reader that has just begun.
+                // So the transaction rolls back.
                 return .rollback
             }
         }
@@ -321,7 +325,7 @@ public final class Store: Sendable {
         return connection
     }
 
-    /// Runs `body` and turns GRDB's errors into Ferry's.
+    /// Runs `body` and converts GRDB's errors to Ferry's.
     static func translating<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -341,13 +345,13 @@ public final class Store: Sendable {
 
     // MARK: Being tracked
 
-    /// Which device and container the store belongs to; `nil` where it is not tracked.
-    /// - Throws: `storeTooNew` where a newer Ferry made its tables.
+    /// The device and container of the store; `nil` for an untracked database.
+    /// - Throws: `storeTooNew` for tables of a newer version of Ferry.
     public func identity() throws -> StoreIdentity? {
         try read { try Self.identity($0) }
     }
 
-    /// The identity of a database that a connection has open (`identity`).
+    /// The identity of a connection's database (`identity`).
     public static func identity(_ connection: SQLConnection) throws -> StoreIdentity? {
         guard try OwnNames.areMade(connection) else { return nil }
         let meta = StoreMeta(connection: connection)

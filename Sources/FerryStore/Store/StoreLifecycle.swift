@@ -1,11 +1,11 @@
 import FerryCore
 
 extension Store {
-    /// Begins to track the database: makes Ferry's tables and triggers, and notes every present row as new.
+    /// Starts tracking the database: makes Ferry's tables and triggers, and records every present row as new.
     ///
-    /// - Parameter rowsAreOld: the rows' times are unknown, so that where a container has the same rows, its values
-    ///   win (`ferry join`). Otherwise they are as of now (`ferry init`).
-    /// - Returns: the tables that are left out, and why.
+    /// - Parameter rowsAreOld: true if the rows' times are unknown, so a container's values for the same rows win
+    ///   (`ferry join`). Otherwise the rows are as of now (`ferry init`).
+    /// - Returns: the local tables, with reasons.
     /// - Throws: `alreadyTracked`, `invalidArgument`, `unsupportedTable`; nothing is changed then.
     public func beginTracking(
         _ identity: StoreIdentity, _ selection: TableSelection, rowsAreOld: Bool = false
@@ -23,7 +23,7 @@ extension Store {
         }
     }
 
-    /// Which tables would travel and which would not; nothing is changed.
+    /// Returns the tables that would travel, and the tables that would stay local. Changes nothing.
     public func trackingPlan(
         _ selection: TableSelection
     ) throws -> (tracked: [TrackedTableRecord], leftOut: [LeftOutTable]) {
@@ -34,7 +34,7 @@ extension Store {
         }
     }
 
-    /// The changes that are not in the container: notes that no flush has packed, and operations in the outbox.
+    /// The number of changes not in the container: pending changes, and operations in the outbox.
     public func unpublishedCount() throws -> Int {
         try read { connection in
             try connection.count(
@@ -42,9 +42,9 @@ extension Store {
         }
     }
 
-    /// Stops tracking and removes everything of Ferry's, the key-value store included. The app's rows stay.
-    /// - Parameter emptying: whether the tables that travel are emptied, because they were empty before they were tracked.
-    /// - Returns: the app's triggers and views that ask `ferry_replay`: that table stays for them, and says 0.
+    /// Stops tracking and removes everything of Ferry's, including the key-value store. The app's rows stay.
+    /// - Parameter emptying: true to empty the travelling tables, because they were empty before tracking.
+    /// - Returns: the app's triggers and views reading `ferry_replay`: the table stays for them, with the value 0.
     @discardableResult
     public func endTracking(emptying: Bool = false) throws -> [String] {
         try writeAsFerry { connection in
@@ -52,7 +52,7 @@ extension Store {
             let registry = emptying ? try Registry(connection, SchemaReader(connection: connection).read()) : nil
             let asking = try Tracking(connection, clock: clock, random: random).end()
             guard let registry else { return (asking, []) }
-            // The app's triggers take what they derived along.
+            // The app's triggers remove their derived rows.
             try connection.setTriggersEnabled(true)
             let tables = registry.parentsFirst.reversed().filter { $0.isLocal && !isFerryName($0.name) }
             for table in tables { try connection.execute("DELETE FROM \(quoted(table.name))") }
@@ -61,7 +61,7 @@ extension Store {
         }
     }
 
-    /// Drops tables that `DatabaseCreator` made, where what they were made for failed.
+    /// Drops tables made by `DatabaseCreator`, after a failure of the following work.
     public func dropTables(_ names: [String]) throws {
         try writeAsFerry { connection in
             for name in names { try connection.executeScript("DROP TABLE IF EXISTS \(quoted(name))") }

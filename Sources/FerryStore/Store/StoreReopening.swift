@@ -2,12 +2,12 @@ import FerryCore
 import GRDB
 import GRDBSQLite
 
-/// Another file in the place of the one that the store has open.
+/// Replacement of the open database file by a different file.
 extension Store {
-    /// Whether the store opened the file itself, so that it can open another one that was put in its place.
+    /// True if the store opened the file itself, and so can open a replacement.
     public var canReopen: Bool { open != nil }
 
-    /// Whether the file that is open lies at its path no more: it was moved or deleted, or another one was put in its place.
+    /// True if the open file is no longer at its path: moved, deleted or replaced.
     /// https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlhasmoved
     public func hasMoved() throws -> Bool {
         if path.isEmpty { return false }
@@ -16,16 +16,16 @@ extension Store {
                 var hasMoved: Int32 = 0
                 let code = sqlite3_file_control(
                     database.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
-                // A file system of somebody's own (VFS) need not know.
+                // A custom file system (VFS) may not support the query.
                 return code == SQLITE_OK && hasMoved != 0
             }
         }
     }
 
-    /// Goes on with the file that lies at the path now. The one that was open is closed.
-    /// - Parameter check: throws where that file will not do. The store stays as it was then.
-    /// - Throws: `databaseReplaced` on a connection of the app's; `databaseMissing`, `notADatabase`, `busy`, and what
-    ///   `check` throws.
+    /// Opens the file now at the path, and closes the former file.
+    /// - Parameter check: throws if the new file is unsuitable. The store stays unchanged then.
+    /// - Throws: `databaseReplaced` on a connection of the app's; `databaseMissing`, `notADatabase`, `busy`, and errors
+    ///   of `check`.
     public func reopen(_ check: (SQLConnection) throws -> Void) throws {
         guard let open else {
             throw FerryError(
@@ -46,7 +46,7 @@ extension Store {
                 }
             }
         } catch {
-            try? next.close()  // nothing was done on it
+            try? next.close()  // nothing was done on this connection
             throw error
         }
         let former = writer
@@ -55,6 +55,6 @@ extension Store {
             forgetWhatWasRead()
             opened.withLock { $0 = next }
         }
-        try? former.close()  // its file is nobody's any more
+        try? former.close()  // nobody uses the former file any more
     }
 }

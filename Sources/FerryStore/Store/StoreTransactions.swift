@@ -1,10 +1,10 @@
 import FerryCore
 import GRDB
 
-/// Several accesses in one transaction.
+/// Several accesses in a single transaction.
 extension Store {
-    /// Runs `body`, all of whose accesses to the store are parts of one transaction: where it throws, nothing of it
-    /// remains. Nobody else's access comes in between. For work that hands nothing to the outside before it ends.
+    /// Runs `body` with all its accesses to the store in a single transaction. If `body` throws, everything is rolled
+    /// back. No foreign access comes in between. For work with no effects outside of the store before the end.
     public func atomically<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try Self.translating(path) {
@@ -35,7 +35,7 @@ extension Store {
         }
     }
 
-    /// Runs `body`, whose accesses leave nothing behind, for what it finds out. Only inside of `atomically`.
+    /// Runs `body` for its result, and rolls back its accesses. Only inside `atomically`.
     public func tentatively<Result>(_ body: () throws -> Result) throws -> Result {
         func run(_ script: String) throws {
             try onWriter { database in
@@ -46,13 +46,13 @@ extension Store {
         }
         try run("SAVEPOINT ferry_tentative")
         let work = Swift.Result { try body() }
-        // Where the disk fails, SQLite rolls the whole transaction back by itself, savepoints and all.
+        // If the disk fails, SQLite rolls back the whole transaction on its own, including savepoints.
         if case .success = work { try run("ROLLBACK TO ferry_tentative; RELEASE ferry_tentative") }
         forgetWhatWasRead()
         return try work.get()
     }
 
-    /// The writer's connection, also inside of `atomically`.
+    /// The writer's connection, also inside `atomically`.
     func onWriter<Result>(_ body: (Database) throws -> Result) rethrows -> Result {
         if isWhole.withLock({ $0 }) { return try writer.unsafeReentrantWrite(body) }
         return try writer.writeWithoutTransaction(body)

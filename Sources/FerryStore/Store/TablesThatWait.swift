@@ -1,17 +1,19 @@
 import FerryCore
 import FerryMerge
 
-/// What a pass does with tables that this process cannot write to (Docs/Architecture/replay.md, "Tables that wait for the app").
+/// The part of a pass for tables this process cannot write to (Docs/Architecture/replay.md, "Tables that wait for the
+/// app").
 extension Store {
-    /// Takes down which tables this process cannot write to.
-    /// - Parameter hasFailed: whether a pass failed with what is known: where nothing new is found, notes wait too.
-    /// - Returns: whether more waits than before.
+    /// Records the tables this process cannot write to.
+    /// - Parameter hasFailed: true if a pass failed with the present knowledge. If nothing new is found, pending
+    ///   changes wait too.
+    /// - Returns: true if more waits than before.
     @discardableResult
     func noteWaitingTables(hasFailed: Bool = false) throws -> Bool {
         try access { access in
             let former = try WaitingMark.load(access.meta)
             var waiting = try WaitingTables.find(among: access.registry.tables.keys, access.registry, access.connection)
-            // What waits since an earlier pass, and could be written by now, is told from what is noted.
+            // The mark tells the rows waiting since an earlier pass and writable now.
             waiting.holdsNotes = former?.holdsNotes ?? false
             if waiting.isEmpty { return (false, []) }
             var mark = WaitingMark(waiting)
@@ -25,7 +27,7 @@ extension Store {
         }
     }
 
-    /// Lets the rows follow that waited for a process with everything that their tables use, as far as this is one.
+    /// Lets waiting rows follow their states, as far as this process has everything their tables use.
     func letRowsFollow(_ work: inout PassWork) throws {
         let access = work.access
         guard let mark = try WaitingMark.load(access.meta), mark.numbers != access.waiting.reasons.keys.sorted() else {
@@ -41,7 +43,7 @@ extension Store {
         }
     }
 
-    /// Whether a pass would find something to do beside what waits.
+    /// True if a pass would have work besides waiting rows and changes.
     func hasWorkBesideWaiting(_ mark: WaitingMark, _ connection: SQLConnection) throws -> Bool {
         let registry = try registries.asRead(connection).registry
         let present = try mark.present(registry, connection)

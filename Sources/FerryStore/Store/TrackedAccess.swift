@@ -1,9 +1,9 @@
 import FerryCore
 import FerryMerge
 
-/// Access to a store that is tracked: with its registry, and with what works on that.
+/// Access to a tracked store: with its registry, and with a session.
 extension Store {
-    /// A transaction of Ferry's on a tracked store, with the registry brought up to the present schema.
+    /// Runs a transaction of Ferry's on a tracked store, with the registry updated to the present schema.
     func access<Result>(
         _ body: (StoreAccess) throws -> (result: Result, changedTables: [String])
     ) throws -> Result {
@@ -12,7 +12,7 @@ extension Store {
         }
     }
 
-    /// What was made of the schema in a transaction that fails is undone with it.
+    /// Forgets the registry made in a failed transaction.
     private func forgettingRegistryOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -38,7 +38,7 @@ extension Store {
         return (outcome.result, outcome.changedTables + following)
     }
 
-    /// Notes what was written where no triggers stood, and then renews the checks that told it.
+    /// Records unseen writes, then renews the object checksums used to find them.
     private func takeUp(_ news: SchemaNews, _ access: StoreAccess) throws {
         if news.unseen.isEmpty, news.reshaped.isEmpty { return }
         for unseen in news.unseen {
@@ -54,7 +54,7 @@ extension Store {
         try SchemaNews(adopted: news.adopted, unproven: news.unproven).save(access.meta)
     }
 
-    /// What works on the registry; the one of the last access where statements are kept and nothing has changed.
+    /// The session for a registry. Reuses the last session if statements are cached and nothing has changed.
     private func makeAccess(
         _ connection: SQLConnection, _ registry: Registry, _ version: RegistryVersion
     ) throws -> StoreAccess {
@@ -76,15 +76,15 @@ extension Store {
         if let cached = try registries.current(connection) { return cached }
         guard try Self.identity(connection) != nil else { throw Self.notTracked }
         let registry = try Tracking(connection, clock: clock, random: random).currentRegistry()
-        // Tracking may have changed both.
+        // Tracking may have changed schema and registry.
         let present = try RegistryVersion(connection)
         registries.keep(registry, present)
         return (registry, present)
     }
 
-    /// Shows what peers wrote to tables and columns that this database has only got now, and computes how objects are shown
-    /// that are not shown as written, once nothing is pending.
-    /// - Returns: the numbers of the tables whose rows may have changed.
+    /// Shows peers' values for tables and columns new to this database, and computes the checksums of objects not shown
+    /// as written. Call once nothing is pending.
+    /// - Returns: the numbers of the tables with possibly changed rows.
     func showKeptValues(_ access: StoreAccess) throws -> Set<Int> {
         let news = try SchemaNews.load(access.meta)
         let adopted = news.adopted
@@ -110,7 +110,7 @@ extension Store {
         return Set(seeds.map(\.table))
     }
 
-    /// A reading transaction on a tracked store, as its registry was last.
+    /// Runs a reading transaction on a tracked store, with the last registry.
     func readAccess<Result>(_ body: (StoreAccess) throws -> Result) throws -> Result {
         try read { connection in
             if let cached = try registries.current(connection) {
@@ -124,8 +124,8 @@ extension Store {
     }
 }
 
-/// What a store that owns its connection keeps from one access to the next. Unchecked, because it is touched only
-/// inside the writer's closures, which run one after another.
+/// The caches of a store owning its connection, kept between accesses. Unchecked, because only the writer's closures
+/// use them, and these run in sequence.
 final class KeptStatements: @unchecked Sendable {
     var connection: SQLConnection?
     var access: StoreAccess?

@@ -1,7 +1,7 @@
 import FerryCore
 import Foundation
 
-/// Begins, keeps up and ends the tracking of a database's tables: Ferry's tables, the registry and the triggers.
+/// Starts, updates and ends the tracking of a database's tables: Ferry's tables, the registry and the triggers.
 struct Tracking {
     let connection: SQLConnection
     let clock: any WallClock
@@ -15,9 +15,9 @@ struct Tracking {
 
     private var meta: StoreMeta { StoreMeta(connection: connection) }
 
-    /// Makes Ferry's tables, enters this device and tracks what is selected. Rows that are there are noted as new.
-    /// - Parameter rowsAreOld: their times are unknown, so that they overwrite nothing (`ferry join`).
-    /// - Returns: what is left out.
+    /// Makes Ferry's tables, registers this device and tracks the selected tables. Present rows are recorded as new.
+    /// - Parameter rowsAreOld: true if the rows' times are unknown, so they overwrite nothing (`ferry join`).
+    /// - Returns: the local tables.
     func begin(
         _ identity: StoreIdentity, _ selection: TableSelection, rowsAreOld: Bool
     ) throws -> [LeftOutTable] {
@@ -42,7 +42,7 @@ struct Tracking {
         return registry.leftOut
     }
 
-    /// The registry, after what the schema's changes since the last access demand.
+    /// The registry, after processing schema changes since the last access.
     func currentRegistry() throws -> Registry {
         try StoreTables.checkVersion(meta)
         let reader = SchemaReader(connection: connection)
@@ -61,8 +61,8 @@ struct Tracking {
         return registry
     }
 
-    /// Whether triggers are missing that an earlier Ferry did not make, or made in other words: it did not know that IDs may
-    /// tell keys apart that SQLite does not.
+    /// True if triggers are missing or have an outdated text: an earlier version of Ferry made fewer triggers. That
+    /// version ignored that IDs may distinguish keys equal in SQLite.
     private func lacksTriggers(_ registry: Registry) throws -> Bool {
         lazy var present = Result { try PresentTriggers(connection) }
         return try registry.tables.values.contains { table in
@@ -79,10 +79,10 @@ struct Tracking {
         }
     }
 
-    /// Brings registry and triggers up to the present schema.
+    /// Updates registry and triggers to the present schema.
     /// - Parameters:
-    ///   - triggered: tables whose triggers were out of the way for a moment in which nothing was written.
-    ///   - isPacked: whether everything that is noted is packed, so that tables with another primary key become others.
+    ///   - triggered: tables with triggers dropped for a moment without writes.
+    ///   - isPacked: true if all pending changes are packed, so tables with a new primary key change their generation.
     @discardableResult
     func update(
         rowsAreOld: Bool, triggered released: Set<Int> = [], isPacked: Bool = false
@@ -109,7 +109,7 @@ struct Tracking {
         if try meanings.update(registry) { registry = try Registry(connection, schema) }
         if isPacked { try meanings.appendRewritten(registry) } else { try meanings.noteRewritten(registry) }
         try widenPending(registry.keyWidth)
-        // Parents first, so that what refers to a row finds it noted where a flush ends between them.
+        // Parents first: a child's record then finds the parent's record, even if a flush ends in between.
         let names = Set(plan.tracked.map { foldedName($0.name) })
         let planned = Set(registry.tables.values.filter { $0.isLocal && names.contains(foldedName($0.name)) }.map(\.id))
         let present = try PresentTriggers(connection)
@@ -119,10 +119,10 @@ struct Tracking {
             let hasNews = try makeTriggers(table, present) || begun.contains(table.id)
             if hasNews || !triggered.contains(table.id) { news.adopted.append(table.id) }
             if arriving.contains(table.id) {
-                // Its rows come from another generation (`GenerationChange`).
+                // The rows come from a former generation (`GenerationChange`).
                 continue
             }
-            // A table that had triggers has noted its rows; one that is new, or was made anew, has not.
+            // A table with triggers has recorded its rows; a new or rebuilt table has not.
             if !known.contains(table.id) {
                 try noteRows(table, areOld: rowsAreOld)
             } else if !triggered.contains(table.id) {
@@ -133,11 +133,11 @@ struct Tracking {
                         wasThere: covered.map { !$0.columns.isEmpty }))
             }
         }
-        // Triggers that went along with a table when it was renamed note nothing any more.
+        // Triggers that followed a renamed table record nothing useful.
         try dropTriggers { !planned.contains($0) }
         for number in registry.tables.keys.sorted() {
             let table = registry[number]
-            // A table that has lost its key is there all the same, and nobody looks at its rows.
+            // A table without a primary key still exists, but its rows are ignored.
             if !table.isLocal, !registry.isOfAnotherGeneration(table),
                 schema.table(table.name)?.primaryKey.isEmpty ?? false
             {
@@ -172,7 +172,7 @@ struct Tracking {
         return registry
     }
 
-    /// The foreign keys that the schema has got since it was last looked at, and that rows break which were there before.
+    /// The foreign keys added to the schema since the last check, and broken by present rows.
     private func newlyBroken(_ schema: Schema, _ registry: Registry) throws -> [DeclaredKey] {
         let known: Set<String> = try meta.json(.checkedKeys) ?? []
         var present: Set<String> = []
@@ -186,9 +186,9 @@ struct Tracking {
         return broken
     }
 
-    /// What the selection that was made at the beginning means for a schema.
-    /// - Parameter isNew: it was made for this schema, and must fit. Later, and where it is another device's, tables and
-    ///   columns that it names may not be there.
+    /// Applies the original selection to a schema.
+    /// - Parameter isNew: true if the selection was made for this schema, and must fit. Later, and for a different
+    ///   device's selection, named tables and columns may be missing.
     func plan(_ schema: Schema, isNew: Bool = false) throws -> TrackingPlan {
         let selection = try meta.string(.selection).map(SelectionText.parse) ?? TableSelection()
         let elsewhere = try connection.rows("SELECT name FROM ferry_table").map { foldedName($0[0].text) }
@@ -200,9 +200,9 @@ struct Tracking {
         let former = try number.flatMap { try Generations.load(meta).leaving["\($0)"] }
         var local: [String] = []
         if case .key(let columns) = record.identity {
-            // An integer key that a table got in place of the one by which its rows are told is no value of theirs.
+            // An integer key replacing the key of the rows is no value of the rows.
             if table.isIntegerKey, !table.fits(record.identity) { local = table.primaryKey }
-            // And a column of the former key travels by its former name.
+            // A renamed column of the former key travels by its former name.
             for (name, column) in zip(former ?? columns, columns) where !equalNames(name, column) { local.append(name) }
         } else {
             local = [former?.first ?? table.primaryKey[0]]
@@ -212,7 +212,7 @@ struct Tracking {
         }.map(\.name)
     }
 
-    /// Gives the log of notes a place for each column of the widest key.
+    /// Adds columns to `ferry_pending` for the widest key.
     private func widenPending(_ width: Int) throws {
         let present = try connection.count(
             "SELECT count(*) FROM pragma_table_info('ferry_pending') WHERE name LIKE 'k%'")
@@ -221,9 +221,9 @@ struct Tracking {
         }
     }
 
-    /// Makes the triggers for a table's present columns in place of those that it has, where these are not the same: each
-    /// that goes or comes makes SQLite read the schema.
-    /// - Returns: whether the database has columns that it did not have before; values of peers may wait for them.
+    /// Replaces a table's triggers by triggers for the present columns, unless they are equal: each dropped or made
+    /// trigger makes SQLite read the schema.
+    /// - Returns: true if the database has new columns; peers' values may wait for them.
     private func makeTriggers(_ table: TrackedTable, _ present: PresentTriggers) throws -> Bool {
         let statements = CaptureTriggers(table: table).statements
         let areThere = present.are(statements, of: table)
@@ -234,8 +234,8 @@ struct Tracking {
         return !added.isEmpty
     }
 
-    /// Drops the triggers that note changes.
-    /// - Returns: the tables that had some.
+    /// Drops the recording triggers.
+    /// - Returns: the tables with such triggers.
     func dropCaptureTriggers() throws -> Set<Int> {
         let tables = try UnseenTables(connection).tablesWithTriggers()
         try dropTriggers { _ in true }
@@ -243,7 +243,7 @@ struct Tracking {
     }
 
     /// Drops triggers of Ferry's.
-    /// - Parameter isMeant: is asked with the number of the table whose changes a trigger notes.
+    /// - Parameter isMeant: a condition on the number of the recorded table.
     private func dropTriggers(_ isMeant: (Int) -> Bool) throws {
         let present = try PresentTriggers(connection)
         for number in present.tables where isMeant(number) { try drop(present.names(ofTable: number)) }
@@ -253,10 +253,10 @@ struct Tracking {
         for name in triggers { try connection.executeScript("DROP TRIGGER \(quoted(name))") }
     }
 
-    /// Notes the rows of a table that nothing was known of as inserted.
+    /// Records rows unknown to the state as inserted.
     func noteRows(_ table: TrackedTable, areOld: Bool) throws {
         let slots = table.keyColumns.indices.map { "k\($0)" }
-        // A 16-byte key is stored as the object ID only.
+        // A 16-byte key equal to the ID is stored only as the ID.
         let known = slots.count == 1 ? "coalesce(k0, object)" : slots.joined(separator: ", ")
         try connection.executeScript(
             """
@@ -268,8 +268,8 @@ struct Tracking {
             """)
     }
 
-    /// Notes what was written to a new column before there were triggers for it: whatever is not its default, where nobody
-    /// else's value waits for the column.
+    /// Records writes to a new column before its triggers existed: every value but the default. If a peer's value may
+    /// wait for the column, all rows are recorded.
     private func noteValues(of column: TrackedColumn, _ table: TrackedTable) throws {
         let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
         try connection.executeScript(
@@ -283,8 +283,8 @@ struct Tracking {
                     ? " WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))" : ""))
     }
 
-    /// Removes every trace of Ferry's: triggers and tables, but for the table that the app's own triggers or views ask.
-    /// - Returns: those triggers and views.
+    /// Removes all of Ferry's triggers and tables, except the table read by the app's own triggers or views.
+    /// - Returns: these triggers and views.
     func end() throws -> [String] {
         try dropTriggers { _ in true }
         try GenerationPlan(connection, SchemaReader(connection: connection).read()).dropIndexes()
@@ -301,7 +301,7 @@ struct Tracking {
     }
 }
 
-/// The text form of a selection in the store: JSON.
+/// The stored text of a selection: JSON.
 enum SelectionText {
     private struct Form: Codable {
         var only: [String]?
