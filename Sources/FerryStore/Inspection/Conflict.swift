@@ -1,53 +1,53 @@
 import FerryCore
 
-/// What one of two concurrent writes lost, as a device noted it when it replayed them.
+/// A value lost in concurrent writes, as recorded by a device at replay.
 ///
-/// Every device notes conflicts by itself, so a conflict that is resolved here is still listed elsewhere.
+/// Every device records conflicts on its own. So a conflict resolved here is still listed elsewhere.
 public struct Conflict: Identifiable, Equatable, Sendable {
     public enum Kind: String, CaseIterable, Codable, Sendable {
         /// Two devices wrote the same field.
         case field
-        /// A write lost to a deletion that had not seen it.
+        /// A write lost to a concurrent deletion.
         case deleted
-        /// A deletion lost to a write that had not seen it.
+        /// A deletion lost to a concurrent write.
         case revived
-        /// Two rows with the same UNIQUE value became one, which shows another value than one of them had.
+        /// Two rows with the same UNIQUE value were unified, and the row shows a value different from one of theirs.
         case joined
     }
 
-    /// One of the two writes.
+    /// A write of the conflict.
     public struct Side: Equatable, Sendable {
-        /// The value written, references as keys of this device where the row referred to is known; `nil` where the
-        /// conflict is about the whole row.
+        /// The written value, with references as keys of this device if the target is known; `nil` for a conflict about
+        /// the whole row.
         public var value: FieldValue?
         public var device: DeviceID
         public var deviceName: String
-        /// When it was written, in milliseconds since the Unix epoch, by that device's clock; `nil` for rows that were
-        /// there before their database joined.
+        /// The time of the write in milliseconds since the Unix epoch, by the writer's clock; `nil` for pre-existing
+        /// rows.
         public var timeMilliseconds: Int64?
     }
 
-    /// Its number in this database, ascending in the order in which conflicts were noticed.
+    /// The conflict's number in this database, ascending in the order of recording.
     public var number: Int64
     public var id: Int64 { number }
     public var table: String
     public var object: ObjectID
-    /// The row's key on this device, or the one it had; empty where none is known.
+    /// The row's present or former key on this device; empty if unknown.
     public var key: [FieldValue]
-    /// The column of a `field` conflict; `nil` where it is about the whole row.
+    /// The column of a `field` conflict; `nil` for the whole row.
     public var column: String?
     public var kind: Kind
-    /// What lost.
+    /// The losing write.
     public var lost: Side
-    /// What was kept instead, at that time. Others may have written since.
+    /// The winning write at that time. Later writes may have followed.
     public var kept: Side
-    /// When this device noticed it, in milliseconds since the Unix epoch.
+    /// The time of recording on this device, in milliseconds since the Unix epoch.
     public var noticedMilliseconds: Int64
-    /// When somebody said that it is settled; `nil` while nobody has.
+    /// The time a person resolved the conflict; `nil` if unresolved.
     public var resolvedMilliseconds: Int64?
 }
 
-/// Which conflicts to list.
+/// A selection of conflicts to list.
 public struct ConflictFilter: Equatable, Sendable {
     public enum Resolution: Sendable {
         case unresolved
@@ -55,9 +55,9 @@ public struct ConflictFilter: Equatable, Sendable {
         case any
     }
 
-    /// Only those of this table.
+    /// Only conflicts of this table.
     public var table: String?
-    /// Only those of this kind.
+    /// Only conflicts of this kind.
     public var kind: Conflict.Kind?
     public var resolution: Resolution
 
@@ -69,10 +69,10 @@ public struct ConflictFilter: Equatable, Sendable {
 }
 
 extension Store {
-    /// Lists conflicts, the latest noticed first.
+    /// Lists conflicts, latest first.
     /// - Parameters:
-    ///   - limit: the most of them.
-    ///   - number: only those before this one: the last of the page before.
+    ///   - limit: maximum number of conflicts.
+    ///   - number: only conflicts before this number: the last number of the preceding page.
     /// - Throws: `invalidArgument` for a table that does not travel.
     public func conflicts(
         _ filter: ConflictFilter = ConflictFilter(), limit: Int = 50, before number: Int64? = nil
@@ -89,7 +89,7 @@ extension Store {
         }
     }
 
-    /// Lists the conflicts noticed after one, the earliest first: for who remembers the last number that it has seen.
+    /// Lists the conflicts recorded after a number, earliest first: for a caller who remembers the last number seen.
     public func conflicts(after number: Int64, limit: Int = 50) throws -> [Conflict] {
         try readAccess { access in
             try ConflictReader(access).read(
@@ -97,7 +97,7 @@ extension Store {
         }
     }
 
-    /// One conflict, resolved or not.
+    /// A single conflict, resolved or not.
     /// - Throws: `nothingFound`.
     public func conflict(_ number: Int64) throws -> Conflict {
         try readAccess { access in try ConflictReader(access).conflict(number) }
@@ -114,15 +114,15 @@ extension Store {
         }
     }
 
-    /// The number of the conflict noticed last; 0 where there was none.
+    /// The number of the last recorded conflict; 0 without any.
     public func lastConflictNumber() throws -> Int64 {
         try read { Int64(try $0.count("SELECT max(number) FROM ferry_conflict")) }
     }
 
-    /// Notes that a person has settled conflicts: they stay, and are neither listed nor counted any more. Only this
-    /// device notes it.
-    /// - Returns: how many were not resolved before.
-    /// - Throws: `nothingFound` where there is no such conflict; nothing is changed then.
+    /// Marks conflicts as resolved by a person. They stay, but are neither listed nor counted by default. Only this
+    /// device marks them.
+    /// - Returns: the number of newly resolved conflicts.
+    /// - Throws: `nothingFound` for an unknown number; nothing is changed then.
     @discardableResult
     public func resolveConflicts(_ numbers: [Int64]) throws -> Int {
         try write { connection in

@@ -1,6 +1,6 @@
 import FerryCore
 
-/// Reads conflicts as people see them.
+/// Reads conflicts in readable form.
 struct ConflictReader {
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
@@ -41,7 +41,7 @@ struct ConflictReader {
         FerryError(.nothingFound, "There is no conflict \(number). `ferry conflicts` lists those that there are.")
     }
 
-    /// - Returns: whether it was unresolved before.
+    /// - Returns: true if the conflict was unresolved.
     /// - Throws: `nothingFound`.
     static func resolve(_ number: Int64, at milliseconds: Int64, _ connection: SQLConnection) throws -> Bool {
         let resolved = try connection.rows("SELECT resolved FROM ferry_conflict WHERE number = ?", .integer(number))
@@ -52,7 +52,7 @@ struct ConflictReader {
         return true
     }
 
-    /// A conflict as it lies in the store: its values as they travel.
+    /// A stored conflict with portable values.
     struct Entry {
         var number: Int64
         var table: TrackedTable

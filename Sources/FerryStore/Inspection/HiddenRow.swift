@@ -1,17 +1,16 @@
 import FerryCore
 
-/// A row that is alive and has no row of its own, with everything that was written to it: it is hidden, or another row
-/// shows it too.
+/// A living object without an own row, with all its values: hidden, or unified with a different object.
 public struct HiddenRow: Equatable, Sendable {
     public var table: String
     public var object: ObjectID
-    /// The key that it is meant to have; empty where none is known.
+    /// The intended key; empty if unknown.
     public var key: [FieldValue]
     public var kind: ExceptionKind
-    /// Why it has no row; of a joined one with the key of the row that shows it.
+    /// The reason for having no row; for a unified object with the key of the row that stands for the object.
     public var reason: String
-    /// Its values in the order of the table's columns, references as local keys where the rows referred to are known.
-    /// Columns that nobody wrote are absent.
+    /// The values in the order of the table's columns, with references as local keys if the target is known. Columns
+    /// never written are absent.
     public var values: [NamedValue]
 }
 
@@ -27,11 +26,11 @@ public struct NamedValue: Equatable, Sendable {
 }
 
 extension Store {
-    /// Lists rows that are hidden or joined to another one, by table and in the order of their IDs.
+    /// Lists hidden and unified objects, by table and in the order of IDs.
     /// - Parameters:
-    ///   - table: only those of this table.
-    ///   - object: only this one.
-    ///   - limit: the most of them.
+    ///   - table: only objects of this table.
+    ///   - object: only this object.
+    ///   - limit: maximum number of objects.
     /// - Throws: `invalidArgument` for a table that does not travel.
     public func hiddenRows(table: String? = nil, object: ObjectID? = nil, limit: Int = 50) throws -> [HiddenRow] {
         try readAccess { access in
@@ -40,7 +39,7 @@ extension Store {
         }
     }
 
-    /// Counts what `hiddenRows` lists.
+    /// Counts the objects listed by `hiddenRows`.
     public func hiddenRowCount(table: String? = nil) throws -> Int {
         try readAccess { access in
             let counted = "SELECT count(*) FROM ferry_exception WHERE kind IN (\(HiddenRowReader.kinds))"
@@ -56,7 +55,7 @@ struct HiddenRowReader {
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// The kinds of exceptions without a row, as SQL.
+    /// The kinds of anomalies without a row, as SQL.
     static let kinds = ExceptionKind.allCases.filter { $0.isHidden || $0 == .joined }.map { "\($0.rawValue)" }.joined(
         separator: ", ")
 

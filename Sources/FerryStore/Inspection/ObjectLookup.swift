@@ -1,14 +1,14 @@
 import FerryCore
 
-/// Object IDs of rows and back: an ID means the same row on every device, and stays when its key changes.
+/// Translates between rows and object IDs. An ID means the same row on every device, even after a key change.
 extension Store {
     /// The object IDs of rows, by their keys on this device.
     /// - Parameters:
-    ///   - keys: each with a value for each column of the table's key, in its order.
-    ///   - table: a table that travels.
-    /// - Returns: in the order of the keys; `nil` where no row has the key, or it was inserted since the last flush and has no
-    ///   ID yet (integer keys).
-    /// - Throws: `notTracked`; `invalidArgument` where the table does not travel, naming those that do.
+    ///   - keys: each key has a value for each key column, in the table's order.
+    ///   - table: a travelling table.
+    /// - Returns: IDs in the order of the keys; `nil` for a key without a row. Also `nil` for a row inserted since the
+    ///   last flush, without an ID yet (integer keys).
+    /// - Throws: `notTracked`; `invalidArgument` for a table that does not travel, with the names of travelling tables.
     public func objectIDs(of keys: [[FieldValue]], in table: String) throws -> [ObjectID?] {
         try readAccess { access in
             let table = try access.registry.travellingTable(table)
@@ -22,8 +22,8 @@ extension Store {
         }
     }
 
-    /// The key on this device of the row that shows an object.
-    /// - Returns: `nil` where no row does: it is deleted or hidden, or was never heard of.
+    /// The key on this device of the row showing an object.
+    /// - Returns: `nil` for a deleted, hidden or unknown object.
     /// - Throws: as `objectIDs(of:in:)`.
     public func key(of object: ObjectID, in table: String) throws -> [FieldValue]? {
         try readAccess { access in

@@ -1,13 +1,13 @@
 import FerryCore
 
-/// How objects and values are called on this device: by local keys, also those of rows that are gone or hidden.
+/// Names objects and values by local keys on this device, including deleted and hidden objects.
 struct RowNames {
     let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// The key of the row that shows an object, its own or the one that it is joined to; where none does, the key that
-    /// it had or is meant to have. Empty where none is known.
+    /// The key of the row showing an object: the object's own row, or the unified row. Without a row, the former or
+    /// intended key; empty if unknown.
     func key(of object: ObjectID, _ table: TrackedTable) throws -> [FieldValue] {
         let state = try access.objects(of: table.id).load(object)
         if !state.shown.hasRow, let shown = try access.joined.representative(of: object, table.id) {
@@ -16,8 +16,7 @@ struct RowNames {
         return try ownKey(of: state, table)
     }
 
-    /// The key of an object's own row; of one without a row, the key that it had or is meant to have. Empty where none
-    /// is known.
+    /// The key of an object's own row; without a row, the former or intended key; empty if unknown.
     func ownKey(of state: ObjectState, _ table: TrackedTable) throws -> [FieldValue] {
         if !state.key.isEmpty { return state.key }
         if table.isMapped { return state.kept.key.map { [$0] } ?? [] }
@@ -27,7 +26,7 @@ struct RowNames {
         return parts.count == table.keyColumnIDs.count ? parts : []
     }
 
-    /// A value with references as keys of this device, where a key is known.
+    /// A value with references as keys of this device, if a key is known.
     func value(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard case .reference(let object) = value, let parent = column.reference else { return value }
         return try key(of: object, access.registry[parent]).first ?? value
@@ -35,7 +34,7 @@ struct RowNames {
 }
 
 extension StoreAccess {
-    /// What people call the devices.
+    /// The devices' names for people.
     func deviceNames() throws -> [DeviceID: String] {
         var names: [DeviceID: String] = [:]
         try connection.forEachRow("SELECT id, name FROM ferry_device WHERE name <> ''") { row in
@@ -46,8 +45,8 @@ extension StoreAccess {
 }
 
 extension Registry {
-    /// The table with a name that a person gave.
-    /// - Throws: `invalidArgument`, naming those that travel.
+    /// The table with a name given by a person.
+    /// - Throws: `invalidArgument`, with the names of travelling tables.
     func travellingTable(_ name: String) throws -> TrackedTable {
         if let table = table(named: name) { return table }
         let names = tables.values.map(\.name).filter { !isFerryName($0) }.sorted()
@@ -57,8 +56,8 @@ extension Registry {
 }
 
 extension Store {
-    /// Values as this device shows them: references as local keys, where the rows referred to are known.
-    /// - Parameter rows: values by column name as they travel, any number of rows of one table.
+    /// Converts values to this device's values: references become local keys, if the target is known.
+    /// - Parameter rows: portable values by column name, for any number of rows of a table.
     public func localValues(table: String, _ rows: [[String: FieldValue]]) throws -> [[String: FieldValue]] {
         try readAccess { access in
             let table = try access.registry.travellingTable(table)

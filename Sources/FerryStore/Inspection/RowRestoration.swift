@@ -1,34 +1,34 @@
 import FerryCore
 import FerryMerge
 
-/// What bringing a row back did, or would do.
+/// The effect of a restoration, done or planned.
 public struct RestoredRow: Equatable, Sendable {
     public enum Action: String, Codable, Sendable {
         case inserted
         case updated
         case deleted
-        /// The row is as it was asked for already.
+        /// The row already has the wanted values.
         case unchanged
     }
 
     public var table: String
-    /// The row's key on this device; of a deleted one, the key that it had.
+    /// The row's key on this device; the former key of a deleted row.
     public var key: [FieldValue]
     public var action: Action
-    /// The columns written, in the order of the table's.
+    /// The written columns, in the table's order.
     public var columns: [String]
-    /// Columns that are NULL or keep their value because the row that they referred to is gone.
+    /// Columns left NULL or unchanged, because their target is gone.
     public var withoutReference: [String]
 }
 
-/// How a row is to be.
+/// The wanted content of a row.
 public enum RowTarget: Equatable, Sendable {
-    /// Values by column name, as they travel. Other columns stay as they are, or get their default in a new row.
+    /// Portable values by column name. Further columns stay unchanged, or get their default in a new row.
     case values([String: FieldValue])
     case absent
 }
 
-/// Writes rows back as the app would write them, so that triggers capture it and it travels.
+/// Writes rows like the app, so triggers capture the writes and they travel.
 struct RowRestoration {
     let access: StoreAccess
     let table: TrackedTable
@@ -46,7 +46,7 @@ struct RowRestoration {
 
     // MARK: What a conflict lost
 
-    /// Makes a row what it would be had the other write won.
+    /// Restores the losing side of a conflict.
     func restore(_ conflict: ConflictReader.Entry) throws -> RestoredRow {
         var state = try access.objects(of: table.id).load(conflict.object)
         switch conflict.kind {
@@ -87,8 +87,8 @@ struct RowRestoration {
 
     /// Inserts or updates an object's row.
     /// - Parameters:
-    ///   - values: by column, as they travel; those of columns that this database lacks are left out.
-    ///   - wish: the key for a new row where the state knows none.
+    ///   - values: portable values by column; values of missing columns are ignored.
+    ///   - wish: the key for a new row if the state has none.
     func write(_ values: FieldValues, _ state: ObjectState, wish: FieldValue? = nil) throws -> RestoredRow {
         try refuseJoined(state)
         var withoutReference: [String] = []
@@ -111,8 +111,8 @@ struct RowRestoration {
             withoutReference: withoutReference)
     }
 
-    /// A value as it lies in rows: a reference to what is joined is the key of the row that shows it. `nil` for one to an
-    /// object without a row.
+    /// The local value of a portable value: a reference to a unified object becomes the key of the unified row. `nil`
+    /// for a reference to an object without a row.
     private func localValue(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue? {
         if case .reference(let object) = value, let parent = column.reference,
             let shown = try access.joined.representative(of: object, parent)
@@ -122,7 +122,7 @@ struct RowRestoration {
         return try Travelling(access).local(value, column)
     }
 
-    /// Whether a column may go without the row that it refers to.
+    /// True if the column may lose its reference.
     private func isClearable(_ column: Int) -> Bool {
         let keys = table.foreignKeys.filter { $0.columns.contains(column) }
         return !keys.isEmpty && keys.allSatisfy { $0.action == .setNull || $0.action == .setDefault }
@@ -152,11 +152,11 @@ struct RowRestoration {
             guard let (allocated, former) = try reservations.keyForRow(of: wishing, in: table) else {
                 throw Self.refusal("The row's key in \(table.name) is taken by another row.")
             }
-            // The key leads to the object from now on, so that what is captured is no new one.
+            // From now on the key leads to the object, so capture finds no new object.
             var reserved = state
             reserved.key = [allocated]
             if table.hasUncheckedReferences {
-                // A key that is only reserved would go to a new object.
+                // A merely reserved key would go to a new object.
                 reserved.shown = state.shown == .none ? .row : .exceptionalRow
             }
             try access.objects(of: table.id).save(reserved)
@@ -174,7 +174,7 @@ struct RowRestoration {
         return (rowKey, .inserted, values.map(\.column))
     }
 
-    /// Deletes an object's row; what refers to it follows as the schema says.
+    /// Deletes an object's row; referring rows follow the schema's actions.
     func remove(_ state: ObjectState) throws -> RestoredRow {
         try refuseJoined(state)
         let key = try RowNames(access).ownKey(of: state, table)

@@ -1,36 +1,35 @@
 import FerryCore
 import FerryMerge
 
-/// An object that a person's key means, or meant.
+/// An object found by a person's key, present or former.
 public struct FoundRow: Equatable, Sendable {
     public enum Presence: Equatable, Sendable {
-        /// It has a row.
+        /// The object has a row.
         case shown
-        /// It is alive and has no row, for this reason.
+        /// Alive without a row, for this reason.
         case hidden(reason: String)
-        /// It is alive, and the row with this key shows it together with another object.
+        /// Alive and unified: the row with this key shows the object.
         case joined(key: [FieldValue])
         case deleted
-        /// Rows refer to it, and nothing else is known yet.
+        /// Rows refer to the object, and nothing more is known yet.
         case unknown
     }
 
     public var table: String
     public var object: ObjectID
-    /// Its row's key on this device, or the one it had; empty where none is known.
+    /// The row's present or former key on this device; empty if unknown.
     public var key: [FieldValue]
     public var presence: Presence
 }
 
 extension Store {
-    /// Finds the objects that a key means: the row that has it now first, then those that had it, or are meant to have
-    /// it, and have no row. An integer key that SQLite handed out again leads to several.
+    /// Finds the objects of a key: first the object with the row, then objects without a row with the key as former or
+    /// intended key. An integer key reused by SQLite leads to several objects.
     /// - Parameters:
     ///   - table: the table's name.
-    ///   - key: the key's parts in key order as text, compared as SQLite compares them with the columns; `x'…'` is a
-    ///     blob.
-    /// - Throws: `invalidArgument` for a table that does not travel or another number of parts; `nothingFound`. What
-    ///   no pass has packed yet is not found.
+    ///   - key: the key's parts in key order as text, compared with the columns as SQLite compares; `x'…'` is a blob.
+    /// - Throws: `invalidArgument` for a table that does not travel, or a wrong number of parts; `nothingFound`.
+    ///   Changes not packed yet are not found.
     public func findRows(table: String, key: [String]) throws -> [FoundRow] {
         try readAccess { access in
             let table = try access.registry.travellingTable(table)
@@ -41,7 +40,7 @@ extension Store {
 
 /// Finds objects by the text of a key.
 struct RowSearch {
-    /// The most objects that one key leads to.
+    /// Maximum number of objects for a key.
     static let maximumResults = 1000
 
     let access: StoreAccess
@@ -95,7 +94,7 @@ struct RowSearch {
 
     // MARK: Mapped keys
 
-    /// The objects that have a mapped key or had it.
+    /// The objects with a present or former mapped key.
     private func mapped(_ text: String) throws -> [ObjectID] {
         try mapped(text, table)
     }
@@ -103,7 +102,7 @@ struct RowSearch {
     private func mapped(_ text: String, _ table: TrackedTable) throws -> [ObjectID] {
         var objects: [ObjectID] = []
         let states = access.objects(of: table.id)
-        // Local keys have no collation in the state; the rows' own comparison finds what a person means.
+        // Local keys have no collation in the state. The rows' own comparison finds the key a person means.
         let readings = Self.readings(of: text, as: .blob)
         for value in readings where table.isLocal {
             let rows = try connection.rows(
@@ -114,7 +113,7 @@ struct RowSearch {
             if let object = try states.object(forKey: value) { objects.append(object) }
         }
         for value in readings {
-            // Kept values begin with the key that the object had, after a zero: `StateCodec`.
+            // Shadow values begin with the object's former key, after a zero: `StateCodec`.
             let prefix = StateCodec.encodeKept(KeptValues(key: value)) ?? []
             try connection.forEachRow(
                 "SELECT object FROM \(table.objectTable) WHERE k0 IS NULL AND substr(kept, 1, ?) = ? LIMIT ?",
@@ -128,7 +127,7 @@ struct RowSearch {
 
     // MARK: Derived keys
 
-    /// The objects whose IDs follow from the key, if the store knows of them.
+    /// The known objects with IDs derived from the key.
     private func derived(_ key: [String]) throws -> [ObjectID] {
         var keys: [[FieldValue]] = [[]]
         for (text, column) in zip(key, table.keyColumnIDs) {
@@ -139,19 +138,19 @@ struct RowSearch {
         let states = access.objects(of: table.id)
         return try keys.compactMap { key in
             let object = table.derivedID(key)
-            // A row may be shown under a key that its object does not have.
+            // A row may be shown under a key its object does not have.
             return try states.load(object).isStored ? object : access.joined.representative(of: object, table.id)
         }
     }
 
-    /// What a key's part may be as it travels: a reference for what refers to a mapped table.
+    /// The portable values a key's part may have: references if the column refers to a mapped table.
     private func travelling(_ text: String, _ column: TrackedColumn) throws -> [FieldValue] {
         guard let parent = column.reference else { return Self.readings(of: text, as: column.affinity) }
         return try mapped(text, access.registry[parent]).map { .reference($0) }
     }
 
-    /// What a word on the command line is, compared with a column: https://www.sqlite.org/datatype3.html#type_affinity.
-    /// Without affinity a column holds what it is given, so that each reading is possible.
+    /// The values a command line's word may mean for a column: https://www.sqlite.org/datatype3.html#type_affinity. A
+    /// column without affinity stores any value unchanged, so every reading is possible.
     static func readings(of text: String, as affinity: SchemaColumn.Affinity) -> [FieldValue] {
         var blob: FieldValue?
         if text.count >= 3, text.hasPrefix("x'") || text.hasPrefix("X'"), text.hasSuffix("'") {
@@ -169,7 +168,7 @@ struct RowSearch {
         }
     }
 
-    /// A decimal number; not the words and hexadecimal forms that Swift reads too.
+    /// Parses a decimal number, without the words and hexadecimal forms accepted by Swift.
     private static func real(_ text: String) -> FieldValue? {
         guard text.utf8.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) else { return nil }
         return Double(text).map { .real($0) }

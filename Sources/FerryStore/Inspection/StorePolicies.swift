@@ -2,25 +2,25 @@ import FerryCore
 import FerryMerge
 import Foundation
 
-/// A policy, and whether this process can apply it.
+/// A policy, and whether this process can apply the policy.
 public struct StoredPolicy: Hashable, Sendable {
-    /// As `PolicyTarget.text`; of a newer Ferry perhaps another form.
+    /// The text of `PolicyTarget.text`; a newer version of Ferry may use a new form.
     public var target: String
     public var word: String
-    /// False where the word is not known, or its hook is not registered: then nothing is replayed of the table.
+    /// False for an unknown word or an unregistered hook: then nothing of the table is replayed.
     public var isApplied: Bool
 }
 
 extension Store {
-    /// Registers the app's function for columns under the policy `hook:NAME`. Do so before the first pass; until then
-    /// nothing is replayed of tables that have such a column.
+    /// Registers the app's function for columns under the policy `hook:NAME`. Call before the first pass. Until then
+    /// nothing is replayed for tables with such a column.
     /// - Parameter function: pure, and the same on every device.
     public func registerMergeHook(_ name: String, _ function: @escaping MergeHook) {
         hooks.register(name, function)
     }
 
-    /// The policies that are set, by whatever device, in the order of their targets. (`plainReferences` tells the others that
-    /// travel with them.)
+    /// The policies set by any device, in the order of their targets. (`plainReferences` lists the plain references
+    /// travelling with them.)
     public func policies() throws -> [StoredPolicy] {
         try readAccess { access in
             let wanted = try PolicyList(access.connection).wanted().filter { !$0.key.hasPrefix(DeclaredKey.prefix) }
@@ -31,10 +31,10 @@ extension Store {
         }
     }
 
-    /// Sets policies, as an ordinary change that travels; the next pass takes them up here.
+    /// Sets policies, as an ordinary change that travels; the next pass applies them here.
     ///
-    /// Setting one that is set already writes nothing.
-    /// - Throws: `invalidArgument` where a policy makes no sense for what it is about; nothing is changed then.
+    /// Setting an existing policy writes nothing.
+    /// - Throws: `invalidArgument` for a policy unsuitable for its target; nothing is changed then.
     public func setPolicies(_ settings: [PolicySetting]) throws {
         let named = try readAccess { access in
             try settings.map { setting -> (target: String, word: String) in
@@ -59,13 +59,13 @@ extension Store {
         }
     }
 
-    /// Takes policies off, as an ordinary change that travels; the next pass takes it up here.
-    /// - Returns: the number of policies that were set.
+    /// Removes policies, as an ordinary change that travels; the next pass applies the removal here.
+    /// - Returns: the number of removed policies.
     public func removePolicies(_ targets: [PolicyTarget]) throws -> Int {
         let names = try readAccess { access in targets.map { Self.canonicalText(of: $0, access.registry) } }
         return try write { connection in
             var removed = 0
-            // What was set under another form of its name goes too.
+            // Policies under a different form of the name are removed too.
             for target in Set(names + targets.map(\.text)) {
                 removed += try connection.count("SELECT count(*) FROM ferry_policy WHERE target = ?", .text(target))
                 try connection.execute("DELETE FROM ferry_policy WHERE target = ?", .text(target))
@@ -74,7 +74,7 @@ extension Store {
         }
     }
 
-    /// Sets policies that an app declares in its code, where its declaration is another than the last time.
+    /// Sets policies declared in the app's code, if the declaration changed since the last time.
     /// - Throws: as `setPolicies`.
     public func declarePolicies(_ settings: [PolicySetting]) throws {
         let declared = Dictionary(settings.map { ($0.target.text, $0.word) }) { $1 }
@@ -84,8 +84,8 @@ extension Store {
         try note { try StoreMeta(connection: $0).set(.declaredPolicies, json: declared) }
     }
 
-    /// The devices of which these changesets cannot be replayed, because they mean nothing, or change a table under a policy
-    /// that is not known here. What only replaying them would tell is not in it.
+    /// The devices whose changesets cannot be replayed: the content is inadmissible, or changes a table under an
+    /// unknown policy. Problems found only by replaying are not included.
     public func refusals(of changesets: [Changeset]) throws -> [DeviceID: FerryError] {
         try readAccess { access in
             var gate = PolicyGate(changesets)
@@ -96,7 +96,7 @@ extension Store {
         }
     }
 
-    /// A UNIQUE constraint that has no name of its own is named by its table and columns, the same on every device.
+    /// Names an unnamed UNIQUE constraint by table and columns, the same on every device.
     private static func canonicalText(of target: PolicyTarget, _ registry: Registry) -> String {
         guard case .index(let name) = target else { return target.text }
         for table in registry.tables.values {
@@ -108,7 +108,7 @@ extension Store {
         return target.text
     }
 
-    /// Why a policy cannot be set; `nil` where it can.
+    /// Explains why a policy cannot be set; `nil` if possible.
     private static func objection(to setting: PolicySetting, _ access: StoreAccess) throws -> String? {
         switch setting.target {
         case .table(let name):

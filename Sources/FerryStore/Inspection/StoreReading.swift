@@ -1,52 +1,50 @@
 import FerryCore
 
-/// What a store remembers of itself and of the other devices, read in one transaction: what a sync goes by, and what
-/// heads and reports tell.
+/// The store's records of itself and of remote devices, read in a single transaction: for syncs, heads and reports.
 ///
-/// All of it changes only under the device's lock, so it stays true until whoever has the lock writes.
+/// The content changes only under the device's lock, so the reading stays true until the lock's holder writes.
 public struct StoreReading: Sendable {
-    /// All devices that the store knows, this one included, in the order of their numbers.
+    /// All known devices, including this device, in the order of their numbers.
     public let devices: [DeviceRecord]
-    /// The IDs that the database had before, the last one first.
+    /// The former IDs of the database, latest first.
     public let formerDevices: [FormerDevice]
-    /// What can be proven of each table of this database; nothing while a snapshot is read in, because the state is that of no
-    /// position then.
+    /// The digests of this database's tables. Empty while a snapshot is read: then the state belongs to no position.
     public let tables: [TableDigests]
-    /// The number of the first changeset that this device's log in the container still has, what is before being in
-    /// snapshots; 0 where all of it is there.
+    /// The first changeset of this device's log still in the container; earlier changesets are in snapshots. 0 if the
+    /// log is complete.
     public let logStart: UInt64
-    /// What compaction has to remember (`Store.setCompactionNotes`).
+    /// Compaction's notes (`Store.setCompactionNotes`).
     public let compactionNotes: String?
-    /// The number of objects that are hidden.
+    /// Number of hidden objects.
     public let hidden: Int
-    /// Whether objects may be missing here (`Store.missingObjects`).
+    /// True if unresolved objects may exist here (`Store.missingObjects`).
     public let isMissingObjects: Bool
-    /// Whether everything packed is published.
+    /// True if everything packed is published.
     public let isPublished: Bool
-    /// The last changeset of each device's log that says again what was said before.
+    /// The last backdated changeset of each device's log.
     public let lateChanges: [DeviceID: UInt64]
-    /// The logs that two copies of a database wrote, and of which nothing tells where the branches part: those of which this
-    /// database wrote one, or took in all.
+    /// Logs written by two copies of a database, with an unknown fork position: logs this database wrote a branch of,
+    /// or merged all branches of.
     public let forkedLogs: Set<DeviceID>
-    /// Tables that other devices have by another primary key.
+    /// Tables with a different primary key on remote devices.
     public let otherGenerations: [OtherGeneration]
-    /// Tables with rows, or changes of the app's, that wait for a process with a collation or a function of the app's.
+    /// Tables with rows or changes waiting for a process with the app's collation or function.
     public let waitingTables: [WaitingTable]
-    /// Why the last sync failed, and since when syncs fail for that reason; `nil` where it did not.
+    /// The reason and start of sync failures; `nil` if the last sync succeeded.
     public let failure: WaitingReason?
 
-    /// The digests of state and rows as heads tell them, by what they cover.
+    /// The digests of state and rows for heads, by token.
     public var digests: [UInt32: UInt64] { TableDigests.published(tables) }
 
-    /// What is replayed of every device's log, this device's own included.
+    /// The replayed position of every device's log, including this device's.
     public let vector: VersionVector
-    /// Devices that were retired and have not come back.
+    /// Retired devices that have not come back.
     public let retired: Set<DeviceID>
-    /// What people call the devices, as far as their names are known.
+    /// The devices' names for people, if known.
     public let names: [DeviceID: String]
-    /// The checksum of the last segment packed or replayed of each device, where it is known.
+    /// The checksum of each device's last packed or replayed segment, if known.
     public let checksums: [DeviceID: Checksum]
-    /// What devices' logs waited for at the last sync.
+    /// The reasons for devices' logs to wait at the last sync.
     public let waiting: [DeviceID: WaitingReason]
 
     init(_ connection: SQLConnection) throws {
@@ -78,7 +76,7 @@ public struct StoreReading: Sendable {
 }
 
 extension Store {
-    /// Reads what a sync goes by.
+    /// Reads the records needed by a sync.
     public func reading() throws -> StoreReading {
         try read { try lastReading.value($0) { try StoreReading($0) } }
     }

@@ -1,10 +1,10 @@
 import FerryCore
 
 extension Store {
-    /// Brings back what a conflict lost, as an ordinary change that travels, and resolves it: a field gets the lost
-    /// value, a deleted row comes back with its values, a revived row is deleted again.
-    /// - Parameter seal: makes segments of what is pending, which is packed first.
-    /// - Throws: `nothingFound`; `restoreRefused` where the row, column or table is gone or the schema refuses it.
+    /// Restores the losing side of a conflict, as an ordinary change that travels, and resolves the conflict. A field
+    /// gets the lost value, a deleted row comes back with its values, and a revived row is deleted again.
+    /// - Parameter seal: encodes pending changes as segments; they are packed first.
+    /// - Throws: `nothingFound`; `restoreRefused` if row, column or table is gone, or the schema refuses the row.
     ///   Nothing is changed then.
     public func restoreConflict(_ number: Int64, seal: SegmentSealer) throws -> RestoredRow {
         try writeAsApp(seal) { access in
@@ -17,11 +17,11 @@ extension Store {
         }
     }
 
-    /// Makes an object's row what it is to be, as an ordinary change that travels.
+    /// Gives an object's row the wanted content, as an ordinary change that travels.
     /// - Parameters:
-    ///   - wish: the key for a new row where none is known here.
-    ///   - isDryRun: whether to try it and change nothing.
-    ///   - seal: makes segments of what is pending, which is packed first.
+    ///   - wish: the key for a new row if none is known here.
+    ///   - isDryRun: true to try and change nothing.
+    ///   - seal: encodes pending changes as segments; they are packed first.
     /// - Throws: `invalidArgument` for a table that does not travel; `restoreRefused` as `restoreConflict`.
     public func restoreRow(
         _ object: ObjectID, table: String, to target: RowTarget, wish: FieldValue? = nil, isDryRun: Bool = false,
@@ -43,13 +43,13 @@ extension Store {
         }
     }
 
-    /// Ends a transaction that was only to be tried.
+    /// Thrown to roll back a transaction that was only a trial.
     private struct DryRun: Error {
         var row: RestoredRow
     }
 
-    /// Packs what is pending and then lets `body` write as an app does, in one transaction: keys mean what the state
-    /// says they mean.
+    /// Packs pending changes and then lets `body` write like an app, in a single transaction. So keys mean the objects
+    /// of the state.
     private func writeAsApp(
         _ seal: SegmentSealer, isDryRun: Bool = false, _ body: (StoreAccess) throws -> RestoredRow
     ) throws -> RestoredRow {

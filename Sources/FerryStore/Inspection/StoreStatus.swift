@@ -1,13 +1,13 @@
 import FerryCore
 
-/// What the store knows of itself: counts and positions, for `ferry status` and for a device's head.
+/// Counts and positions of the store, for `ferry status` and for a device's head.
 public struct StoreStatus: Sendable {
     public struct TableCount: Sendable {
         public var name: String
         public var identity: TableIdentity
-        /// Objects that are alive, hidden ones included; joined ones count once.
+        /// Number of living objects, including hidden objects; the objects of a unified row count once.
         public var objects: Int
-        /// Whether this database has the table.
+        /// True if this database has the table.
         public var isLocal: Bool
     }
 
@@ -25,10 +25,10 @@ public struct StoreStatus: Sendable {
         public var count: Int
     }
 
-    /// Rows of a table that stays on this device, which refer to rows that a replay took away.
+    /// Dangling rows: rows of a local table referring to rows a replay removed.
     public struct Stranded: Sendable {
         public var table: String
-        /// The table that they refer to.
+        /// The parent table.
         public var parent: String
         public var rows: Int
     }
@@ -36,24 +36,24 @@ public struct StoreStatus: Sendable {
     public var tables: [TableCount]
     public var leftOut: [LeftOutTable]
     public var devices: [Device]
-    /// Notes that no flush has packed yet, and segments that wait to be published.
+    /// Pending changes not packed yet, and segments waiting to be published.
     public var pendingNotes: Int
     public var outboxSegments: Int
     public var outboxChanges: Int
     public var hidden: Int
     public var exceptional: [Exceptional]
     public var stranded: [Stranded]
-    /// How many objects of a table have no row here because it was dropped or emptied without a deletion, by table.
+    /// Number of objects without a row because their table was dropped or emptied without deletions, by table.
     public var left: [String: Int]
-    /// Conflicts that nobody has resolved.
+    /// Number of unresolved conflicts.
     public var conflicts: Int
-    /// The checksum of the last segment packed.
+    /// The checksum of the last packed segment.
     public var lastChecksum: Checksum?
 }
 
 extension Store {
-    /// Reads the store's status in one transaction.
-    /// - Parameter counting: whether to count objects, which reads the whole state.
+    /// Reads the store's status in a single transaction.
+    /// - Parameter counting: true to count objects, at the cost of reading the whole state.
     public func status(counting: Bool = true) throws -> StoreStatus {
         try readAccess { access in
             let connection = access.connection
@@ -62,7 +62,7 @@ extension Store {
             var tables: [StoreStatus.TableCount] = []
             for table in access.registry.tables.values.sorted(by: { foldedName($0.name) < foldedName($1.name) }) {
                 if SchemaReader.trackedOwnTables.contains(table.name) { continue }
-                // What waits of another generation is told by itself.
+                // Waiting rows of a different generation are reported separately.
                 if access.registry.isOfAnotherGeneration(table) { continue }
                 let objects =
                     counting
@@ -125,12 +125,12 @@ extension Store {
         return nil
     }
 
-    /// What is replayed of every device's log, this device's own included: read on every pass, so nothing else is.
+    /// The replayed position of every device's log, including this device's. Every pass reads only this.
     public func versionVector() throws -> VersionVector {
         try read { try lastVector.value($0) { try StoreAccess.versionVector($0) } }
     }
 
-    /// Notes the name under which a device presents itself.
+    /// Records the name a device gives itself.
     public func noteName(_ name: String, of device: DeviceID) throws {
         try note { connection in
             try connection.execute(
@@ -143,8 +143,8 @@ extension Store {
 }
 
 extension Store {
-    /// The key of an object's row on this device, as people would write it; of one without a row, the key that it had or
-    /// is meant to have. `nil` where none is known.
+    /// The key of an object's row on this device, in readable form; without a row, the former or intended key; `nil` if
+    /// unknown.
     public func keyText(table: String, object: ObjectID) throws -> String? {
         try readAccess { access in
             guard let table = access.registry.table(named: table) else { return nil }
@@ -153,14 +153,14 @@ extension Store {
         }
     }
 
-    /// Writes a consistent copy of the database to a path where no file is.
+    /// Writes a consistent copy of the database to an unused path.
     public func copy(to path: String) throws {
         try vacuum(into: path)
     }
 }
 
 extension FieldValue {
-    /// The value as people would write it.
+    /// The value in readable form.
     public var text: String {
         switch self {
         case .null: "NULL"

@@ -1,7 +1,6 @@
 import FerryCore
 
-/// What keeps something from going on, and since when: a device's log from being replayed, or this device's changes from
-/// being published.
+/// The reason and start of a blockage: a device's log cannot be replayed, or this device's changes cannot be published.
 public struct WaitingReason: Codable, Equatable, Sendable {
     /// A `FerryError.Code`.
     public var code: String
@@ -15,21 +14,21 @@ public struct WaitingReason: Codable, Equatable, Sendable {
         sinceMilliseconds = since
     }
 
-    /// Why the last sync failed and since when syncs fail for that reason; `nil` where it did not.
+    /// The reason and start of sync failures; `nil` if the last sync succeeded.
     static func failure(_ meta: StoreMeta) throws -> WaitingReason? {
         guard try meta.string(.failure)?.isEmpty == false else { return nil }
         return try meta.json(.failure)
     }
 
-    /// Whether it says what an error says.
+    /// True if the reason equals an error in code and message.
     public func isSame(as error: FerryError) -> Bool { code == error.code.rawValue && message == error.message }
 }
 
 extension Store {
-    /// Keeps what devices' logs wait for. A reason that was there before keeps its age; those that are gone are forgotten.
-    /// Writes only where something changed.
-    /// - Parameter known: what was kept of them (`StoreReading.waiting`).
-    /// - Returns: since when each is waited for, in milliseconds.
+    /// Saves the reasons for devices' logs to wait. A known reason keeps its start; resolved reasons are forgotten.
+    /// Writes only changes.
+    /// - Parameter known: the saved reasons (`StoreReading.waiting`).
+    /// - Returns: the start of each reason, in milliseconds.
     public func noteWaiting(
         _ problems: [DeviceID: FerryError], known: [DeviceID: WaitingReason]
     ) throws -> [DeviceID: Int64] {
@@ -60,7 +59,7 @@ extension Store {
         return reasons.mapValues(\.sinceMilliseconds)
     }
 
-    /// Keeps why the last sync failed, or that it did not. Writes only where that changed.
+    /// Saves the last sync's failure or success. Writes only changes.
     public func noteFailure(_ error: FerryError?) throws {
         let known = try reading().failure
         if let known, let error, known.isSame(as: error) { return }

@@ -1,8 +1,8 @@
 import FerryCore
 import FerryMerge
 
-/// Objects that the store has and a snapshot does not: deleted and collected elsewhere, or not known there
-/// (`ferry_absent`). They are gathered while the chunks are merged, and settled at the end.
+/// Objects in the store but not in a snapshot: deleted and collected elsewhere, or unknown there (`ferry_absent`).
+/// Gathered while chunks are merged, and settled at the end.
 struct AbsentObjects {
     private let access: StoreAccess
     private let standing: SnapshotStanding
@@ -13,11 +13,12 @@ struct AbsentObjects {
         self.standing = standing
     }
 
-    /// Notes the store's objects between the last chunk of the table and the end of this one that are not in it.
+    /// Records the store's objects between the table's last chunk and the end of this chunk, without objects in the
+    /// chunk.
     func note(besides chunk: SnapshotChunk, _ progress: SnapshotProgress) throws {
         guard let table = access.registry.table(named: chunk.table, chunk.identity), let end = chunk.objects.last?.id
         else { return }
-        // Of one without an insertion only writes came after it was collected, and nobody there can show it.
+        // An object without an insertion was written to after its collection, and no device there can show the object.
         let present = Set(chunk.objects.lazy.filter { $0.inserted != nil }.map(\.id))
         let partial = Set(chunk.objects.lazy.filter { $0.inserted == nil }.map(\.id))
         try note(
@@ -26,7 +27,7 @@ struct AbsentObjects {
             partial: partial)
     }
 
-    /// Notes the store's objects behind each table's last chunk.
+    /// Records the store's objects behind each table's last chunk.
     func noteRest(_ progress: SnapshotProgress) throws {
         for table in access.registry.parentsFirst {
             let last = progress.last[SnapshotProgress.key(foldedName(table.name), table.identity)].flatMap {
@@ -60,7 +61,7 @@ struct AbsentObjects {
             guard let id: ObjectID = row.id(0), !present.contains(id) else { return }
             let inserted = try StateCodec.decodeInsertion(row.bytes(1)) { try access.devices.device($0) }
             if inserted == nil, partial.contains(id) { return }
-            // What was inserted since is simply not known there.
+            // A later insertion is simply unknown there.
             if let inserted, !standing.isKnownToSnapshot(inserted) { return }
             found.append(id)
         }

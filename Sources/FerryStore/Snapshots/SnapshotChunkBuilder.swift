@@ -2,35 +2,35 @@ import FerryCore
 
 /// Gathers a table's objects into chunks.
 ///
-/// A chunk ends where the objects say so, whatever stood before: after an object whose ID, hashed, falls within a range
-/// as wide as the object is large. So the ends stay where they are when objects elsewhere change, and an unchanged
-/// stretch of a table is the same chunk in the next snapshot.
+/// Objects decide where a chunk ends, independent of preceding objects: after an object whose hashed ID falls within a
+/// range as wide as the object is large. So ends stay in place when objects elsewhere change. An unchanged stretch of a
+/// table is the same chunk in the next snapshot.
 struct SnapshotChunkBuilder {
-    /// A smaller chunk does not end, in bytes before compression, as estimated.
+    /// A smaller chunk does not end. Estimated bytes before compression.
     static let minimumBytes = 256 << 10
-    /// A chunk ends that is as large as that.
+    /// A chunk of this size always ends.
     static let maximumBytes = 1 << 20
-    /// Beyond the minimum a chunk goes on for about as many bytes.
+    /// The mean number of bytes a chunk goes on beyond the minimum.
     private static let meanBytes: UInt64 = 256 << 10
 
-    /// What an object says of one column.
+    /// An object's field of a column.
     struct Field {
-        /// The place of its column among `columns`.
+        /// The column's position in `columns`.
         var place: Int
         var cell: SnapshotChunk.Cell
     }
 
-    /// All columns that the table's objects may have, in the order of a chunk's.
+    /// All columns the table's objects may have, in a chunk's order.
     let columns: [SnapshotChunk.Column]
     private let table: String
     private let identity: TableIdentity
     private var objects: [SnapshotChunk.Object] = []
     private var cells: [SnapshotChunk.Cell] = []
-    /// The sets of places in use, and their numbers.
+    /// The sets of positions in use, and their numbers.
     private var shapes: [[Int]] = []
     private var shapeNumbers: [[Int]: Int] = [:]
     private var bytes = 0
-    /// Whether the last object is one that a chunk ends after.
+    /// True if a chunk may end after the last object.
     private var isAtEnd = false
 
     init(table: String, identity: TableIdentity, columns: [SnapshotChunk.Column]) {
@@ -39,11 +39,11 @@ struct SnapshotChunkBuilder {
         self.columns = columns
     }
 
-    /// Whether the chunk ends here.
+    /// True if the chunk ends here.
     var isComplete: Bool { bytes >= Self.maximumBytes || bytes >= Self.minimumBytes && isAtEnd }
     var isEmpty: Bool { objects.isEmpty }
 
-    /// Adds an object; its fields are in the order of their places.
+    /// Adds an object, with fields in the order of their positions.
     mutating func append(
         _ id: ObjectID, inserted: Stamp?, deleted: Stamp?, earlierDeletions: [Stamp] = [], key: FieldValue?,
         fields: [Field]
@@ -74,7 +74,7 @@ struct SnapshotChunkBuilder {
         isAtEnd = hash.adding(id.low) % Self.meanBytes < UInt64(size)
     }
 
-    /// Ends the chunk and begins the next. A chunk names the columns that its objects have and no others.
+    /// Ends the chunk and begins the next. A chunk names only columns used by its objects.
     mutating func take() -> SnapshotChunk {
         let used = Set(shapes.joined()).sorted()
         let numbers = Dictionary(uniqueKeysWithValues: used.enumerated().map { ($1, $0) })

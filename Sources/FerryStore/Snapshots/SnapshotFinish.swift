@@ -2,12 +2,13 @@ import FerryCore
 import FerryMerge
 
 extension Store {
-    /// Settles what the store has and a merged snapshot does not, a batch at a time, and in the end takes the snapshot's
+    /// Settles the store's objects absent from a merged snapshot, in batches, and finally takes over the snapshot's
     /// position.
     ///
-    /// What the snapshot's devices knew and do not have any more was deleted and collected: it goes here too. Where this
-    /// device wrote to it since, it is published again whole; under `deleteWins` what was written is kept as a conflict.
-    /// - Returns: what was done, and whether that was all.
+    /// An object known to the snapshot's devices and now missing was deleted and collected: the object is removed here
+    /// too. An object this device wrote to since is published again whole. Under `deleteWins` such writes become
+    /// conflicts instead.
+    /// - Returns: the outcome, and whether everything is done.
     public func finishSnapshot(
         _ manifest: SnapshotManifest, seal: SegmentSealer
     ) throws -> (outcome: PassOutcome, isDone: Bool) {
@@ -32,7 +33,7 @@ extension Store {
         }
     }
 
-    /// The store has replayed what the snapshot covers from now on.
+    /// From now on the store counts as having replayed everything the snapshot covers.
     private func takePosition(
         of manifest: SnapshotManifest, _ access: StoreAccess, _ clock: inout HybridClock
     ) throws {
@@ -65,17 +66,17 @@ extension Store {
     }
 }
 
-/// Settles objects that a merged snapshot does not have (`AbsentObjects`).
+/// Settles objects absent from a merged snapshot (`AbsentObjects`).
 private struct AbsentSettlement {
-    /// Objects settled in one transaction.
+    /// Number of objects settled in a transaction.
     private static let batchSize = 20_000
 
     private let access: StoreAccess
     private let standing: SnapshotStanding
     private var connection: SQLConnection { access.connection }
-    /// What is published again.
+    /// The objects' changes to publish again.
     private(set) var published: [TableChanges] = []
-    /// Numbers of the tables whose rows may have changed.
+    /// Numbers of tables with possibly changed rows.
     private(set) var tables: Set<Int> = []
 
     init(_ access: StoreAccess, _ standing: SnapshotStanding) {
@@ -83,7 +84,7 @@ private struct AbsentSettlement {
         self.standing = standing
     }
 
-    /// - Returns: whether none are left.
+    /// - Returns: true if none are left.
     mutating func run(_ clock: inout HybridClock) throws -> Bool {
         var objects: [Int: [ObjectID]] = [:]
         var count = 0
@@ -117,7 +118,7 @@ private struct AbsentSettlement {
         try RowMaintenance(access).settle(touched)
         for table in access.registry.parentsFirst {
             for object in dropped[table.id] ?? [] where try !forget(object, table) {
-                // Something refers to it that the others do not know yet; to them it is a new row.
+                // An object unknown to the remote devices refers to this object; to them this object is a new row.
                 again.insert(RowToken(table: table.id, id: object))
             }
         }
@@ -135,7 +136,7 @@ private struct AbsentSettlement {
     }
 
     private enum Decision {
-        /// Somebody else wrote to it later than the snapshot knows.
+        /// A remote device wrote to the object later than the snapshot knows.
         case stays
         case isPublishedAgain
         case goes
@@ -149,7 +150,7 @@ private struct AbsentSettlement {
         if stamps.isEmpty { return .stays }
         let unknown = stamps.filter { !standing.isKnownToSnapshot($0) }
         if unknown.isEmpty { return .goes }
-        // A deletion of something that is gone already says nothing, and is collected in its time.
+        // Deleting a deleted object again changes nothing; the tombstone is collected in due course.
         guard registers.isAlive, unknown.allSatisfy({ $0.device == access.device }) else { return .stays }
         if table.deletionWins, let newest = registers.newestWrite {
             try ConflictLog(access).record(
@@ -160,11 +161,11 @@ private struct AbsentSettlement {
         return .isPublishedAgain
     }
 
-    /// When the others deleted it is not known any more.
+    /// The time of the remote deletion is unknown now.
     private static func deletion(after stamp: Stamp) -> Stamp { Stamp(time: stamp.time.next, device: stamp.device) }
 
-    /// Makes an object dead, so that its row goes as rows of deleted objects do.
-    /// - Returns: the object where it has a row to be removed.
+    /// Marks an object as deleted, so its row is removed like the row of any deleted object.
+    /// - Returns: the object if it has a row to remove.
     private func markDeleted(
         _ object: ObjectID, _ table: TrackedTable, _ touched: inout [TouchedObject]
     ) throws -> TouchedObject? {
@@ -183,8 +184,8 @@ private struct AbsentSettlement {
         return nil
     }
 
-    /// Removes all that is known of an object.
-    /// - Returns: whether it could go: not where the rules show it all the same.
+    /// Forgets everything known of an object.
+    /// - Returns: false if the rules still show the object.
     private func forget(_ object: ObjectID, _ table: TrackedTable) throws -> Bool {
         let objects = access.objects(of: table.id)
         let state = try objects.load(object)

@@ -1,14 +1,14 @@
 import FerryCore
 import FerryMerge
 
-/// Loads chunks into a store that has no objects: states are written as they come, in the order of their IDs, and looked
-/// up nowhere; rows that nothing else depends on with them. The rules have the rest.
+/// Loads chunks into a store without objects. States are written as they come, in the order of their IDs, without
+/// lookups. Rows on which nothing depends are written too; the rules do the rest.
 struct SnapshotLoad {
     let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// - Throws: `damagedFile` where a register is unreadable.
+    /// - Throws: `damagedFile` for an unreadable register.
     func load(_ chunks: [SnapshotChunk]) throws -> ChangesetApplier.Outcome {
         var outcome = ChangesetApplier.Outcome()
         let conflictsBefore = access.recordedConflicts
@@ -41,7 +41,7 @@ struct SnapshotLoad {
         _ waiting: WaitingRows<SnapshotChunk.Object>?
     ) throws {
         let columns = chunk.columns.map { table.columnID(travelling: $0.name) }
-        // What is more than a value is left to `merge`, as what is not known.
+        // Registers with more than a value are left to `merge`, like unknown columns.
         let plain = chunk.shapes.map { $0.map { chunk.columns[$0].isRegister ? -1 : columns[$0] ?? -1 } }
         func writeAlone(_ object: SnapshotChunk.Object) throws {
             var merge = try merge(object, of: chunk, table, columns)
@@ -60,7 +60,7 @@ struct SnapshotLoad {
         try waiting?.write(alone: writeAlone)
     }
 
-    /// An object that was inserted and not written since; `nil` for others.
+    /// An object inserted once and not written since; `nil` for any different object.
     private static func insertion(
         _ object: SnapshotChunk.Object, of chunk: SnapshotChunk, _ columns: [Int]
     ) -> NewRows.Insertion? {
@@ -75,7 +75,7 @@ struct SnapshotLoad {
         _ object: SnapshotChunk.Object, of chunk: SnapshotChunk, _ table: TrackedTable, _ columns: [Int?]
     ) throws -> ObjectMerge {
         let objects = access.objects(of: table.id)
-        // What references lead to that no foreign key checks may have a key already.
+        // The target of unchecked references may have a key already.
         var merge = ObjectMerge(
             table.hasUncheckedReferences ? try objects.load(object.id) : objects.new(object.id),
             width: table.columns.count)

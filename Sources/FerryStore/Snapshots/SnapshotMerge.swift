@@ -1,15 +1,15 @@
 import FerryCore
 import FerryMerge
 
-/// Reading a snapshot in, chunk group by chunk group, each in a transaction of its own that notes how far it came
+/// Reads a snapshot, group of chunks by group, each in a transaction that also saves the progress
 /// (Docs/Architecture/snapshots.md).
 ///
-/// 1. `beginSnapshot`, which goes on where an earlier attempt stopped;
-/// 2. `mergeSnapshot` with the chunks of `snapshotOrder`, as many at a time as suits;
-/// 3. `finishSnapshot` until it says that it is done: then the store has replayed what the snapshot covers.
+/// 1. `beginSnapshot`, continuing an interrupted attempt;
+/// 2. `mergeSnapshot` with the chunks of `snapshotOrder`, as many at a time as convenient;
+/// 3. `finishSnapshot` until done: then the store has replayed everything the snapshot covers.
 extension Store {
-    /// Begins to read a snapshot in, or goes on.
-    /// - Throws: `deviceForked` where it knows more of this device's log than the store does.
+    /// Begins to read a snapshot, or continues.
+    /// - Throws: `deviceForked` if the snapshot knows more of this device's log than the store does.
     public func beginSnapshot(_ manifest: SnapshotManifest, checksum: Checksum, of device: DeviceID) throws {
         try access { access in
             let vector = try access.versionVector()
@@ -30,7 +30,7 @@ extension Store {
         }
     }
 
-    /// Whether nothing is known of any object, and no row waits to be packed.
+    /// True if the state is empty, and no change waits to be packed.
     private func isFresh(_ access: StoreAccess) throws -> Bool {
         if try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 { return false }
         return try access.registry.tables.values.allSatisfy { table in
@@ -38,12 +38,12 @@ extension Store {
         }
     }
 
-    /// The snapshot that is being read in: whose, and the checksum of its manifest; `nil` where none is.
+    /// The author of the snapshot being read, and the manifest's checksum; `nil` if none is being read.
     public func snapshotUnderWay() throws -> (device: DeviceID, manifest: Checksum)? {
         try read { try SnapshotProgress.read(StoreMeta(connection: $0))?.source }
     }
 
-    /// Gives up a snapshot that cannot be read further. What was merged of it stays: it is true, and comes again.
+    /// Abandons a snapshot that cannot be read further. Merged content stays: it is true, and comes again.
     public func abandonSnapshot() throws {
         try writeAsFerry { connection in
             try StoreMeta(connection: connection).remove(.snapshot)
@@ -52,8 +52,8 @@ extension Store {
         }
     }
 
-    /// The chunks that are still to be merged, in the order in which they are: policies first, then parents before
-    /// children, as far as this database knows the tables.
+    /// The chunks still to merge, in order: policies first, then parents before children, as far as this database knows
+    /// the tables.
     public func snapshotOrder(
         _ manifest: SnapshotManifest
     ) throws -> [(table: String, chunk: SnapshotManifest.Chunk)] {
@@ -72,8 +72,8 @@ extension Store {
         }
     }
 
-    /// Packs what is pending, then merges chunks that follow those merged before.
-    /// - Parameter chunks: in the order of `snapshotOrder`; they must be the next ones.
+    /// Packs pending changes, then merges the next chunks.
+    /// - Parameter chunks: the next chunks in the order of `snapshotOrder`.
     /// - Throws: `incompatibleSchema`, `unknownPolicy`, `damagedFile`, `replayHookFailed`; nothing is merged then.
     public func mergeSnapshot(
         _ chunks: [SnapshotChunk], of manifest: SnapshotManifest, seal: SegmentSealer
@@ -88,7 +88,7 @@ extension Store {
             if work.outcome.packed > 0 { progress.isFresh = false }
             let standing = try SnapshotStanding(work.access, manifest)
             try work.replaying { work in
-                // Policies come first and are taken up before the rest.
+                // Policies come first and are applied before the rest.
                 for group in [
                     chunks.filter { $0.table == PolicyList.table }, chunks.filter { $0.table != PolicyList.table },
                 ] where !group.isEmpty {
@@ -119,7 +119,7 @@ extension Store {
         }
     }
 
-    /// The tables and columns of chunks, without anything in them.
+    /// The tables and columns of chunks, without content.
     private static func layouts(of chunks: [SnapshotChunk]) -> Changeset {
         Changeset(
             device: DeviceID(high: 0, low: 0), sequence: 0, time: .zero, context: VersionVector(),

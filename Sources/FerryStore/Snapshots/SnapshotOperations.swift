@@ -1,15 +1,15 @@
 import FerryCore
 import FerryMerge
 
-/// Turns chunks of a snapshot into changesets, one for each device whose writes they hold, each operation at its stamp:
-/// what is left of the logs that the snapshot stands for.
+/// Converts chunks of a snapshot to changesets, a changeset for each writing device, with each operation at its stamp:
+/// the remainder of the logs the snapshot stands for.
 struct SnapshotOperations {
     private let vector: VersionVector
 
     init(_ vector: VersionVector) { self.vector = vector }
 
-    /// The changesets that chunks amount to, by device. Their author's context is what the snapshot covers.
-    /// - Throws: `damagedFile` where a register is unreadable.
+    /// Converts chunks to changesets by device. The context of each is the position the snapshot covers.
+    /// - Throws: `damagedFile` for an unreadable register.
     func changesets(of chunks: [SnapshotChunk]) throws -> [Changeset] {
         var tables: [DeviceID: [TableChanges]] = [:]
         for chunk in chunks {
@@ -24,7 +24,7 @@ struct SnapshotOperations {
         }
     }
 
-    /// A field, or a part of one, as an operation carries it.
+    /// A field, or a part of a field, in an operation.
     private struct Written {
         var stamp: Stamp
         var column: Part.Column
@@ -57,7 +57,7 @@ struct SnapshotOperations {
         }
     }
 
-    /// The register that a cell holds.
+    /// The register in a cell.
     static func register(_ cell: SnapshotChunk.Cell) throws -> ColumnRegister {
         do {
             return try decodedRegister(cell)
@@ -76,7 +76,7 @@ struct SnapshotOperations {
         return register
     }
 
-    /// A register's plain write and its parts travel as they did when they were written.
+    /// A register's plain write and parts travel as in the original operations.
     private func written(_ cell: SnapshotChunk.Cell, _ column: SnapshotChunk.Column) throws -> [Written] {
         guard column.isRegister else {
             return [Written(stamp: cell.stamp, column: .init(name: column.name), value: cell.content)]
@@ -96,7 +96,7 @@ struct SnapshotOperations {
     }
 }
 
-/// One device's operations on one table.
+/// A device's operations on a table.
 private struct Part {
     struct Column: Hashable {
         var name: String

@@ -1,14 +1,14 @@
 import FerryCore
 import FerryMerge
 
-/// Reads the whole state in the order that snapshots have: tables by name, objects by ID. One chunk is in memory at a time.
+/// Reads the whole state in snapshot order: tables by name, objects by ID. Only a single chunk is in memory at a time.
 struct SnapshotSource {
     let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
     /// Reads everything.
-    /// - Parameter body: is given each chunk, and returns how the manifest is to name it.
+    /// - Parameter body: receives each chunk, and returns its entry for the manifest.
     func read(
         container: ContainerID, _ body: (SnapshotChunk) throws -> SnapshotManifest.Chunk
     ) throws -> SnapshotManifest {
@@ -26,7 +26,7 @@ struct SnapshotSource {
         return manifest
     }
 
-    /// Generations of one table stand in the order of their identities.
+    /// Generations of a table are ordered by their identities.
     private static func precedes(_ left: TrackedTable, _ right: TrackedTable) -> Bool {
         let names = (foldedName(left.name), foldedName(right.name))
         if names.0 != names.1 { return names.0.utf8.lexicographicallyPrecedes(names.1.utf8) }
@@ -41,7 +41,7 @@ struct SnapshotSource {
             guard let id: DeviceID = row.id(0) else { return }
             let sequence = UInt64(clamping: row.integer(1))
             let time = HybridTime(rawValue: UInt64(bitPattern: row.integer(2)))
-            // Of branches that were taken in there may be more than up to here.
+            // Merged branches may contain more than the log up to here.
             positions[id] = .init(
                 log: LogPosition(sequence: sequence, time: time), checksum: row.id(3),
                 lastLate: min(late[id] ?? 0, sequence))
@@ -49,7 +49,7 @@ struct SnapshotSource {
         return positions
     }
 
-    /// What tells of logs beyond what is replayed of them; the rest answers nothing any more.
+    /// The knowledge of logs beyond their replayed positions; the rest answers no query any more.
     private func contexts() throws -> [SnapshotManifest.Context] {
         var contexts: [SnapshotManifest.Context] = []
         try access.connection.forEachRow(
@@ -69,13 +69,13 @@ struct SnapshotSource {
     }
 }
 
-/// Reads one table's objects, each with its row.
+/// Reads a table's objects, each with its row.
 private struct TableSource {
     private let access: StoreAccess
     private let table: TrackedTable
     private let objects: ObjectTable
     private let travelling: Travelling
-    /// The number of the table's columns in the order of a chunk's.
+    /// The table's column numbers in a chunk's order.
     private let order: [Int]
 
     init(_ access: StoreAccess, _ table: TrackedTable) {
@@ -105,7 +105,7 @@ private struct TableSource {
             }
             var state = ObjectState(object: id)
             try objects.read(statement, from: 1, into: &state)
-            // Only referred to so far: every device makes that up for itself.
+            // Only referred to so far: every device makes such a state on its own.
             if state.registers.newest == nil { continue }
             var row: FieldValues = [:]
             if table.isLocal, state.shown.hasRow {
@@ -128,7 +128,7 @@ private struct TableSource {
         guard table.isLocal else { return "SELECT o.object, \(states) FROM \(table.objectTable) o ORDER BY o.object" }
         let values = table.localColumns.map { ", r.\(quoted($0.name))" }.joined()
         let key = table.keyColumns.enumerated().map { place, name in
-            // A 16-byte key is not stored twice.
+            // A 16-byte key equal to the ID is not stored twice.
             let own = table.keyColumns.count == 1 ? "coalesce(o.k0, o.object)" : "o.k\(place)"
             return "r.\(quoted(name)) = \(own)"
         }
@@ -140,7 +140,7 @@ private struct TableSource {
             """
     }
 
-    /// The fields that have a stamp, in the order of a chunk's columns.
+    /// The fields with a stamp, in the order of a chunk's columns.
     private func fields(of state: ObjectState, _ row: FieldValues) throws -> [SnapshotChunkBuilder.Field] {
         var fields: [SnapshotChunkBuilder.Field] = []
         fields.reserveCapacity(order.count)
@@ -151,7 +151,7 @@ private struct TableSource {
                 fields.append(.init(place: 2 * place + 1, cell: .init(stamp: stamp, content: .blob(bytes[...]))))
                 continue
             }
-            // What is kept is the object's own, where its row shows another's.
+            // A shadow value is the object's own; the row shows a different value.
             if let value = try state.kept.fields[number] ?? state.policies[number]?.plain?.value
                 ?? row[number].map({ try travelling.value($0, table.columns[number]) })
             {
@@ -161,7 +161,7 @@ private struct TableSource {
         return fields
     }
 
-    /// A register that says no more than a stamp and a value do.
+    /// The register holding only this stamp and a value.
     private static func plain(_ register: ColumnRegister, _ stamp: Stamp) -> ColumnRegister? {
         register.plain.flatMap { $0.stamp == stamp ? ColumnRegister(plain: $0) : nil }
     }

@@ -3,12 +3,12 @@ import Foundation
 import GRDB
 
 extension Store {
-    /// Reads the whole state for a snapshot, in one consistent transaction.
+    /// Reads the whole state for a snapshot, in a single consistent transaction.
     ///
-    /// Of a database in a file a connection of its own reads: in WAL mode nobody waits for it. In other journal modes
-    /// writers wait until it is done.
-    /// - Parameter body: is given each chunk, in order, and returns how the manifest is to name it.
-    /// - Throws: `busy` where something is not packed or not published yet: make a pass, publish, and try again.
+    /// For a database in a file, a separate connection reads: in WAL mode nobody waits. In any other journal mode
+    /// writers wait until the end.
+    /// - Parameter body: receives each chunk, in order, and returns its entry for the manifest.
+    /// - Throws: `busy` if anything is not packed or not published yet: make a pass, publish, and try again.
     public func readSnapshot(
         _ body: (SnapshotChunk) throws -> SnapshotManifest.Chunk
     ) throws -> SnapshotManifest {
@@ -21,7 +21,7 @@ extension Store {
         }
     }
 
-    /// A row that was written and not packed yet is newer than its state says.
+    /// A written row not packed yet is newer than its state.
     private func refuseUnlessPublished(_ connection: SQLConnection) throws {
         guard try Self.identity(connection) != nil else { throw Self.notTracked }
         if try needsPass(connection) {

@@ -1,16 +1,16 @@
 import FerryCore
 
-/// Tables that cannot be looked at where this process lacks a collation or a function: what the state says of their objects is
-/// taken for given, so that all other tables can be computed.
+/// Tables this process cannot check, for lack of a collation or function. Outcomes of their objects are taken from the
+/// state, so all remaining tables can be computed.
 struct GivenTables {
-    /// The schema in which nothing is asked of such tables.
+    /// The schema, with nothing to compute for such tables.
     private(set) var schema: PlainSchema
-    /// Why a table cannot be looked at, by its place.
+    /// The reason a table cannot be checked, by the table's position.
     private(set) var reasons: [Int: String] = [:]
 
     /// - Parameters:
     ///   - scratch: SQLite with the schema.
-    ///   - waiting: why rows wait for another process, by the table's name in lower case.
+    ///   - waiting: the reason rows wait for a different process, by the table's name in lower case.
     init(_ schema: PlainSchema, _ scratch: PlainScratch, waiting: [String: String] = [:]) throws {
         self.schema = schema
         reasons = scratch.obstacles
@@ -26,7 +26,7 @@ struct GivenTables {
                 missing.insert(name)
             }
         }
-        // Who refers to such a table by its values is compared by its collations.
+        // References by value to such a table are compared by its collations.
         for (place, table) in schema.tables.enumerated() where reasons[place] == nil {
             guard let key = table.foreignKeys.first(where: { compares($0, by: missing) }) else { continue }
             reasons[place] = "it refers to \(schema.tables[key.parent].spelling) by a collation that is missing"
@@ -59,7 +59,7 @@ extension PlainSchema.Table {
     }
 }
 
-/// What the state says of an object that cannot be computed.
+/// The state's outcome of an object that cannot be computed.
 enum GivenOutcome: Equatable {
     case hidden
     case joined(to: ObjectID)

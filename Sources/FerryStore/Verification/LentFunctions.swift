@@ -1,17 +1,17 @@
 import CFerrySQLite
 import FerryCore
 
-/// The collations and functions that an app registered with its connection, for another connection: whenever SQLite calls one
-/// there, the app's connection is asked.
+/// Lends the collations and functions of an app's connection to a second connection. Whenever SQLite calls a lent
+/// function, the app's connection computes the result.
 ///
-/// https://www.sqlite.org/appfunc.html. Both connections are used by one thread, and the borrowing one is closed before this
-/// goes. Not thread-safe.
+/// https://www.sqlite.org/appfunc.html. Both connections are used by a single thread, and the borrower is closed before
+/// this object is freed. Not thread-safe.
 final class LentFunctions {
-    /// One collation or function: the question to the app's connection.
+    /// A lent collation or function: the query for the app's connection.
     fileprivate final class Loan {
         let lender: SQLConnection
         let sql: String
-        /// The first error that SQLite gave.
+        /// SQLite's first error.
         var failure: (any Error)?
 
         init(_ lender: SQLConnection, _ sql: String) {
@@ -34,11 +34,11 @@ final class LentFunctions {
 
     private var loans: [Loan] = []
 
-    /// The first error that the app's connection gave when it was asked.
+    /// The first error of the app's connection.
     var failure: (any Error)? { loans.lazy.compactMap(\.failure).first }
 
-    /// Registers with a connection what the app's connection has of its own.
-    /// - Parameter borrower: without anything of its own yet.
+    /// Registers the app connection's own functions with the borrower.
+    /// - Parameter borrower: a connection without any registered functions.
     init(of lender: SQLConnection, to borrower: OpaquePointer) throws {
         for name in try Self.collations(lender) { try lendCollation(name, lender, borrower) }
         let plain = SQLConnection(borrower)
@@ -58,7 +58,7 @@ final class LentFunctions {
         }
     }
 
-    /// The app's own collations. SQLite also lists those that the schema names and nobody registered.
+    /// The app's own collations. SQLite also lists unregistered collations named by the schema.
     private static func collations(_ lender: SQLConnection) throws -> [String] {
         try lender.rows("SELECT name FROM pragma_collation_list").map { $0[0].text }.filter { name in
             if ["BINARY", "NOCASE", "RTRIM"].contains(name.uppercased()) { return false }
@@ -66,8 +66,8 @@ final class LentFunctions {
         }
     }
 
-    /// How texts compare that an app's collation under the name of a built-in one would tell otherwise: such apps compare
-    /// letters beyond ASCII.
+    /// The order of sample texts that reveals an app's collation under a built-in name: such apps compare letters
+    /// beyond ASCII.
     private static func order(by collation: String, _ connection: SQLConnection) throws -> [FieldValue] {
         let texts = ["É", "é", "e", "ß", "SS", "a", "A", "_", "a ", "ı", "I", "Я", "я"].map { "('\($0)')" }
         return try connection.rows(
@@ -89,7 +89,7 @@ final class LentFunctions {
             borrower, name, SQLITE_UTF8, Unmanaged.passUnretained(loan).toOpaque(),
             { context, leftCount, left, rightCount, right in
                 guard let context else { return 0 }
-                // Both are as long as SQLite says, and are copied here.
+                // Both have exactly the given lengths, and are copied here.
                 let values = [(left, leftCount), (right, rightCount)].map { bytes, count in
                     FieldValue.text([UInt8](UnsafeRawBufferPointer(start: bytes, count: Int(count)))[...])
                 }
@@ -102,7 +102,7 @@ final class LentFunctions {
     private func lendFunction(
         _ name: String, _ count: Int32, _ flags: Int32, _ lender: SQLConnection, _ borrower: OpaquePointer
     ) throws {
-        // One of any number of arguments is asked with as many as it is called with.
+        // A function with any number of arguments is called with the given number of arguments.
         let most = count >= 0 ? Int(count) : 8
         for arguments in count >= 0 ? [most] : Array(0...most) {
             let places = (0..<arguments).map { "?\($0 + 1)" }.joined(separator: ", ")
@@ -126,7 +126,7 @@ final class LentFunctions {
 }
 
 extension SQLConnection {
-    /// Whether this connection can compare by a collation: a schema may name one that only an app's process has.
+    /// True if this connection has the collation: a schema may name a collation of the app's process.
     func hasCollation(_ name: String) throws -> Bool {
         do {
             _ = try rows("SELECT 'a' = 'b' COLLATE \(quoted(name))")
@@ -138,7 +138,7 @@ extension SQLConnection {
 }
 
 extension FieldValue {
-    /// An argument of an SQL function. Bytes are copied.
+    /// Reads an argument of an SQL function; copies bytes.
     fileprivate init(argument: OpaquePointer?) {
         switch sqlite3_value_type(argument) {
         case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(argument))
@@ -153,7 +153,7 @@ extension FieldValue {
         }
     }
 
-    /// Makes it the result of an SQL function. Bytes are copied.
+    /// Sets the result of an SQL function; copies bytes.
     fileprivate func become(resultOf context: OpaquePointer?) {
         switch self {
         case .integer(let integer): sqlite3_result_int64(context, integer)

@@ -1,22 +1,22 @@
 import CFerrySQLite
 import FerryCore
 
-/// What SQLite takes for equal, asked of SQLite: for each collation it keeps a table whose key has that collation, and values
-/// are equal that find the same row of it.
+/// Asks SQLite for equality of values. Each collation has a table with a key of that collation; values finding the same
+/// row are equal.
 ///
 /// https://www.sqlite.org/datatype3.html#comparison_expressions. Not thread-safe.
 final class PlainEquality {
     private let connection: SQLConnection
     private var classes: [String: Classes] = [:]
     private var integers: [Double: FieldValue] = [:]
-    /// By declared type, what a column of it made of the values that were asked for.
+    /// The converted values by declared type.
     private var columns: [String: Kept] = [:]
-    /// The first error that SQLite gave. Who asks for forms looks at it at the end.
+    /// SQLite's first error. Callers of `form` must check this at the end.
     private(set) var failure: (any Error)?
 
-    /// The values of one collation that were asked for.
+    /// The values of a collation asked for.
     ///
-    /// A class, so that what is known is not copied whenever a value is added.
+    /// A class, so adding a value copies nothing.
     private final class Classes {
         let table: String
         var forms: [FieldValue: FieldValue] = [:]
@@ -24,7 +24,7 @@ final class PlainEquality {
         init(table: String) { self.table = table }
     }
 
-    /// What a column makes of values.
+    /// The values as a column converts them.
     private final class Kept {
         let table: String
         var values: [FieldValue: FieldValue] = [:]
@@ -32,13 +32,13 @@ final class PlainEquality {
         init(table: String) { self.table = table }
     }
 
-    /// - Parameter connection: to a database of its own, in which tables may be made.
+    /// - Parameter connection: a connection to a private database, where tables may be made.
     init(_ connection: SQLConnection) throws {
         self.connection = connection
         try connection.executeScript("ATTACH ':memory:' AS equal")
     }
 
-    /// A value that stands for all that SQLite takes for equal to this one. References stand for themselves.
+    /// A representative for all values equal in SQLite. References represent themselves.
     func form(_ value: FieldValue, _ collation: String) -> FieldValue {
         do {
             switch value {
@@ -52,7 +52,8 @@ final class PlainEquality {
         }
     }
 
-    /// A value as a column keeps it, by the column's affinity: a column of that type in SQLite is asked. References stay.
+    /// The value as a column stores it, by the column's affinity: a scratch column of the type converts the value.
+    /// References stay.
     ///
     /// https://www.sqlite.org/datatype3.html#type_affinity
     func kept(_ value: FieldValue, in column: PlainSchema.Column) -> FieldValue {
@@ -85,7 +86,7 @@ final class PlainEquality {
         return made
     }
 
-    /// The integer that is equal to a real number, or that number.
+    /// The integer equal to a real number, or the number itself.
     private func number(_ real: Double) throws -> FieldValue {
         if let known = integers[real] { return known }
         let form =

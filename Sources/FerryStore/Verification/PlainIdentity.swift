@@ -1,20 +1,20 @@
 import CFerrySQLite
 import FerryCore
 
-/// The IDs of objects whose primary key decides them, computed anew from the values: one ID for two keys, or the ID of another
-/// key, is damage that nothing else shows.
+/// Computes IDs anew from values, for objects with IDs derived from the primary key. An ID for two keys, or the ID of a
+/// wrong key, is damage nothing else reveals.
 ///
-/// Built-in functions of SQLite say what texts a collation takes for one: `lower` folds what NOCASE does, `rtrim` cuts what RTRIM
-/// passes over. https://www.sqlite.org/datatype3.html#collating_sequences
+/// Built-in functions of SQLite tell the texts equal under a collation: `lower` folds as NOCASE, `rtrim` cuts as RTRIM.
+/// https://www.sqlite.org/datatype3.html#collating_sequences
 ///
 /// Not thread-safe.
 final class PlainIdentity {
     private let equality: PlainEquality
-    /// A connection without anything of an app's: IDs are the same on all devices.
+    /// A connection without functions of the app: IDs are the same on all devices.
     private let handle: OpaquePointer
     private let connection: SQLConnection
 
-    /// - Parameter equality: what says what columns make of values.
+    /// - Parameter equality: converts values as columns do.
     init(equality: PlainEquality) throws {
         self.equality = equality
         var opened: OpaquePointer?
@@ -31,7 +31,7 @@ final class PlainIdentity {
         sqlite3_close_v2(handle)
     }
 
-    /// - Returns: `nil` where the values do not tell.
+    /// - Returns: `nil` if values are missing.
     func id(of object: PlainObject, in table: PlainSchema.Table) throws -> ObjectID? {
         guard !table.isMapped, !table.key.isEmpty else { return nil }
         var values: [FieldValue] = []
@@ -40,7 +40,7 @@ final class PlainIdentity {
             values.append(value)
         }
         let collations = table.key.indices.map { place in
-            // Only what every SQLite has, and both the column and its key have, may decide an ID.
+            // Only a built-in collation shared by column and key may decide an ID.
             let own = table.columns[table.key[place]].collation
             return own == table.keyCollations[place] && ["NOCASE", "RTRIM"].contains(own) ? own : "BINARY"
         }
@@ -51,9 +51,9 @@ final class PlainIdentity {
         return ContentHash.hash(writer.bytes, in: ContentHash.objectNamespace)
     }
 
-    /// The ID that a key is by itself: a reference, 16 bytes, or a UUID's text in lower case.
+    /// The ID of a key usable as an ID: a reference, 16 bytes, or a UUID's text in lower case.
     private func itself(_ value: FieldValue, _ column: PlainSchema.Column, _ collation: String) -> ObjectID? {
-        // What a column makes of numbers and digits tells its affinity.
+        // The conversion of a number and a digit reveals the column's affinity.
         let (number, digit) = (FieldValue.integer(1), FieldValue.text([0x31]))
         switch value {
         case .reference(let id): return id
@@ -88,7 +88,7 @@ final class PlainIdentity {
             writer.write(id)
         }
     }
-    /// The text that stands for all which a built-in collation takes for one.
+    /// The representative of all texts equal under a built-in collation.
     private func representative(of text: ArraySlice<UInt8>, _ collation: String) throws -> ArraySlice<UInt8> {
         let function: String
         switch collation {
@@ -97,7 +97,7 @@ final class PlainIdentity {
         default: return text
         }
         guard case .text(var bytes)? = try connection.firstValue("SELECT \(function)", .text(text)) else { return text }
-        // NOCASE compares nothing behind a NUL but the length.
+        // Behind a NUL, NOCASE compares only the length.
         if collation == "NOCASE", let end = bytes.firstIndex(of: 0) {
             for place in end..<bytes.endIndex { bytes[place] = 0 }
         }

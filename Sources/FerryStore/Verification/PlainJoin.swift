@@ -1,24 +1,28 @@
 import FerryCore
 
-/// Rule 3 over the visible objects: which of them are one row, what that row shows, and which references it breaks.
+/// Rule 3 over the visible objects: unification, the unified rows' values, and the references broken by them.
 ///
-/// Rounds are simultaneous: all claims of a round are computed from the classes as they are when it begins, and then
-/// those with equal claims are united. So no order of objects matters.
+/// Rounds are simultaneous. All claims of a round are computed from the classes at its beginning; then objects with
+/// equal claims are united. So the order of objects does not matter.
+///
+/// Invariants:
+/// - After `init` no two visible objects of different classes have equal claims, except under `hideLoser`.
+/// - A representative is the oldest object of its class.
 struct PlainJoin {
     private let world: PlainWorld
     private let scratch: PlainScratch
     private let policies: PlainPolicies
     private let isVisible: [Bool]
-    /// References to what is not there, by object; they are cleared.
+    /// References without a target, by object; they are cleared.
     private let missing: [Int: Set<PlainWorld.Link>]
-    /// Who represents an object: the oldest of its class. Meaningful for visible objects.
+    /// The representative of each object: the oldest of its class. Meaningful for visible objects.
     private(set) var representatives: [Int]
-    /// The members of classes of more than one, the oldest first, by representative.
+    /// The members of classes with several members, oldest first, by representative.
     private(set) var members: [Int: [Int]] = [:]
-    /// The member that each column of such a class comes from; `nil` where no member has a stamp there.
+    /// The source member for each column of such a class; `nil` if no member has a stamp.
     private var sources: [Int: [Int?]] = [:]
 
-    /// - Parameter given: objects that are one row with another, of tables that cannot be looked at.
+    /// - Parameter given: unified objects of tables that cannot be checked, with their representatives.
     init(
         _ world: PlainWorld, _ scratch: PlainScratch, _ policies: PlainPolicies, isVisible: [Bool],
         missing: [Int: Set<PlainWorld.Link>], given: [(Int, Int)]
@@ -44,14 +48,14 @@ struct PlainJoin {
         }
     }
 
-    /// The objects that stand for a row each.
+    /// The objects standing for a row.
     var rows: [Int] { representatives.indices.filter { isVisible[$0] && representatives[$0] == $0 } }
 
     // MARK: Claims
 
     private struct Claim: Hashable {
         var table: Int
-        /// The UNIQUE index's place; -1 is the key.
+        /// The UNIQUE index's position; -1 is the key.
         var index: Int
         var terms: [FieldValue]
     }
@@ -62,7 +66,7 @@ struct PlainJoin {
         }
     }
 
-    /// What a row with these values claims: its values of every UNIQUE index whose rivals are joined, and its key.
+    /// The claims of a row with these values: under every UNIQUE index with unification, and of the key.
     private func claims(
         _ object: Int, _ given: (Int) -> FieldValue?
     ) throws -> [(claim: Claim, object: Int)] {
@@ -86,8 +90,7 @@ struct PlainJoin {
         return result
     }
 
-    /// A value as it claims: where no foreign key checks it, the integer in place of a reference to a row whose author gave it one of
-    /// 0 or below.
+    /// The value as claimed: an unchecked reference to a row with an author's key of 0 or below becomes that integer.
     private func claimed(_ value: FieldValue?, _ column: PlainSchema.Column) -> FieldValue? {
         guard column.isUnchecked, case .reference(let id)? = value, let parent = column.reference,
             world.schema.tables[parent].hasIntegerKey, let target = world.places[parent][id],
@@ -96,7 +99,7 @@ struct PlainJoin {
         return .integer(key)
     }
 
-    /// A mapped key that SQLite cannot choose another one for: it is the author's everywhere. `nil` for an integer.
+    /// A mapped key SQLite cannot replace: the author's key on every device. `nil` for an integer.
     private func textKey(_ object: Int, _ table: PlainSchema.Table) -> FieldValue? {
         switch world.subjects[object].key ?? world.subjects[object].wantedKey {
         case .text(let bytes)?: world.equality.form(.text(bytes), table.keyCollations[0])
@@ -121,7 +124,7 @@ struct PlainJoin {
                 return value(column).map { (column, world.indexed($0, table.columns[column], for: object)) }
             }
             guard let computed = try scratch.terms(of: unique, row, in: table) else { return nil }
-            // Columns keep their values: a reference is more than the number that stands for it.
+            // Column terms keep their values: a reference says more than its substitute number.
             for position in terms.indices {
                 if case .reference = terms[position] { continue }
                 terms[position] = computed[position]
@@ -134,7 +137,7 @@ struct PlainJoin {
     }
 
     /// Unites the classes of all objects with equal claims.
-    /// - Returns: whether there were any that were not one yet.
+    /// - Returns: true if any classes were united.
     private mutating func unite(_ claims: [(claim: Claim, object: Int)]) -> Bool {
         var owners: [Claim: Int] = [:]
         var hasUnited = false
@@ -167,8 +170,8 @@ struct PlainJoin {
 
     // MARK: Rows
 
-    /// From which member each column comes: the key with all that belongs to it from the representative, any other
-    /// group from the member that wrote it last.
+    /// The source member of each column: the representative for the key's group, and the last writer for any further
+    /// group.
     private func columnSources(_ members: [Int]) -> [Int?] {
         let table = world.table(of: members[0])
         let keyGroups = table.isMapped ? [] : table.key.map { table.groups[$0] }
@@ -189,7 +192,7 @@ struct PlainJoin {
     /// The member whose value of a column the row shows.
     func source(_ row: Int, _ column: Int) -> Int? { sources[row].map { $0[column] } ?? row }
 
-    /// What the row that an object represents shows in a column; `nil` where it is not given.
+    /// The value a row shows in a column; `nil` if absent.
     func displayed(_ row: Int, _ column: Int) -> FieldValue? { displayed(row, column, path: []) }
 
     private func displayed(_ row: Int, _ column: Int, path: [Place]) -> FieldValue? {
@@ -203,8 +206,8 @@ struct PlainJoin {
 
     private func resolved(_ object: Int, _ column: Int) -> FieldValue? { resolved(object, column, path: []) }
 
-    /// An object's value of a column, once it is known who represents what it refers to.
-    /// - Parameter path: where the question comes from; where it comes round, the object's own value is the answer.
+    /// An object's value of a column, after resolving references to representatives.
+    /// - Parameter path: the questions leading here; for a cycle the object's own value is the answer.
     private func resolved(_ object: Int, _ column: Int, path: [Place]) -> FieldValue? {
         let subject = world.subjects[object]
         let table = world.table(of: object)
@@ -233,7 +236,7 @@ struct PlainJoin {
         return value
     }
 
-    /// How the row that a reference by value leads to spells it, where that is not as the object does; `nil` where it does not.
+    /// The target row's spelling of a reference by value, if different from the object's; `nil` otherwise.
     func targetsSpelling(_ object: Int, _ column: Int) -> FieldValue? {
         let table = world.table(of: object)
         guard !isCleared(object, column), let own = represented(object, column) else { return nil }
@@ -248,7 +251,7 @@ struct PlainJoin {
         return nil
     }
 
-    /// The row that a reference leads to: of several, the one with the oldest representative.
+    /// The row a reference leads to: of several, the row with the oldest representative.
     private func target(_ link: PlainWorld.Link) -> Int? {
         world.targets[link.targets].filter { isVisible[$0] }.map { representatives[$0] }.min { world.isOlder($0, $1) }
     }
@@ -257,7 +260,7 @@ struct PlainJoin {
         missing[object]?.contains(link) ?? false
     }
 
-    /// The missing reference for which a column is cleared; of several the last.
+    /// The missing reference that clears a column; of several the last.
     func clearing(_ object: Int, _ column: Int) -> PlainSchema.ForeignKey? {
         guard let links = missing[object] else { return nil }
         let keys = world.table(of: object).foreignKeys
@@ -271,8 +274,7 @@ struct PlainJoin {
 
     // MARK: What does not fit
 
-    /// Objects that references without a visible target mean, once what they are made of is resolved: by list of
-    /// targets.
+    /// Objects meant by references without a visible target, after resolving the references' parts: by list of targets.
     func resolvedTargets(of candidates: [Bool]) -> [(list: Int, target: Int)] {
         if members.isEmpty { return [] }
         var found: [(list: Int, target: Int)] = []
@@ -298,7 +300,7 @@ struct PlainJoin {
         return found
     }
 
-    /// The tuples that the visible objects of a table have in some columns once they are resolved.
+    /// The tuples of a table's visible objects in some columns, after resolving.
     private func tuples(_ table: Int, _ columns: [Int]) -> [[FieldValue]: Int] {
         let collations = columns.map { world.schema.tables[table].collation(of: $0, among: columns) }
         var tuples: [[FieldValue]: Int] = [:]
@@ -323,7 +325,8 @@ struct PlainJoin {
         return .reference(world.subjects[representatives[target]].id)
     }
 
-    /// References whose values are not those that their target shows. One with a cleared column is no reference.
+    /// References with values different from their target's shown values. A reference with a cleared column does not
+    /// count.
     func brokenReferences() -> [Int: Set<PlainWorld.Link>] {
         var broken: [Int: Set<PlainWorld.Link>] = [:]
         for object in representatives.indices where isVisible[object] {
@@ -347,7 +350,7 @@ struct PlainJoin {
         return broken
     }
 
-    /// Rows that claim what an older row shows, under an index whose losers are hidden.
+    /// Rows claiming a value of an older row, under an index with hidden losers.
     func outranked() throws -> [Int] {
         if policies.hideLoser.isEmpty { return [] }
         var owners: Set<Claim> = []

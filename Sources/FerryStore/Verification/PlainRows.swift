@@ -1,18 +1,18 @@
 import FerryCore
 
-/// Computes the rows of a state by the plainest code that says what Docs/Rules.md says ("From state to rows"): over all
-/// objects at once, from the schema alone. It shares nothing with the code that maintains rows but FerryCore's
-/// vocabulary, so that one can be held against the other.
+/// The model: computes the rows of a state over all objects at once, from the schema alone. Uses the plainest code that
+/// says what Docs/Rules.md says ("From state to rows"). Shares nothing with row maintenance except FerryCore's
+/// vocabulary, so each can check the other.
 final class PlainRows {
     let schema: PlainSchema
     private let policies: PlainPolicies
     private let scratch: PlainScratch
     private var defaults: [String: FieldValue] = [:]
-    /// What SQLite takes for equal.
+    /// SQLite's equality of values.
     var equality: PlainEquality { scratch.equality }
 
-    /// - Throws: `database` where the schema needs functions that SQLite does not have by itself.
-    /// - Parameter lender: the connection of the database, with what an app registered of its own.
+    /// - Throws: `missingFunction` if the schema needs functions SQLite lacks.
+    /// - Parameter lender: the database's connection, with the app's registered functions.
     init(
         _ schema: PlainSchema, policies: PlainPolicies = PlainPolicies(), borrowing lender: SQLConnection? = nil
     ) throws {
@@ -26,8 +26,8 @@ final class PlainRows {
         }
     }
 
-    /// What becomes of each object, in the order of `objects`, which are all objects of all tables of the schema.
-    /// - Parameter given: what is taken for given of objects of tables that cannot be looked at, by their places.
+    /// The outcome of each object, in the order of `objects`: all objects of all tables of the schema.
+    /// - Parameter given: outcomes of objects in tables that cannot be checked, by position.
     func outcomes(of objects: [PlainObject], given: [Int: GivenOutcome] = [:]) throws -> [PlainOutcome] {
         let plainWorld = PlainWorld(objects, schema, policies, scratch.equality)
         var refused: [Int: String] = [:]
@@ -65,8 +65,8 @@ final class PlainRows {
         }
     }
 
-    /// Rules 2 and 3. What breaks or loses once stays broken or lost, and what a reference was found to mean once it
-    /// is resolved stays its target, so this ends.
+    /// Rules 2 and 3. Anything broken or lost stays broken or lost, and a target found by resolving stays a target. So
+    /// the loop ends.
     private func settle(
         _ world: PlainWorld, _ candidates: [Bool], _ given: [(Int, Int)]
     ) throws -> (world: PlainWorld, PlainJoin, lost: Set<Int>) {
@@ -96,7 +96,7 @@ final class PlainRows {
         }
     }
 
-    /// What a row shows, and the same with numbers in place of references, for SQLite to look at.
+    /// The row's values, and the same with numbers in place of references, for SQLite.
     private func row(
         _ row: Int, _ world: PlainWorld, _ join: PlainJoin, _ displays: Displays
     ) throws -> (PlainRow, local: [(column: Int, value: FieldValue)]) {
@@ -131,7 +131,7 @@ final class PlainRows {
     }
 }
 
-/// Which values rows show in the columns that defaults refer to.
+/// The values rows show in the columns defaults refer to.
 private final class Displays {
     private let world: PlainWorld
     private let join: PlainJoin
@@ -142,7 +142,7 @@ private final class Displays {
         self.join = join
     }
 
-    /// A default as it travels; `nil` where it refers to no row.
+    /// The portable value of a default; `nil` without a parent row.
     func target(_ key: PlainSchema.ForeignKey, _ value: FieldValue) -> FieldValue? {
         let column = key.parentColumns[0]
         let collation = world.schema.tables[key.parent].collation(of: column, among: key.parentColumns)
@@ -164,7 +164,7 @@ private final class Displays {
 }
 
 extension PlainWorld {
-    /// A value as SQLite can look at it: in place of a reference a number that stands for its object.
+    /// The value for SQLite: a reference becomes a number standing for the object.
     func local(_ value: FieldValue, _ column: PlainSchema.Column) -> FieldValue {
         guard case .reference(let id) = value else { return value }
         guard let parent = column.reference, let object = places[parent][id] else { return .integer(0) }
@@ -172,7 +172,7 @@ extension PlainWorld {
         return key.map { localKey(object, $0) } ?? .integer(0)
     }
 
-    /// A value as an index computes something of it for an object: where it is the object itself, its key.
+    /// The value an index uses for an object: a reference to the object itself becomes its key.
     func indexed(_ value: FieldValue, _ column: PlainSchema.Column, for object: Int) -> FieldValue {
         guard value == .reference(subjects[object].id), let key = table(of: object).mappedKey else {
             return local(value, column)
@@ -180,7 +180,7 @@ extension PlainWorld {
         return keyHere(object, table(of: object).columns[key])
     }
 
-    /// A value as a CHECK looks at it: in place of a reference the key of its object here.
+    /// The value a CHECK sees: a reference becomes the object's key here.
     func valueHere(_ value: FieldValue, _ column: PlainSchema.Column) -> FieldValue {
         guard case .reference(let id) = value, let parent = column.reference, let object = places[parent][id],
             let key = schema.tables[parent].mappedKey
@@ -188,14 +188,14 @@ extension PlainWorld {
         return keyHere(object, schema.tables[parent].columns[key])
     }
 
-    /// The key of an object of a mapped table: that of its row here, or the one that it would like to have.
+    /// The key of an object of a mapped table: the key of the row here, or the wished key.
     func keyHere(_ object: Int, _ column: PlainSchema.Column) -> FieldValue {
         let key = subjects[object].key ?? subjects[object].wantedKey
         if table(of: object).hasIntegerKey { if case .integer? = key {} else { return .integer(Int64(object + 1)) } }
         return key ?? localKey(object, column)
     }
 
-    /// A key for an object of a mapped table. Integer keys differ from device to device, so that any will do.
+    /// A key for an object of a mapped table. Integer keys are device-specific, so any integer will do.
     func localKey(_ object: Int, _ column: PlainSchema.Column) -> FieldValue {
         if case .text? = subjects[object].key { return subjects[object].key ?? .null }
         if case .blob? = subjects[object].key { return subjects[object].key ?? .null }

@@ -1,24 +1,24 @@
 import FerryCore
 
-/// A schema as verification sees it: plain values, read apart from what capture and replay use.
+/// A schema for verification: plain values, read independently of capture and replay.
 ///
-/// Tables and columns go by their places in arrays, and their names are in lower case, as SQLite compares them.
+/// Tables and columns are identified by their array positions. Names are in lower case, as SQLite compares them.
 struct PlainSchema {
     struct Column {
         var name: String
         var type: String
         var collation: String
-        /// The table whose objects its values refer to, where they travel as references.
+        /// The target table of values travelling as references.
         var reference: Int?
-        /// The text of its default, an SQL expression.
+        /// The default's text, an SQL expression.
         var defaultSQL: String?
         var isNotNull: Bool
-        /// Whether no foreign key sees to it that what it refers to is there.
+        /// True if no foreign key ensures a parent row.
         var isUnchecked = false
-        /// Whether it takes every value as it comes: ANY in a STRICT table.
+        /// True for a column storing every value unchanged: ANY in a STRICT table.
         var isAny = false
 
-        /// A type by which a column without constraints keeps values as this one does.
+        /// A type by which an unconstrained column converts values like this column.
         var scratchType: String { isAny ? "BLOB" : type }
     }
 
@@ -29,11 +29,11 @@ struct PlainSchema {
         var parent: Int
         /// The parent's columns, in the order of `columns`.
         var parentColumns: [Int]
-        /// Whether it refers to the parent's mapped key, so that its value is a reference to an object.
+        /// True for a reference to the parent's mapped key: the value is an object.
         var isMapped: Bool
         var action: Action
 
-        /// Whether a row with a missing target is shown with the reference cleared.
+        /// True if a row without its target is shown with a cleared reference.
         var isClearing: Bool { action == .setNull || action == .setDefault }
     }
 
@@ -51,46 +51,46 @@ struct PlainSchema {
             var collation: String
         }
 
-        /// Whether SQLite has to say what a row's terms are.
+        /// True if SQLite must compute a row's terms.
         var isComputed: Bool { condition != nil || terms.contains { $0.column == nil } }
     }
 
     struct Table {
         var name: String
-        /// The name as it was declared.
+        /// The declared name.
         var spelling: String
-        /// All that are stored: generated ones are left out.
+        /// All stored columns, without generated columns.
         var columns: [Column]
         /// The primary key.
         var key: [Int]
-        /// The collations under which the key is unique.
+        /// The collations of the key's uniqueness.
         var keyCollations: [String]
-        /// Whether local keys are mapped to object IDs; the key is no value of an object then.
+        /// True if local keys are mapped to object IDs; the key is no value of an object then.
         var isMapped: Bool
         var isStrict: Bool
-        /// Whether the key is the rowid.
+        /// True if the key is the rowid.
         var hasIntegerKey = false
         /// The definitions of generated columns, without constraints.
         var generated: [String] = []
         /// In ascending order of `PRAGMA foreign_key_list`'s IDs.
         var foreignKeys: [ForeignKey] = []
-        /// Those that count as plain references: they say what columns hold, and no rule looks at them.
+        /// Plain references: they describe the columns' values, and no rule follows them.
         var plainKeys: [ForeignKey] = []
-        /// UNIQUE indexes and constraints that an object's values decide. An index with a mapped key in it cannot be
+        /// UNIQUE indexes and constraints decided by an object's values. An index containing a mapped key cannot be
         /// violated.
         var uniques: [Unique] = []
-        /// Which columns are shown together, as a group's number for each column: those of one foreign key, those that one
-        /// refers to by value, and of several such that share a column.
+        /// The columns shown together, as a group number for each column. A group has the columns of a foreign key or
+        /// of a parent key by value; groups sharing a column are merged.
         var groups: [Int] = []
-        /// Whether what the state says of its objects is taken for given, because SQLite cannot say here what it thinks of them.
+        /// True if outcomes of objects are taken from the state, because SQLite cannot check the table here.
         var isGiven = false
-        /// The statements that create the table and its UNIQUE indexes.
+        /// The statements creating the table and its UNIQUE indexes.
         var statements: [String]
 
         var mappedKey: Int? { isMapped ? key.first : nil }
 
-        /// The collation by which a foreign key that refers to some columns compares one of them: that of the index by which
-        /// SQLite looks, which for the primary key may be another one than the column's.
+        /// The collation a foreign key applies to a parent column: the index's collation. For the primary key the
+        /// index's collation may differ from the column's.
         func collation(of column: Int, among columns: [Int]) -> String {
             if columns.count == key.count, let place = key.firstIndex(of: column), key.allSatisfy(columns.contains) {
                 return keyCollations[place]
@@ -117,20 +117,19 @@ struct PlainSchema {
     }
 }
 
-/// The merge policies that change which rows are shown.
+/// The merge policies affecting the shown rows.
 struct PlainPolicies: Equatable {
-    /// Tables, in lower case, in which only an insertion brings a deleted object back.
+    /// Tables, in lower case, where only an insertion revives a deleted object.
     var deleteWins: Set<String> = []
-    /// UNIQUE indexes, in lower case, whose rivals are not joined: the oldest is shown.
+    /// UNIQUE indexes, in lower case, without unification: the oldest row is shown.
     var hideLoser: Set<String> = []
 }
 
-/// Values of an object that has no row of its own to be read from: its registers with their values, by column name in
-/// lower case.
+/// An object's registers with values, by column name in lower case, for an object independent of any row.
 struct PlainObject: Equatable {
     struct Field: Equatable {
         var stamp: Stamp
-        /// `nil` where the stamp is known and the value is nowhere to be found, which is damage.
+        /// `nil` for a known stamp without a value: damage.
         var value: FieldValue?
     }
 
@@ -142,22 +141,22 @@ struct PlainObject: Equatable {
     /// The newest deletion.
     var deleted: Stamp?
     var fields: [String: Field] = [:]
-    /// The local key in a mapped table, where it has a row.
+    /// The local key in a mapped table, if the object has a row.
     var key: FieldValue?
-    /// Where it has none: the one that it had, or would like to have.
+    /// Without a row: the former or wished key.
     var wantedKey: FieldValue?
-    /// In a mapped table: the one that its newest insertion gave it.
+    /// In a mapped table: the key given by the newest insertion.
     var givenKey: FieldValue?
 }
 
-/// What becomes of an object.
+/// The outcome of an object.
 enum PlainOutcome: Equatable {
     /// Deleted, or not inserted yet.
     case gone
     case shown(PlainRow)
-    /// One row with others, which that object represents.
+    /// Unified, with this representative.
     case joined(to: ObjectID)
-    /// Hidden: what it refers to is not there.
+    /// Hidden: a target is missing.
     case waits
     /// Hidden: an older object has the same value of a UNIQUE index with the policy `hideLoser`.
     case outranked
@@ -165,16 +164,16 @@ enum PlainOutcome: Equatable {
     case refused(String)
 }
 
-/// What a row shows, by column name in lower case; columns without a value have the schema's default. References are to
-/// the objects that represent what is referred to.
+/// A row's values, by column name in lower case; a column without a value has the schema's default. References are to
+/// the representatives of their targets.
 struct PlainRow: Equatable {
     var values: [String: FieldValue] = [:]
-    /// Columns of references that are shown as NULL or as the default.
+    /// Columns of references shown as NULL or as the default.
     var cleared: Set<String> = []
-    /// Columns whose values come from objects that are one with this one.
+    /// Columns with values of further objects of the unified row.
     var borrowed: Set<String> = []
-    /// Columns of references by value that may as well show another spelling, which SQLite takes for the same: their target's.
+    /// Columns of references by value that may also show the target's spelling, equal in SQLite.
     var spellings: [String: FieldValue] = [:]
-    /// Deleted, and held back by rows that refer to it.
+    /// Deleted, and retained by referring rows.
     var isRevived = false
 }

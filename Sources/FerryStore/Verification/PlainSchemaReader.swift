@@ -1,11 +1,11 @@
 import FerryCore
 
 extension PlainSchema {
-    /// Reads the tables that have an identity, by PRAGMAs.
+    /// Reads the tables with an identity, by PRAGMAs.
     /// - Parameters:
-    ///   - identities: how the objects of each tracked table are identified, by name in lower case.
-    ///   - undeclaredReferences: columns that refer to a table though no foreign key says so.
-    ///   - plainReferences: foreign keys that no rule looks at, in lower case: `reference:song.album_id=album`.
+    ///   - identities: the identity of each tracked table, by name in lower case.
+    ///   - undeclaredReferences: columns referring to a table without a foreign key.
+    ///   - plainReferences: foreign keys no rule follows, in lower case: `reference:song.album_id=album`.
     init(
         _ connection: SQLConnection, identities: [String: TableIdentity],
         undeclaredReferences: [UndeclaredReference] = [], plainReferences: Set<String> = []
@@ -65,7 +65,7 @@ extension PlainSchema {
         }
         let places = key.sorted { $0.position < $1.position }.map(\.column)
         let isMapped = if case .key = identity { false } else { true }
-        // `INTEGER PRIMARY KEY DESC` is no rowid: SQLite makes an index for it.
+        // `INTEGER PRIMARY KEY DESC` is no rowid: SQLite makes an index for such a key.
         let hasKeyIndex = try connection.count(
             "SELECT count(*) FROM pragma_index_list(?) WHERE origin = 'pk'", .text(name))
         return Table(
@@ -106,7 +106,7 @@ extension PlainSchema {
             guard columns.count == pairs.count, parentColumns.count == pairs.count else { return nil }
             let mappedKey = tables[parent].mappedKey
             let isMapped = mappedKey != nil && parentColumns == [mappedKey]
-            // An integer key is no value of an object, so what it refers to cannot travel.
+            // An integer key is no value of an object, so a reference in the key cannot travel.
             if columns.contains(where: { $0 == tables[place].mappedKey }) { return nil }
             if !isMapped, parentColumns.contains(where: { $0 == mappedKey }) { return nil }
             let text = "reference:\(tables[place].name).\(pairs.map(\.0).joined(separator: ","))=\(parentName)"
@@ -123,8 +123,9 @@ extension PlainSchema {
         }
     }
 
-    /// Whether SQLite takes columns for a key that others may refer to.
-    /// - Parameter isNamed: whether the foreign key names them. Then the key's own index serves only under their collations.
+    /// True if SQLite accepts columns as a parent key.
+    /// - Parameter isNamed: true if the foreign key names the columns. Then the primary key's index serves only with
+    ///   the columns' collations.
     private func isKey(
         _ columns: [Int], isNamed: Bool, of table: Table, _ connection: SQLConnection
     ) throws -> Bool {
@@ -146,7 +147,7 @@ extension PlainSchema {
         return false
     }
 
-    /// Whether a column keeps integers as real numbers.
+    /// True if a column stores integers as real numbers.
     private static func makesReals(_ column: Column, _ connection: SQLConnection) throws -> Bool {
         if column.scratchType.isEmpty { return false }
         return try connection.firstValue("SELECT typeof(CAST(1 AS \(column.scratchType)))")
@@ -187,7 +188,7 @@ extension PlainSchema {
                     let column = table.column(Self.string(term[1]))
                     return Unique.Term(
                         column: column,
-                        // A generated column is none that is stored, and has its name in a constraint.
+                        // A generated column is not stored, and a constraint names the column.
                         sql: term[1] == .null ? text?.terms[position] ?? "NULL" : quoted(Self.string(term[1])),
                         collation: Self.string(term[2]).uppercased())
                 }, condition: text?.condition)
@@ -197,7 +198,7 @@ extension PlainSchema {
         return uniques
     }
 
-    /// A column refers to a mapped table directly, or through a parent's column that does.
+    /// A column refers to a mapped table directly, or through a referring parent column.
     private mutating func readReferences() {
         for _ in tables {
             for place in tables.indices {
@@ -211,8 +212,8 @@ extension PlainSchema {
         }
     }
 
-    /// A column that refers to a mapped table is unchecked where every foreign key that leads from it counts as a plain reference,
-    /// may be NULL in part, or leads to a column that is unchecked itself.
+    /// A column referring to a mapped table is unchecked unless some foreign key checks the column. A foreign key does
+    /// not check if it is a plain reference, may be NULL in part, or leads to an unchecked column.
     private mutating func readUncheckedColumns() {
         for place in tables.indices {
             for column in tables[place].columns.indices where tables[place].columns[column].reference != nil {

@@ -1,24 +1,26 @@
 import CFerrySQLite
 import FerryCore
 
-/// An empty copy of a schema in memory, in which SQLite says what it thinks of single rows: whether it refuses one, and
-/// what an expression or partial index makes of one.
+/// An empty copy of a schema in memory, where SQLite judges single rows: refuses them, or computes expression and
+/// partial indexes.
 ///
-/// Functions and collations of an app's own are borrowed from the app's connection. A table that needs some which that
-/// connection does not have either cannot be looked at here (`obstacles`). Not thread-safe.
+/// The app's own functions and collations are borrowed from the app's connection. A table needing a function that
+/// connection lacks cannot be checked here (`obstacles`). Not thread-safe.
+///
+/// Invariant: all tables are empty between calls.
 final class PlainScratch {
     private let schema: PlainSchema
     private let handle: OpaquePointer
     private let connection: SQLConnection
-    /// What the app registered with its own connection.
+    /// The borrowed functions of the app's connection.
     private let lent: LentFunctions?
-    /// By the table's place, what SQLite lacks for it here, in its own words.
+    /// The part SQLite lacks for a table here, in SQLite's words, by the table's position.
     private(set) var obstacles: [Int: String] = [:]
-    /// What SQLite takes for equal.
+    /// SQLite's equality of values.
     let equality: PlainEquality
-    /// What inserts some columns into a table.
+    /// Statements inserting some columns into a table.
     private var insertions: [Insertion: SQLStatement] = [:]
-    /// What empties a table again.
+    /// Statements emptying a table.
     private var deletions: [String: SQLStatement] = [:]
 
     private struct Insertion: Hashable {
@@ -26,9 +28,9 @@ final class PlainScratch {
         var columns: [Int]
     }
 
-    /// Makes the tables and UNIQUE indexes, without triggers and with foreign keys off; and, in a second database, each
+    /// Makes the tables and UNIQUE indexes, without triggers and with foreign keys off. A second database gets each
     /// table's columns without any constraint.
-    /// - Parameter lender: the connection of the database, with what an app registered; `nil`: SQLite's own functions only.
+    /// - Parameter lender: the database's connection, with the app's functions; `nil` for SQLite's own functions only.
     init(_ schema: PlainSchema, borrowing lender: SQLConnection? = nil) throws {
         self.schema = schema
         var opened: OpaquePointer?
@@ -57,7 +59,7 @@ final class PlainScratch {
     private func make(_ table: PlainSchema.Table) throws {
         for statement in table.statements { try connection.executeScript(statement) }
         let columns = table.columns.enumerated().map { place, column in
-            // An index may name it `rowid`.
+            // An index may call the key `rowid`.
             if table.hasIntegerKey, place == table.key.first { return "\(quoted(column.name)) INTEGER PRIMARY KEY" }
             return "\(quoted(column.name)) \(column.scratchType) COLLATE \(quoted(column.collation))"
         }
@@ -65,8 +67,8 @@ final class PlainScratch {
             "CREATE TABLE bare.\(quoted(table.name))(\((columns + table.generated).joined(separator: ", ")))")
     }
 
-    /// Compiles what will be asked of a table.
-    /// - Throws: `missingFunction` where SQLite lacks something for it.
+    /// Compiles the statements a table will need.
+    /// - Throws: `missingFunction` if SQLite lacks a part.
     private func probe(_ table: PlainSchema.Table) throws {
         if table.isGiven { return }
         let everything = table.columns.indices.map { (column: $0, value: FieldValue.null) }
@@ -77,13 +79,13 @@ final class PlainScratch {
         }
     }
 
-    /// The first error that SQLite gave where nobody could be told.
+    /// SQLite's first error that no caller received.
     var failure: (any Error)? { lent?.failure ?? equality.failure }
 
-    /// Whether values can be compared by a collation here.
+    /// True if values can be compared by a collation here.
     func hasCollation(_ name: String) throws -> Bool { try connection.hasCollation(name) }
 
-    /// What gives the terms of a UNIQUE index for the rows of a table.
+    /// The query for the terms of a UNIQUE index.
     private func question(_ unique: PlainSchema.Unique, _ table: PlainSchema.Table) -> String {
         let terms = unique.terms.map { "(\($0.sql))" }.joined(separator: ", ")
         return "SELECT \(terms) FROM bare.\(quoted(table.name)) WHERE \(unique.condition ?? "1")"
@@ -96,8 +98,8 @@ final class PlainScratch {
         sqlite3_close_v2(handle)
     }
 
-    /// The reason for which SQLite refuses a row by itself, whatever other rows there are; `nil` where it does not.
-    /// - Parameter values: without references; columns that are left out get their defaults.
+    /// SQLite's reason to refuse a row regardless of further rows; `nil` if SQLite accepts the row.
+    /// - Parameter values: values without references; missing columns get their defaults.
     func refusal(of values: [(column: Int, value: FieldValue)], in table: PlainSchema.Table) throws -> String? {
         if table.isGiven { return nil }
         let statement = try insertion(values, table, into: "main")
@@ -106,7 +108,7 @@ final class PlainScratch {
         return nil
     }
 
-    /// The terms of a UNIQUE index for a row; `nil` where a partial index leaves the row out.
+    /// The terms of a UNIQUE index for a row; `nil` if a partial index omits the row.
     func terms(
         of unique: PlainSchema.Unique, _ values: [(column: Int, value: FieldValue)], in table: PlainSchema.Table
     ) throws -> [FieldValue]? {
@@ -119,7 +121,7 @@ final class PlainScratch {
     /// The value of a constant expression.
     func value(of sql: String) throws -> FieldValue { try connection.firstValue("SELECT \(sql)") ?? .null }
 
-    /// The statement that inserts values into a table, ready to run.
+    /// The statement inserting values into a table, ready to run.
     private func insertion(
         _ values: [(column: Int, value: FieldValue)], _ table: PlainSchema.Table, into database: String
     ) throws -> SQLStatement {

@@ -1,8 +1,12 @@
 import FerryCore
 
-/// All objects of a state, numbered, with what their foreign keys may mean and which of them are there at all.
+/// All objects of a state, numbered, with the possible targets of their foreign keys and the presence by rule 1.
+///
+/// Invariants:
+/// - `lists` has every list an object was added to. `init` removes absent objects from `targets`, not from `lists`.
+/// - Every link of a subject is mirrored in `users`.
 struct PlainWorld {
-    /// One object: its values and stamps by the table's columns.
+    /// An object: values and stamps by the table's columns.
     struct Subject {
         var table: Int
         var id: ObjectID
@@ -17,29 +21,29 @@ struct PlainWorld {
         var links: [Link] = []
     }
 
-    /// A foreign key of an object with no NULL in it.
+    /// A foreign key of an object without NULL in its columns.
     struct Link: Hashable {
-        /// The foreign key's place in the table.
+        /// The foreign key's position in the table.
         var key: Int
-        /// Whom it may mean, as a place in `targets`.
+        /// The possible targets, as a position in `targets`.
         var targets: Int
     }
 
     let schema: PlainSchema
     let equality: PlainEquality
     private(set) var subjects: [Subject] = []
-    /// Lists of objects that a foreign key may mean, the oldest insertion first.
+    /// Lists of objects a foreign key may mean, oldest insertion first.
     private(set) var targets: [[Int]] = []
-    /// The objects whose links have that list of targets.
+    /// The objects with links to each list of targets.
     private(set) var users: [[Int]] = []
-    /// The lists that an object is in.
+    /// The lists containing each object.
     private(set) var lists: [[Int]]
-    /// Each table's objects by their IDs.
+    /// Each table's objects by ID.
     private(set) var places: [[ObjectID: Int]]
-    /// Alive, or held back from deletion: rule 1.
+    /// Alive, or retained: rule 1.
     private(set) var isPresent: [Bool] = []
 
-    /// - Parameter objects: those of tables that the schema does not have are not there.
+    /// - Parameter objects: objects of the schema's tables.
     init(
         _ objects: [PlainObject], _ schema: PlainSchema, _ policies: PlainPolicies, _ equality: PlainEquality
     ) {
@@ -82,7 +86,8 @@ struct PlainWorld {
 
     func table(of subject: Int) -> PlainSchema.Table { schema.tables[subjects[subject].table] }
 
-    /// The oldest insertion comes first; ties, which only one device's own insertions have, go by ID.
+    /// True if the left object's insertion is older. Equal stamps exist only within a device's own insertions; then the
+    /// ID decides.
     func isOlder(_ left: Int, _ right: Int) -> Bool {
         let (a, b) = (subjects[left], subjects[right])
         if let first = a.inserted, let second = b.inserted, first != second { return first.isOlder(than: second) }
@@ -95,7 +100,7 @@ struct PlainWorld {
     private mutating func link(_ table: Int, _ place: Int) {
         let key = schema.tables[table].foreignKeys[place]
         let parent = schema.tables[key.parent]
-        // What a foreign key refers to is found by the values, in the form in which SQLite compares them.
+        // Targets are found by values in SQLite's form for comparisons.
         func form(_ values: [FieldValue?], _ columns: [Int]) -> [FieldValue]? {
             var form: [FieldValue] = []
             for (column, parentColumn) in zip(columns, key.parentColumns) {
@@ -131,16 +136,16 @@ struct PlainWorld {
         }
     }
 
-    /// Adds an object to those that a list of targets means.
+    /// Adds an object to a list of targets.
     mutating func add(_ target: Int, to list: Int) {
         targets[list].append(target)
         lists[target].append(list)
     }
 
-    /// Rule 1: whoever is there brings back what it refers to through RESTRICT or NO ACTION. Where several dead objects
-    /// may be meant, the one that was deleted last is; of those deleted at once the oldest insertion.
+    /// Rule 1: a present object revives its targets by RESTRICT or NO ACTION. Of several possible dead targets, the
+    /// target deleted last is revived; of those deleted at the same time, the oldest insertion.
     private mutating func revive() {
-        // Objects that are revived themselves do not count: who is revived must not depend on who came first.
+        // Revived objects do not count here: revival must not depend on an order.
         let chosen = targets.map { list -> Int? in
             if list.contains(where: { subjects[$0].isAlive }) { return nil }
             var chosen: Int?
@@ -160,8 +165,8 @@ struct PlainWorld {
         }
     }
 
-    /// Rule 2: who is visible, of the candidates, and which of their references are missing.
-    /// - Parameter broken: links by object that count as missing.
+    /// Rule 2: the visible objects among candidates, and their missing references.
+    /// - Parameter broken: links counted as missing, by object.
     func hide(_ candidates: [Bool], broken: [Int: Set<Link>]) -> (isVisible: [Bool], missing: [Int: Set<Link>]) {
         var isVisible = candidates
         func isMissing(_ index: Int, _ link: Link) -> Bool {

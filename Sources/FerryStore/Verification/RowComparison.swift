@@ -1,25 +1,24 @@
 import FerryCore
 import FerryMerge
 
-/// Holds the rows and marks of a store against what `PlainRows` makes of its state.
+/// Compares the rows and marks of a store with the outcomes of `PlainRows`.
 struct RowComparison {
     private let stored: StoredState
-    /// Whether the store keeps checks of how objects are shown.
+    /// True if the store keeps checksums of how objects are shown.
     private let tellsRows: Bool
     private let outcomes: [PlainOutcome]
-    /// Representatives whose rows show further objects.
+    /// Representatives whose rows stand for further objects.
     private var joining: Set<RowToken> = []
-    /// What the store lists about objects that are not simply shown: by table, the object and the kind.
+    /// The store's list of anomalies: by table, the object and the kind.
     private let listed: [Int: [ObjectID: ExceptionKind]]
-    /// The checks that it keeps of how these are shown.
+    /// The stored checksums of how these objects are shown.
     private let shownChecks: [Int: [ObjectID: UInt64]]
-    /// Whom the store lists as shown by another object's row, by table.
+    /// The store's list of unified objects with their representatives, by table.
     private let listedJoined: [Int: [ObjectID: ObjectID]]
-    /// What the store keeps for each table: the sum of checks and the number of living objects, and the same of how objects are
-    /// shown.
+    /// The stored digests by table: sum of object checksums and number of living objects, and the same for anomalies.
     private let digests: [Int: StateDigests.Change]
 
-    /// - Parameter outcomes: of all objects in the order of the stored tables.
+    /// - Parameter outcomes: outcomes of all objects in the order of the stored tables.
     init(_ access: StoreAccess, _ stored: StoredState, _ outcomes: [PlainOutcome]) throws {
         self.stored = stored
         self.outcomes = outcomes
@@ -61,7 +60,8 @@ struct RowComparison {
         self.digests = digests
     }
 
-    /// - Parameter given: tables, in lower case, whose outcomes were not computed: of those only values and checks are compared.
+    /// - Parameter given: tables, in lower case, without computed outcomes: only their values and checksums are
+    ///   compared.
     func compare(_ report: inout VerificationReport, without given: Set<String>) {
         var place = 0
         for table in stored.tables {
@@ -102,10 +102,10 @@ struct RowComparison {
             report.add(
                 .init(table: table.name, key: key, kind: kind, column: column, problem: problem, remedy: remedy))
         }
-        // With its row its values are lost too, so that nothing else can be said.
+        // The values are lost with the row, so nothing more can be compared.
         if object.shown.hasRow, object.row == nil { return note(.missingRow, nil, "has lost its row") }
-        // A column that was dropped took its values along.
-        // Of what was never inserted here, or went with its table, nobody needs more than the stamps.
+        // A dropped column lost its values. For an object never inserted here, or gone with its table, the stamps
+        // suffice.
         for column in table.localColumns where object.plain.inserted != nil {
             guard let field = object.plain.fields[foldedName(column.name)], field.value == nil else { continue }
             note(.lostValue, column.name, "has lost the value of \(column.name)")
@@ -145,12 +145,12 @@ struct RowComparison {
         }
     }
 
-    /// The check that the store keeps of how an object is shown.
+    /// The stored checksum of how an object is shown.
     private func shownCheck(of object: StoredState.Object, _ table: TrackedTable) -> UInt64 {
         shownChecks[table.id]?[object.plain.id] ?? 0
     }
 
-    /// Holds that check against how the object is to be shown. Where it is marked as something else, or lost its row, that is said.
+    /// Compares the stored checksum with the expected display. A wrong mark or a lost row is reported elsewhere.
     private func compare(
         _ object: StoredState.Object, _ outcome: PlainOutcome, _ table: TrackedTable, _ checks: ShownChecks,
         _ report: inout VerificationReport
@@ -197,7 +197,7 @@ struct RowComparison {
             case .waits: [.waiting, .missing]
             case .outranked: [.outranked]
             case .refused: [.refused]
-            // Of one that is deleted and held back that is said.
+            // An anomaly of a deleted and retained object says `heldBack`.
             case .joined: [.joined, .heldBack]
             case .shown: expected == .row ? [nil] : [.heldBack, .clearedReference, .joining, .resolvedKey]
             }
@@ -253,7 +253,7 @@ struct RowComparison {
 }
 
 extension TableChecks {
-    /// The check of an object from its registers and values by name; 0 where it is not alive.
+    /// An object's checksum from registers and values by name; 0 for an object that is not alive.
     fileprivate func check(of object: PlainObject, _ table: TrackedTable) -> UInt64 {
         let fields = table.columns.map { object.fields[foldedName($0.name)] }
         var registers = ObjectRegisters(

@@ -2,20 +2,21 @@ import FerryCore
 import FerryMerge
 
 extension Store {
-    /// Looks whether the database is sound: by `PRAGMA integrity_check` and `PRAGMA foreign_key_check` and, where it is
-    /// asked to look deep, by computing all rows anew from the state and comparing. Nothing is changed.
+    /// Checks whether the database is sound, by `PRAGMA integrity_check` and `PRAGMA foreign_key_check`. A deep check
+    /// also computes all rows anew from the state and compares them. Changes nothing.
     ///
-    /// One reading transaction. A deep look holds all objects in memory, about 3 kB a small row.
-    /// Collations and functions that an app registered with the store's connection are asked there. A table for which one is
-    /// missing is listed as unchecked, and all others are looked at.
-    /// - Throws: `busy` where changes wait to be packed, which a deep look would take for damage: `Replica.verify`
-    ///   packs them first. `notTracked`.
+    /// Uses a single reading transaction. A deep check holds all objects in memory, about 3 kB for a small row.
+    ///
+    /// The store's connection provides the app's collations and functions. A table lacking a function is listed as
+    /// unchecked, and the rest is checked.
+    /// - Throws: `busy` if changes wait to be packed: a deep check would take them for damage. `Replica.verify` packs
+    ///   them first. `notTracked`.
     public func verify(deep: Bool = false) throws -> VerificationReport {
         let start = clock.milliseconds()
         var report = try readAccess { access in
             var report = VerificationReport()
             try Self.checkIntegrity(access.connection, &report)
-            // What cannot be read cannot be compared.
+            // Unreadable content cannot be compared.
             guard report.isReadable else { return report }
             try access.checkForeignKeys(&report)
             report.plainReferences = try access.plainReferences()
@@ -27,7 +28,7 @@ extension Store {
         return report
     }
 
-    /// Asks SQLite for the whole file; where it lacks something of an app's for that, for each table by itself.
+    /// Checks the whole file; if SQLite lacks a function of the app, checks each table separately.
     private static func checkIntegrity(_ connection: SQLConnection, _ report: inout VerificationReport) throws {
         func check(_ argument: String) throws -> [String] {
             try connection.rows("PRAGMA integrity_check\(argument)").map { $0[0].text }.filter { $0 != "ok" }
@@ -99,7 +100,7 @@ extension Store {
         }
     }
 
-    /// What the state says of the objects of tables that cannot be looked at, by their places among all.
+    /// The state's outcomes for objects of tables that cannot be checked, by position among all objects.
     private func given(
         _ access: StoreAccess, _ stored: StoredState, _ schema: PlainSchema
     ) throws -> [Int: GivenOutcome] {
@@ -124,7 +125,7 @@ extension Store {
 }
 
 extension PlainPolicies {
-    /// The policies that a registry holds.
+    /// The policies of a registry.
     init(_ registry: Registry) {
         for table in registry.tables.values {
             if table.deletionWins { deleteWins.insert(foldedName(table.name)) }

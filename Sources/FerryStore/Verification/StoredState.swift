@@ -3,36 +3,36 @@ import FerryMerge
 
 /// All objects of a store with their rows, read at once for verification.
 ///
-/// An object's own values are those that the state keeps and, of a shown one, the others in its row.
+/// An object's own values are its shadow values and, for a shown object, the remaining values of its row.
 struct StoredState {
     struct Object {
         var plain: PlainObject
-        /// The check that the state has.
+        /// The object checksum in the state.
         var check: UInt64 = 0
-        /// How the state marks it.
+        /// The state's mark.
         var shown: Shown
-        /// The key of its row; empty where it has none.
+        /// The key of the row; empty without a row.
         var key: [FieldValue]
-        /// The values of its row as they travel, by the table's local columns; `nil` where no row has its key.
+        /// The row's portable values, by the table's local columns; `nil` if no row has the key.
         var row: [FieldValue]?
-        /// By column: plain values that its row may show instead of a reference; nothing tells them apart.
+        /// Plain values by column the row may show instead of a reference: nothing distinguishes them.
         var plainValues: FieldValues = [:]
     }
 
     struct Table {
         var table: TrackedTable
         var objects: [Object] = []
-        /// Rows whose key belongs to no object, by their keys.
+        /// The keys of rows without an object.
         var unknownRows: [[FieldValue]] = []
         var rowCount = 0
     }
 
     private(set) var tables: [Table] = []
 
-    /// Reads the tables that this database has.
+    /// Reads the tables of this database.
     /// - Parameters:
-    ///   - schema: as verification reads it, which tells which columns hold references.
-    ///   - equality: what says which keys they mean.
+    ///   - schema: the schema for verification, with the columns holding references.
+    ///   - equality: decides the keys meant by references.
     init(_ access: StoreAccess, _ schema: PlainSchema, _ equality: PlainEquality) throws {
         let tracked = access.registry.parentsFirst.filter(\.isLocal)
         var targets: [Int: Target] = [:]
@@ -50,7 +50,7 @@ struct StoredState {
         }
     }
 
-    /// The objects of a table whose keys differ from device to device, by their keys here.
+    /// The objects of a mapped table, by their keys here.
     private struct Target {
         private let column: PlainSchema.Column
         private let collation: String
@@ -67,7 +67,7 @@ struct StoredState {
             ) { row in objects[form(row.value(0))] = row.id(1) }
         }
 
-        /// The object that a value of a column refers to: SQLite compares it as the key's column would keep it.
+        /// The object a column's value refers to. SQLite compares the value as the key column would store the value.
         func object(_ value: FieldValue) -> ObjectID? { value == .null ? nil : objects[form(value)] }
 
         private func form(_ value: FieldValue) -> FieldValue {
@@ -103,12 +103,12 @@ struct StoredState {
             if object.plain.inserted == nil, object.plain.deleted == nil, stamps.allSatisfy({ $0 == nil }) { return }
             if shown.hasRow {
                 object.key = (0..<width).map { statement.value(5 + $0) }
-                // A 16-byte key is not stored twice.
+                // A 16-byte key equal to the ID is not stored twice.
                 if object.key == [.null] { object.key = [.blob(id.bytes[...])] }
                 if table.isMapped { object.plain.key = object.key[0] }
                 let row = rows.removeValue(forKey: object.key)
                 object.row = row?.values
-                // It may show the plain value of an object that is joined to it.
+                // A unified row may show the plain value of a further object.
                 if shown == .exceptionalRow { object.plainValues = row?.plain ?? [:] }
             }
             var kept: FieldValues = [:]
@@ -121,7 +121,7 @@ struct StoredState {
                 object.plain.givenKey = object.plain.key
             }
             for (place, column) in table.localColumns.enumerated() where column.isUnchecked && shown == .row {
-                // A plain value that is a row's key here, and was none where it was written.
+                // A plain value equal to a row's key here, written where no row had the key.
                 guard let plain = kept[column.id], let taken = references[place]?.object(plain),
                     object.row?[place] == .reference(taken)
                 else { continue }
@@ -140,9 +140,9 @@ struct StoredState {
     }
 
     private struct Row {
-        /// As they travel, by the table's local columns: references in place of mapped keys.
+        /// Portable values by the table's local columns: references in place of mapped keys.
         var values: [FieldValue] = []
-        /// By column: what it holds where `values` has a reference that no foreign key checks.
+        /// The plain value by column, if `values` has an unchecked reference.
         var plain: FieldValues = [:]
     }
 

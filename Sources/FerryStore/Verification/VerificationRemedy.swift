@@ -1,21 +1,21 @@
-/// What to do about something that `Store.verify` found. Its raw values are fixed: scripts rely on them.
+/// A remedy for a finding of `Store.verify`. The raw values are fixed: scripts rely on them.
 public enum VerificationRemedy: String, Codable, CaseIterable, Sendable {
-    /// The file is damaged: put it aside, and join with a new one.
+    /// The file is damaged: set the file aside, and join with a new file.
     case replaceFile
-    /// An index does not hold what its table does: make it anew.
+    /// An index differs from its table: make the index anew.
     case reindex
-    /// Rows refer to nothing: a sync hides or clears what an app wrote with foreign keys off.
+    /// Rows refer to nothing: a sync hides or clears rows an app wrote with foreign keys off.
     case sync
-    /// Somebody wrote rows without a trigger: take them as changes.
+    /// Rows were written without a trigger: accept them as changes.
     case take
-    /// A row is shown that the schema refuses: write values that it allows.
+    /// A row is shown that the schema refuses: write allowed values.
     case mend
-    /// What Ferry keeps beside the rows is damaged: leave, and join again.
+    /// Ferry's records about rows are damaged: leave, and join again.
     case rejoin
-    /// This process lacks a collation or a function: look in the app that has it.
+    /// This process lacks a collation or function: check in the app's process.
     case checkInApp
 
-    /// What to do, in sentences.
+    /// The remedy, in sentences.
     public var advice: String {
         switch self {
         case .replaceFile:
@@ -44,7 +44,7 @@ public enum VerificationRemedy: String, Codable, CaseIterable, Sendable {
 }
 
 extension VerificationReport.Difference.Kind {
-    /// What to do about a difference of this kind.
+    /// The remedy for a difference of this kind.
     public var remedy: VerificationRemedy {
         switch self {
         case .missingRow, .unknownRow, .value, .check: .take

@@ -1,53 +1,53 @@
-/// What `Store.verify` found. Its JSON keys are fixed: scripts rely on them.
+/// The findings of `Store.verify`. The JSON keys are fixed: scripts rely on them.
 public struct VerificationReport: Codable, Equatable, Sendable {
-    /// The most differences that are listed; further ones are counted only.
+    /// Maximum number of listed differences; further differences are only counted.
     public static let maximumListed = 1000
 
-    /// A row that refers to one that is not there.
+    /// A row referring to a missing row.
     public struct ForeignKeyViolation: Codable, Equatable, Sendable {
         public var table: String
-        /// The row's rowid; absent in a table without.
+        /// The row's rowid; absent in a table without rowids.
         public var rowID: Int64?
-        /// The table that it refers to.
+        /// The parent table.
         public var parent: String
     }
 
-    /// Something that is not as the state says it should be.
+    /// A difference between the store and the rows expected from the state.
     public struct Difference: Codable, Equatable, Sendable {
-        /// What is wrong with it. Later versions may tell more kinds.
+        /// The kind of a difference. Later versions may add kinds.
         public enum Kind: String, Codable, Sendable {
-            /// A row that should be there is not.
+            /// An expected row is missing.
             case missingRow
-            /// A row that should not be there is: its object is deleted, hidden, or shown by another row.
+            /// An unexpected row exists: its object is deleted, hidden, or unified.
             case needlessRow
-            /// A row that belongs to no object.
+            /// A row belongs to no object.
             case unknownRow
-            /// A row shows another value.
+            /// A row shows an unexpected value.
             case value
-            /// A value that the state has a time for is nowhere to be found.
+            /// A value with a known time is missing.
             case lostValue
-            /// The object is not what it was when Ferry last wrote it: somebody changed it unnoticed.
+            /// The object changed unnoticed since Ferry last wrote the object.
             case check
-            /// The digest by which other devices are compared is not that of the table's objects.
+            /// The digest for comparing devices differs from the table's objects.
             case digest
-            /// The object has another ID than its key says.
+            /// The object's ID differs from the ID of its key.
             case identity
-            /// The state marks the object as shown, hidden or joined where it is not.
+            /// The state wrongly marks the object as shown, hidden or unified.
             case mark
         }
 
         public var table: String
-        /// The row's key on this device as people write it; the object's ID where it has no row.
+        /// The row's key on this device in readable form; the object's ID without a row.
         public var key: String
         public var kind: Kind
-        /// The column concerned.
+        /// The affected column.
         public var column: String?
-        /// What is wrong, in a sentence without values.
+        /// The problem, in a sentence without values.
         public var problem: String
-        /// What to do about it.
+        /// The remedy.
         public var remedy: VerificationRemedy
 
-        /// - Parameter remedy: `nil`: as is mostly to be done about that kind.
+        /// - Parameter remedy: `nil` for the usual remedy of the kind.
         public init(
             table: String, key: String, kind: Kind, column: String? = nil, problem: String,
             remedy: VerificationRemedy? = nil
@@ -61,10 +61,10 @@ public struct VerificationReport: Codable, Equatable, Sendable {
         }
     }
 
-    /// A table of which not everything could be looked at, because this process lacks a collation or a function of an app's.
+    /// A table not fully checked, because this process lacks a collation or function of the app.
     public struct UncheckedTable: Codable, Equatable, Sendable {
         public var table: String
-        /// What is missing, in SQLite's words.
+        /// The missing part, in SQLite's words.
         public var reason: String
 
         public init(table: String, reason: String) {
@@ -75,43 +75,43 @@ public struct VerificationReport: Codable, Equatable, Sendable {
 
     public struct Table: Codable, Equatable, Sendable {
         public var name: String
-        /// Objects that were ever heard of, deleted ones included.
+        /// Number of all known objects, including deleted objects.
         public var objects: Int
         public var rows: Int
     }
 
-    /// What `PRAGMA integrity_check` says; empty where the file is sound.
+    /// The output of `PRAGMA integrity_check`; empty for a sound file.
     public var integrity: [String] = []
-    /// What `PRAGMA foreign_key_check` says, but for plain references.
+    /// The output of `PRAGMA foreign_key_check`, without plain references.
     public var foreignKeys: [ForeignKeyViolation] = []
-    /// Foreign keys that need not lead anywhere.
+    /// Foreign keys that need no parent row.
     public var plainReferences: [PlainReference] = []
-    /// Whether all rows were computed anew from the state and compared.
+    /// True if all rows were computed anew from the state and compared.
     public var deep = false
-    /// What was compared; empty unless `deep`.
+    /// The compared tables; empty unless `deep`.
     public var tables: [Table] = []
-    /// At most `maximumListed`.
+    /// The listed differences, at most `maximumListed`.
     public var differences: [Difference] = []
-    /// All of them.
+    /// The number of all differences.
     public var differenceCount = 0
-    /// Tables of which not everything could be looked at here; empty where everything was.
+    /// Tables not fully checked here; empty if everything was checked.
     public var unchecked: [UncheckedTable] = []
-    /// What to do about all that was found, each once.
+    /// The remedies for all findings, each once.
     public private(set) var remedies: [VerificationRemedy] = []
-    /// What was taken as changes before; absent where nobody asked for that.
+    /// Unseen writes accepted as changes before; absent unless requested.
     public var taken: [UnseenChanges]?
-    /// How long it took.
+    /// Duration in seconds.
     public var seconds: Double = 0
 
     public init() {}
 
-    /// Whether everything was looked at, and nothing is wrong.
+    /// True if everything was checked, and nothing is wrong.
     public var isSound: Bool { !hasFindings && unchecked.isEmpty }
 
-    /// Whether something is wrong.
+    /// True if anything is wrong.
     public var hasFindings: Bool { !integrity.isEmpty || !foreignKeys.isEmpty || differenceCount > 0 }
 
-    /// Notes what to do about all that was found.
+    /// Computes the remedies for all findings.
     mutating func noteRemedies() {
         var remedies: Set<VerificationRemedy> = Set(differences.map(\.remedy))
         let damage = integrity.filter { !Self.isOfAConstraint($0) }
@@ -122,21 +122,21 @@ public struct VerificationReport: Codable, Equatable, Sendable {
         self.remedies = VerificationRemedy.allCases.filter(remedies.contains)
     }
 
-    /// Whether SQLite finds nothing wrong with the file itself: what it holds can be read and compared.
+    /// True if SQLite finds the file itself sound: the content can be read and compared.
     public var isReadable: Bool { integrity.allSatisfy(Self.isOfAConstraint) }
 
-    /// Whether a row breaks a constraint that SQLite was told to ignore when it was written.
+    /// True for a row breaking a constraint SQLite was told to ignore at the write.
     private static func isOfAConstraint(_ line: String) -> Bool {
         line.hasPrefix("CHECK constraint failed in ") || line.hasPrefix("NULL value in ")
     }
 
-    /// Whether an index lacks entries of its table, or has others. https://www.sqlite.org/pragma.html#pragma_integrity_check
+    /// True for an index with missing or extra entries. https://www.sqlite.org/pragma.html#pragma_integrity_check
     private static func isOfAnIndex(_ line: String) -> Bool {
         line.hasPrefix("wrong # of entries in index ")
             || line.hasPrefix("row ") && line.contains(" missing from index ")
     }
 
-    /// Whether some of it may be what somebody wrote without a trigger, which `Store.takeUnseenWrites` takes as changes.
+    /// True if some findings may be writes without a trigger. `Store.takeUnseenWrites` accepts these as changes.
     public var mayBeTaken: Bool {
         isReadable
             && differences.contains { [.missingRow, .unknownRow, .value, .check].contains($0.kind) }
