@@ -1,19 +1,23 @@
 import FerryCore
 import FerryMerge
 
-/// Lets the objects of one generation of a table pass over into another one, which this database shows from now on.
+/// Passes objects of a table's former generation over into the present generation, shown by this database from now on.
 ///
-/// Every register gets the time that it had, so that what somebody wrote later still wins, in whichever generation, and two
-/// devices that migrate the same rows come to the same objects. What is deleted stays deleted. The former generation stays in
-/// the state, with all values, as that of a table which this database does not have: for devices that show it still.
+/// Every register keeps its time. So later writes still win, in either generation, and two devices migrating the same
+/// rows come to the same objects. Deleted objects stay deleted. The former generation stays in the state, with all
+/// values, like a table missing from this database. Devices still showing that generation need it.
+///
+/// Invariants:
+/// - `present` has every object of the present generation with a row written by this change.
+/// - `builder` holds the changes since the last staged changeset.
 struct GenerationChange {
-    /// An object that was known of the present generation before.
+    /// An object known in the present generation before.
     private struct Counterpart {
         var object: ObjectID
         var inserted: HybridTime
     }
 
-    /// Objects and bytes of values in one changeset.
+    /// Maximum number of objects, and of bytes of values, in a changeset.
     private static let maximumObjects = 20_000
     private static let maximumBytes = 64 << 20
 
@@ -26,30 +30,30 @@ struct GenerationChange {
     private let after: ObjectTable
     private let closed: ObjectTable
     private let travelling: Travelling
-    /// The columns of the present generation by those of the former one, as far as it has them.
+    /// The columns of the present generation by the former generation's column numbers, if present.
     private var columns: [Int: TrackedColumn] = [:]
-    /// The present one's column of the former one's mapped key; how the present one's key is read of a row of the former one; and
-    /// the number of its mapped key as a value of that.
+    /// The present column of the former mapped key. Then the statement reading a row's present key by its former key,
+    /// and the former column with the values of the present mapped key.
     private var formerKeyColumn: TrackedColumn?
     private let formerKey: [String]
     private let keyOfRow: LazyStatement
     private var keyAsValue: Int?
-    /// Objects that were known of the present generation before, by the keys that they would like to have.
+    /// Objects known in the present generation before, by their wished keys.
     private var awaited: [FieldValue: [Counterpart]] = [:]
-    /// Objects that were known of the present generation before, by the IDs that they have in the former one.
+    /// Objects known in the present generation before, by their IDs in the former generation.
     private var counterparts: [ObjectID: [Counterpart]] = [:]
-    /// Objects of the present generation that have rows.
+    /// Objects of the present generation with rows.
     private var present: Set<ObjectID> = []
-    /// Objects that the rules have to look at.
+    /// Objects the rules must check.
     private(set) var seeds: [RowToken] = []
     private var builder: TableChangesBuilder
     private var written = 0
-    /// Whether the former generation was left before.
+    /// True if the former generation was left in an earlier pass.
     private var isClosed = false
 
     /// - Parameters:
-    ///   - former: works on the registry in which the rows belong to the former generation.
-    ///   - access: works on the one in which they belong to the present one.
+    ///   - former: the session in which rows belong to the former generation.
+    ///   - access: the session in which rows belong to the present generation.
     ///   - formerKey: the columns of the former generation's key.
     init(
         _ former: StoreAccess, _ left: TrackedTable, _ access: StoreAccess, _ table: TrackedTable, formerKey: [String]
@@ -65,7 +69,7 @@ struct GenerationChange {
         travelling = Travelling(access)
         builder = TableChangesBuilder(table)
         for column in left.columns {
-            // By its present name: one that means something else is not the same.
+            // By the present name: a column with a new meaning is a different column.
             let number =
                 column.isLocal ? table.columnID(column.name) : table.columnID(travelling: column.travellingName)
             if let number { columns[column.id] = table.columns[number] }
@@ -80,11 +84,12 @@ struct GenerationChange {
         )
     }
 
-    /// - Parameter stage: takes the changes of one changeset.
+    /// Passes all objects over.
+    /// - Parameter stage: stages the changes of a changeset.
     mutating func run(_ stage: (TableChanges) throws -> Void) throws {
         try findAwaited()
         let ids = try objects()
-        // Those with rows first: what was deleted may have had a key that a row has now.
+        // Objects with rows come first: a deleted object may have had a key a row has now.
         var others: [ObjectID] = []
         for id in ids {
             let state = try before.load(id)
@@ -104,7 +109,7 @@ struct GenerationChange {
         try forgetExceptions()
     }
 
-    /// Lets objects pass over of which others have written something, and that have no rows of their own any more.
+    /// Passes over objects with remote writes and without rows of their own.
     mutating func pass(_ ids: [ObjectID], _ stage: (TableChanges) throws -> Void) throws {
         isClosed = true
         try findAwaited()
@@ -133,7 +138,7 @@ struct GenerationChange {
     }
 
     private mutating func findAwaited() throws {
-        // What others write to a closed generation is little, and the present one may be large.
+        // Remote writes to a closed generation are few, and the present generation may be large.
         if isClosed && !table.isMapped { return }
         var ids: [ObjectID] = []
         try access.connection.forEachRow("SELECT object FROM \(table.objectTable) WHERE state IS NOT NULL") { row in
@@ -143,15 +148,15 @@ struct GenerationChange {
             let state = try after.load(id)
             guard let inserted = state.registers.inserted else { continue }
             let known = Counterpart(object: id, inserted: inserted.time)
-            // A mapped generation took the IDs of the one before it.
+            // A mapped generation took over the IDs of the generation before.
             counterparts[id, default: []].append(known)
             if let derived = derivedID(of: state), derived != id { counterparts[derived, default: []].append(known) }
             if table.isMapped, let key = state.kept.key { awaited[key, default: []].append(known) }
         }
     }
 
-    /// The ID that an object of the present generation without a row has in the former one; `nil` where IDs do not follow
-    /// from values there, or a value is not known.
+    /// The former generation's ID of an object of the present generation without a row. `nil` if IDs do not follow from
+    /// values there, or a value is unknown.
     private func derivedID(of state: ObjectState) -> ObjectID? {
         if left.isMapped || left.keyColumnIDs.isEmpty { return nil }
         var parts: [FieldValue] = []
@@ -163,8 +168,8 @@ struct GenerationChange {
         return left.derivedID(parts)
     }
 
-    /// The object of the present generation that an object of the former one was when the present one was left; `nil` where
-    /// there was none. A deleted object has no values: its ID alone tells which one it was.
+    /// The object of the present generation an object was when the present generation was last left; `nil` if none. A
+    /// deleted object has no values: only the ID tells.
     private func counterpart(of state: ObjectState) -> ObjectID? {
         let known = counterparts[state.object]?.filter { !present.contains($0.object) } ?? []
         let inserted = state.registers.inserted?.time
@@ -173,7 +178,7 @@ struct GenerationChange {
 
     // MARK: One object
 
-    /// - Parameter row: what its row holds by the columns of the former generation; `nil` where it has none of its own.
+    /// - Parameter row: the row's values by columns of the former generation; `nil` without an own row.
     private mutating func pass(_ state: ObjectState, _ row: FieldValues?) throws {
         let own = try former(row ?? [:]).overlaid(with: state.kept.fields)
         if !isClosed { try close(state, own) }
@@ -185,7 +190,7 @@ struct GenerationChange {
         guard let object = try object(for: state, values, table.isMapped ? key.first : nil) else { return }
         if row == nil, !isClosed, state.isLeft { return try leave(object) }
         if present == nil, !state.registers.isAlive {
-            // Another object of the former generation has become the row.
+            // A different object of the former generation has become the row.
             if self.present.contains(object) { return }
             if isClosed, try isOfAnother(object, state) { return }
         }
@@ -194,7 +199,7 @@ struct GenerationChange {
         written += 1
     }
 
-    /// Lets an object stay without a row whose row went along with its table in the former generation.
+    /// Leaves an object without a row whose row went with its table in the former generation.
     private func leave(_ object: ObjectID) throws {
         let state = try after.load(object)
         if state.registers.isAlive, !state.shown.hasRow {
@@ -202,15 +207,15 @@ struct GenerationChange {
         }
     }
 
-    /// Deletes objects of the present generation that an object of the former one was, and is no more: a write in the former
-    /// generation gave its row another key of the present one.
+    /// Deletes objects of the present generation an object no longer is: a write in the former generation gave its row
+    /// a new key of the present generation.
     private mutating func deleteFormerSelves(of state: ObjectState, besides object: ObjectID) throws {
         guard !table.isMapped, state.registers.isAlive, let known = counterparts[state.object] else { return }
         let key = Set(table.keyColumnIDs)
         let written = state.registers.fields.enumerated().compactMap { column, stamp in
             columns[column].map { key.contains($0.id) } ?? false ? stamp : nil
         }.max()
-        // A value that passed over with an object has the object's time, and nobody wrote another one since.
+        // A passed value keeps the object's time; no newer write to the key exists.
         guard let written, !known.contains(where: { $0.inserted == written.time }) else { return }
         for other in known where other.object != object && !present.contains(other.object) {
             var former = try after.load(other.object)
@@ -224,16 +229,17 @@ struct GenerationChange {
         }
     }
 
-    /// The values of a row as they travelled in the former generation.
+    /// The row's portable values in the former generation.
     private func former(_ row: FieldValues) throws -> FieldValues { try Travelling(former).values(row, left) }
 
-    /// An object's values by the columns of the present generation.
-    /// - Parameter row: what its row holds by those columns.
+    /// An object's values by columns of the present generation.
+    /// - Parameter row: the row's values by these columns.
     private func values(of state: ObjectState, _ own: FieldValues, _ row: FieldValues?) throws -> FieldValues {
         var values = try row.map { try travelling.values($0, table) } ?? [:]
         for (number, column) in columns where row == nil || state.kept.fields[number] != nil {
             guard let value = own[number] else { continue }
-            // What refers to an object means nothing where the column refers to none, and the other way round.
+            // A reference has no meaning in a column without references, and a plain value none in a checked reference
+            // column.
             if case .reference = value, column.reference == nil { continue }
             if column.reference != nil, !column.isUnchecked, value != .null {
                 guard case .reference = value else { continue }
@@ -246,7 +252,7 @@ struct GenerationChange {
         return values
     }
 
-    /// The key by which the row of an object is told now; `nil` where it has none, or a part of it is NULL.
+    /// The present key of an object's row; `nil` without a row, or with a NULL in the key.
     private func presentKey(of state: ObjectState) throws -> [FieldValue]? {
         let statement = try keyOfRow.prepared()
         defer { statement.rewind() }
@@ -256,7 +262,7 @@ struct GenerationChange {
         return key.contains(.null) ? nil : key
     }
 
-    /// The mapped key that an object without a row would like to have.
+    /// The wished mapped key of an object without a row.
     private func wish(of state: ObjectState, _ own: FieldValues) -> FieldValue? {
         if left.isMapped, let name = formerKey.first, equalNames(name, table.keyColumns[0]) {
             return state.key.first ?? state.kept.key ?? state.givenKey
@@ -265,18 +271,18 @@ struct GenerationChange {
         return value
     }
 
-    /// The object of the present generation that an object of the former one is; `nil` where its key is not known.
+    /// The object of the present generation for an object of the former generation; `nil` if its key is unknown.
     private func object(for state: ObjectState, _ values: FieldValues, _ key: FieldValue?) throws -> ObjectID? {
         guard table.isMapped else {
             let parts = table.keyColumnIDs.map { values[$0] ?? .null }
             return parts.contains(.null) || parts.isEmpty ? counterpart(of: state) : table.derivedID(parts)
         }
-        // From one mapped key to another an object stays what it is.
+        // From a mapped key to a mapped key an object keeps its ID.
         if left.isMapped { return state.object }
         guard let key else { return counterpart(of: state) ?? state.object }
-        // One that this database showed before by the same key, or that was inserted at the same time under it.
+        // The object previously shown by this database under the same key, or inserted at the same time under the key.
         if let known = try after.object(forKey: key), !present.contains(known) { return known }
-        // Devices that number the rows each in its own order give one key to several.
+        // Devices numbering rows each in their own order give a key to several objects.
         if try !present.contains(state.object) && after.load(state.object).registers.newest != nil {
             return state.object
         }
@@ -284,7 +290,8 @@ struct GenerationChange {
         return same?.object ?? counterpart(of: state) ?? state.object
     }
 
-    /// Whether an object of the present generation was inserted as another one than this, whose deletion does not concern it.
+    /// True if an object of the present generation was inserted separately from this object, so this object's deletion
+    /// does not concern the former.
     private func isOfAnother(_ object: ObjectID, _ state: ObjectState) throws -> Bool {
         guard let inserted = try after.load(object).registers.inserted, let own = state.registers.inserted else {
             return false
@@ -299,7 +306,7 @@ struct GenerationChange {
     ) throws {
         var state = try after.load(object)
         var writes = Writes()
-        // One that came before may have a row already.
+        // An earlier object may have a row already.
         var shown: FieldValues = [:]
         if !hasRow, state.shown.hasRow, let present = try access.reader(of: table.id).read(state.key) {
             shown = try travelling.values(present, table)
@@ -317,7 +324,7 @@ struct GenerationChange {
             state.shown = .row
             state.kept.key = nil
             present.insert(object)
-            // Of what others wrote only that waits which the row does not show.
+            // Only remote values different from the row go on waiting.
             for (column, value) in state.kept.fields where values[column] == value {
                 if former.kept.fields.isEmpty { state.kept.fields[column] = nil }
             }
@@ -334,7 +341,7 @@ struct GenerationChange {
         append(writes, object, table.isMapped ? key.first : nil)
     }
 
-    /// What is said of one object in the present generation, by time.
+    /// The changes of an object in the present generation, by time.
     private struct Writes {
         struct Write {
             var isInsertion = false
@@ -344,11 +351,11 @@ struct GenerationChange {
         }
 
         var byTime: [HybridTime: Write] = [:]
-        /// Columns whose values are those of the former generation.
+        /// The columns with values of the former generation.
         var taken: [Int] = []
     }
 
-    /// Takes the registers of the former generation into account, as far as nobody has said as much before.
+    /// Merges the former generation's registers, except where the present generation already has as much.
     private func take(
         _ registers: ObjectRegisters, of former: ObjectState, _ values: FieldValues, into state: inout ObjectState,
         _ writes: inout Writes
@@ -375,7 +382,7 @@ struct GenerationChange {
         if let now = state.registers.floor, now != floor { forget(before: now, &state) }
     }
 
-    /// Takes what the row holds in columns of which the former generation says nothing: as written with the row.
+    /// Merges the row's values in columns unknown to the former generation: as written with the row.
     private func takeRest(
         _ registers: ObjectRegisters, _ values: FieldValues, into state: inout ObjectState, _ writes: inout Writes
     ) throws {
@@ -383,7 +390,7 @@ struct GenerationChange {
         let told = Set(columns.filter { registers.stamp(of: $0.key) != nil }.map(\.value.id))
         for column in table.localColumns where !told.contains(column.id) && column.id != formerKeyColumn?.id {
             guard let value = values[column.id] else { continue }
-            // A column that is there by another meaning was written when that was.
+            // A column replaced by a new meaning has the time of the former meaning.
             let former = left.columns.first { equalNames($0.name, column.name) }.flatMap { registers.stamp(of: $0.id) }
             if former == nil, try value == access.defaultValue(of: column) ?? .null { continue }
             take(former ?? inserted, column.id, value, nil, into: &state, &writes)
@@ -398,8 +405,8 @@ struct GenerationChange {
         let isNewer = state.registers.stamp(of: column).map { $0.time < written.time } ?? true
         let policy = table.columns[column].policy
         if var register, !register.isPlain || policy == .counter {
-            // Parts name the devices that wrote them, so that each counts once, whoever sends it. A plain write by another
-            // device would take away what they stand on.
+            // Parts name their writing devices, so each counts once, whoever sends the part. A plain write by a further
+            // device would remove their base.
             if register.isPlain, let plain = register.plain {
                 register.merge(.part(.counter(CounterPart(base: plain, totals: []))), at: plain.stamp)
             }
@@ -426,7 +433,7 @@ struct GenerationChange {
         writes.byTime[written.time, default: .init()].values[column] = value
     }
 
-    /// A row that was inserted again began anew.
+    /// A row inserted again began anew.
     private func forget(before floor: Stamp, _ state: inout ObjectState) {
         for (column, stamp) in state.registers.fields.enumerated() {
             guard let stamp, stamp < floor, state.policies[column] == nil else { continue }
@@ -447,7 +454,7 @@ struct GenerationChange {
 
     // MARK: The former generation
 
-    /// Keeps an object of the former generation with all of its values.
+    /// Saves an object of the former generation with all of its values.
     private func close(_ state: ObjectState, _ own: FieldValues) throws {
         var state = state
         state.kept.fields = own
@@ -465,7 +472,7 @@ struct GenerationChange {
         try closed.save(state)
     }
 
-    /// Nothing of the former generation is shown any more.
+    /// Removes all display records: nothing of the former generation is shown any more.
     private func forgetExceptions() throws {
         let number = FieldValue.integer(Int64(left.id))
         for list in ["ferry_exception", "ferry_exception_token", "ferry_joined"] {
@@ -478,6 +485,6 @@ struct GenerationChange {
 }
 
 extension FieldValue {
-    /// A number that one of Ferry's tables holds; 0 for anything else.
+    /// The integer in a value of Ferry's tables; 0 for any different value.
     var number: Int { if case .integer(let integer) = self { Int(clamping: integer) } else { 0 } }
 }

@@ -1,14 +1,14 @@
 import FerryCore
 
-/// A table that another device has by another primary key, so that what both write to it waits on the other side.
+/// A table with a different primary key on a remote device: writes of either side wait on the other.
 public struct OtherGeneration: Equatable, Sendable {
     public var table: String
-    /// How this database tells its rows, and how that device does.
+    /// The table's identity in this database, and on that device.
     public var identity: TableIdentity
     public var otherIdentity: TableIdentity
     public var device: DeviceID
 
-    /// All of tables that this database has, by table and device.
+    /// All such tables in this database, by table and device.
     static func all(_ connection: SQLConnection) throws -> [OtherGeneration] {
         let generations = try Generations.load(StoreMeta(connection: connection))
         if generations.writers.isEmpty { return [] }
@@ -33,13 +33,13 @@ public struct OtherGeneration: Equatable, Sendable {
     }
 }
 
-/// Takes down which generation of a table each device shows, of tables that have several.
+/// Records the generation shown by each device, for tables with several generations.
 struct GenerationWriters {
     private let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// Looks at what was replayed, in the order of each log.
+    /// Reads replayed changesets, in the order of each log.
     func note(_ changesets: [Changeset]) throws {
         let registry = access.registry
         if registry.haveOneGenerationEach { return }
@@ -62,7 +62,8 @@ struct GenerationWriters {
         generations.writers[foldedName(name), default: [:]][device.hex] = table.id
     }
 
-    /// This database leaves a generation that all others are taken to show until they say otherwise.
+    /// Records a generation left by this database. All remote devices count as showing the generation until they say
+    /// otherwise.
     func noteLeft(_ table: TrackedTable, for present: TrackedTable) throws {
         var generations = try Generations.load(access.meta)
         generations.left.insert(table.id)

@@ -1,26 +1,26 @@
 import FerryCore
 import FerryMerge
 
-/// How the rows that a database had when it joined stand to the container's.
+/// Compares the pre-existing rows of a joining database with the container's rows.
 public struct RowComparisonCount: Codable, Equatable, Sendable {
     public var table: String
-    /// Rows that both have, and that say the same.
+    /// Equal rows on both sides.
     public var same = 0
-    /// Rows that only this database has.
+    /// Rows only in this database.
     public var onlyHere = 0
-    /// Rows that only the container has.
+    /// Rows only in the container.
     public var onlyThere = 0
-    /// Rows that both have and that differ.
+    /// Rows on both sides with differences.
     public var differing = 0
 
     public init(table: String) { self.table = table }
 }
 
-/// What a join does with the rows that a database had before.
+/// A join's treatment of pre-existing rows.
 extension Store {
-    /// Lets rows under integer keys be the container's objects, before anything is packed.
-    /// - Parameter holders: for each table, by its name in lower case, whose object has which key.
-    /// - Returns: the number of rows that are the container's from now on.
+    /// Makes rows under integer keys the container's objects, before anything is packed.
+    /// - Parameter holders: for each table, by name in lower case, the object of each key.
+    /// - Returns: the number of adopted rows.
     public func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> Int {
         try access { access in
             var adopted = 0
@@ -39,7 +39,7 @@ extension Store {
         }
     }
 
-    /// The keys of the rows of tables with integer keys, by the tables' names in lower case.
+    /// The keys of rows in tables with integer keys, by the tables' names in lower case.
     public func integerKeys() throws -> [String: Set<FieldValue>] {
         try readAccess { access in
             var keys: [String: Set<FieldValue>] = [:]
@@ -51,7 +51,7 @@ extension Store {
         }
     }
 
-    /// Whether any table that would travel has rows, before the database is tracked.
+    /// True if any table about to travel has rows, before tracking.
     public func hasRows(_ selection: TableSelection) throws -> Bool {
         try read { connection in
             let plan = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
@@ -62,10 +62,10 @@ extension Store {
         }
     }
 
-    /// Compares the rows that a database brought along with those of the container, after both were merged.
+    /// Compares pre-existing rows with the container's rows, after both were merged.
     /// - Parameters:
-    ///   - here: the objects that it brought along.
-    ///   - there: the objects that the container had and that were not deleted.
+    ///   - here: the pre-existing objects of the database.
+    ///   - there: the container's living objects.
     public func compareRows(here: ObjectSets, there: ObjectSets) throws -> [RowComparisonCount] {
         try readAccess { access in
             try access.registry.parentsFirst.filter { $0.isLocal && !isFerryName($0.name) }.map { table in
@@ -76,7 +76,7 @@ extension Store {
     }
 }
 
-/// Tells how one table's rows stand to each other.
+/// Compares the rows of a table.
 private struct RowComparator {
     let access: StoreAccess
     let table: TrackedTable
@@ -89,7 +89,7 @@ private struct RowComparator {
     func count(here: ObjectSet, there: ObjectSet) throws -> RowComparisonCount {
         var count = RowComparisonCount(table: table.name)
         let differing = try objectsInConflict()
-        // Rows of different objects may have become one by a UNIQUE value.
+        // Rows of different objects may have been unified by a UNIQUE value.
         let areJoined = try access.joined.areAny(in: table.id)
         var matched: ObjectSet = []
         for object in here {

@@ -1,14 +1,14 @@
 import FerryCore
 import FerryMerge
 
-/// The objects of each table, by its name in lower case.
+/// The objects of each table, by name in lower case.
 public typealias ObjectSets = [String: Set<ObjectID>]
 
-/// Takes rows that only the joining database has out of it: a container takes nothing of its own from a database that joins
-/// with `--rows theirs`.
+/// Removes rows only the joining database has: a container accepts no new rows from a database joining with `--rows
+/// theirs`.
 ///
-/// What is published of such a row is its deletion, so that every device has the same state of it. Its values stay in
-/// this device's state and are listed as a conflict, from which they can be brought back.
+/// Only the deletion of such a row is published, so every device has the same state. The values stay in this device's
+/// state and are listed as a conflict, and can be restored from there.
 struct OneSidedRows {
     let access: StoreAccess
 
@@ -23,7 +23,7 @@ struct OneSidedRows {
             var builder = TableChangesBuilder(table)
             for object in objects.sorted() {
                 let registers = try access.objects(of: table.id).load(object).registers
-                // One that the container had deleted is gone already, and in the list.
+                // An object deleted by the container is gone already, and listed.
                 guard registers.isAlive, let newest = registers.newestWrite else { continue }
                 lost[RowToken(table: table.id, id: object)] = newest
                 builder.append(object, .delete, work.clock.tick())
@@ -35,7 +35,7 @@ struct OneSidedRows {
             tables: deletions)
         let touched = try AppTriggers(access).run {
             let outcome = try ChangesetApplier(access).apply([changeset], &work.clock, isOwn: true)
-            // What nobody else knows of them must not bring them back.
+            // State unknown to remote devices must not bring the rows back.
             var seeds: [RowToken] = []
             for table in access.registry.parentsFirst {
                 for object in (gone[foldedName(table.name)] ?? []).sorted() {
@@ -50,8 +50,8 @@ struct OneSidedRows {
         return deletions
     }
 
-    /// Forgets what the database brought along of an object, but for its values.
-    /// - Parameter lost: its newest write, where that is lost now.
+    /// Forgets the writes of the joining database to an object, but keeps the values.
+    /// - Parameter lost: the object's newest write, if lost now.
     private func forgetWrites(to object: ObjectID, of table: TrackedTable, _ lost: Stamp?) throws {
         let objects = access.objects(of: table.id)
         var state = try objects.load(object)

@@ -1,21 +1,21 @@
 import FerryCore
 
-/// What a key of a table was before Ferry's transaction, where it is another now or gone: a temporary table for the
-/// statements that bring rows which stay on this device in line (`StayingDeed`).
+/// The former values of a parent key, where they are changed or gone after Ferry's transaction: a temporary table for
+/// the statements that update local rows (`StayingDeed`).
 ///
-/// | column | what |
+/// | column | content |
 /// | --- | --- |
 /// | `n` | the order in which the rows were first changed |
-/// | `fate` | 0 the row is gone, 1 another row shows its object, 2 the row has other values |
-/// | `isThere` | whether a row has the former values now |
-/// | `isAnew` | whether the object was deleted at some time and has begun anew |
-/// | `isReused` | whether the former values hold integers that mean other rows now |
-/// | `place` | the order in which to follow: what moves to values that another one leaves comes after that one |
-/// | `isCircular` | whether it moves in a circle with others, which can only be done at once |
+/// | `fate` | 0: the row is gone; 1: a different row shows its object; 2: the row has new values |
+/// | `isThere` | true if a row has the former values now |
+/// | `isAnew` | true if the object was deleted at some time and has begun anew |
+/// | `isReused` | true if the former values contain integers that mean different rows now |
+/// | `place` | the order of following: a move to values another move leaves comes after that move |
+/// | `isCircular` | true for a move in a circle with further moves, only possible at once |
 /// | `b0`, `b1`, … | the values before; unique |
 /// | `a0`, `a1`, … | the values now |
 ///
-/// Columns have the types and collations of those that are referred to, because SQLite compares references by them.
+/// Columns have the types and collations of the parent columns, because SQLite compares references by them.
 struct FormerKeys {
     static let gone = 0
     static let joined = 1
@@ -29,7 +29,7 @@ struct FormerKeys {
     private var connection: SQLConnection { access.connection }
 
     /// Makes and fills the table.
-    /// - Parameter number: tells the tables of one transaction apart.
+    /// - Parameter number: distinguishes the tables of a transaction.
     init(_ access: StoreAccess, _ table: TrackedTable, _ key: StayingKey, number: Int) throws {
         self.access = access
         self.table = table
@@ -58,7 +58,7 @@ struct FormerKeys {
         }
     }
 
-    /// `b0, b1` or `a0, a1`.
+    /// The column list `b0, b1` or `a0, a1`.
     func list(_ letter: String, of row: String = "") -> String {
         key.columns.indices.map { "\(row)\(letter)\($0)" }.joined(separator: ", ")
     }
@@ -68,7 +68,7 @@ struct FormerKeys {
     private func fill() throws {
         let width = key.columns.count
         let places = Array(repeating: "?", count: 2 * width + 3).joined(separator: ", ")
-        // Of two that had the same values one after the other, the first had them before the transaction.
+        // Two rows may have had equal values in succession. Then the first had them before the transaction.
         let insertion = try connection.makeStatement(
             "INSERT OR IGNORE INTO \(name)(fate, isAnew, isReused, \(list("b")), \(list("a"))) VALUES (\(places))")
         let names = table.stayingColumns.map(\.name)
@@ -90,7 +90,7 @@ struct FormerKeys {
         }
     }
 
-    /// The local key of the row that shows an object now, and whether the object has begun anew.
+    /// The local key of the row now showing an object, and whether the object has begun anew.
     private func presentKey(of object: ObjectID) throws -> (key: [FieldValue]?, isAnew: Bool) {
         let objects = access.objects(of: table.id)
         var state = try objects.load(object)
@@ -101,7 +101,7 @@ struct FormerKeys {
         return (state.shown.hasRow ? state.key : nil, isAnew)
     }
 
-    /// Whether integers among the values that an object's row had mean other rows than they did.
+    /// True if integers in a row's former values now mean different rows.
     private func isReused(_ before: [FieldValue], _ object: ObjectID) throws -> Bool {
         let references = zip(key.columns, before).compactMap {
             column, value -> (column: TrackedColumn, value: FieldValue)? in
@@ -117,7 +117,7 @@ struct FormerKeys {
         }
     }
 
-    /// Leaves only what is not as it was.
+    /// Removes unchanged keys.
     private func prune() throws {
         let pairs = key.columns.indices.map { "b\($0) IS a\($0)" }.joined(separator: " AND ")
         try connection.executeScript("DELETE FROM \(name) WHERE fate <> \(Self.gone) AND \(pairs)")
@@ -127,8 +127,8 @@ struct FormerKeys {
             UPDATE \(name) AS former SET place = n, isThere = EXISTS(
                 SELECT 1 FROM main.\(quoted(table.name)) AS t WHERE \(matches.joined(separator: " AND ")))
             """)
-        // Who refers by values means whichever row has them, and not an object that came again elsewhere. An integer that was
-        // used again is another row's.
+        // A reference by value means any row with the values, and not an object that came again elsewhere. A reused
+        // integer belongs to a different row.
         if !key.isMappedKey {
             try connection.executeScript(
                 """
@@ -155,14 +155,14 @@ struct FormerKeys {
                 length += 1
             }
             let isCircular = next[end] == start
-            // The longer the way to the end, the later.
+            // The longer the path to the end, the later the move.
             try connection.execute(
                 "UPDATE \(name) SET place = (SELECT max(n) FROM \(name)) + ?, isCircular = ? WHERE n = ?",
                 .integer(Int64(length)), .integer(isCircular ? 1 : 0), .integer(Int64(start)))
         }
     }
 
-    /// The places that something is to be done for, in order.
+    /// The places with work, in order.
     func places() throws -> [Int64] {
         try connection.rows("SELECT DISTINCT place FROM \(name) ORDER BY place").compactMap { row in
             if case .integer(let place) = row[0] { place } else { nil }

@@ -1,27 +1,28 @@
 import FerryCore
 
-/// One thing that a foreign key of a table that stays does to the rows that referred to what is not as it was
-/// (`FormerKeys`): a statement over a range of places.
+/// An action of a local table's foreign key on the rows referring to changed parent keys (`FormerKeys`): a statement
+/// over a range of places.
 struct StayingDeed {
     enum Change {
         case delete
         /// SET NULL, and SET DEFAULT.
         case clear, setDefault
-        /// Refers to what the row, or the one that it became one with, offers now.
+        /// Updates references to the values now offered by the row, or by the unified row.
         case follow
     }
 
     let keys: FormerKeys
     let reference: StayingReference
     var change: Change
-    /// Of which former keys, by the columns of `former`.
+    /// The condition on former keys, by columns of `former`.
     var condition: String
-    /// Whether rows that may not hold what they are to hold stay as they are, instead of all.
+    /// True to skip rows that may not hold the new values, instead of failing as a whole.
     private(set) var isTolerant = false
 
     private var child: String { "main.\(quoted(reference.child.name))" }
 
-    /// What a foreign key does, in order: what refers to nothing goes before anything else comes to refer to its place.
+    /// The actions of a foreign key, in order: references to nothing are handled before a new reference uses the same
+    /// key.
     static func all(_ keys: FormerKeys, _ reference: StayingReference) -> [StayingDeed] {
         func deed(_ change: Change, _ condition: String) -> StayingDeed {
             StayingDeed(keys: keys, reference: reference, change: change, condition: condition)
@@ -31,14 +32,14 @@ struct StayingDeed {
             deeds.append(deed(change, "former.fate = \(FormerKeys.gone)"))
         }
         let isChanged = "former.fate = \(FormerKeys.changed)"
-        // What became one with another row is meant still, whatever ON UPDATE says.
+        // A unified row is still meant, whatever ON UPDATE says.
         var follows = "former.fate = \(FormerKeys.joined)"
         switch reference.onUpdate {
         case .setNull, .setDefault:
             if let change = change(for: reference.onUpdate) { deeds.append(deed(change, isChanged)) }
         case .cascade: follows += " OR \(isChanged)"
         case .refuse:
-            // SQLite would have refused the change: what can follow does, rather than refer to nothing.
+            // SQLite would have refused the change. References follow if possible, rather than refer to nothing.
             let isOffered = keys.key.columns.indices.map { "former.a\($0) IS NOT NULL" }.joined(separator: " AND ")
             follows += " OR \(isChanged) AND NOT former.isThere AND \(isOffered)"
         }
@@ -54,15 +55,14 @@ struct StayingDeed {
         }
     }
 
-    /// The same for those rows that the schema allows it for. Rows are deleted together or not at all.
+    /// The same action for the rows allowed by the schema. Rows are deleted together or not at all.
     var tolerant: StayingDeed {
         var other = self
         other.isTolerant = true
         return other
     }
 
-    /// What is done with the rows that the schema refuses the deed for: what cannot follow a row has lost it, and ON DELETE says what
-    /// becomes of it. `nil`: the row stays as it is.
+    /// The fallback if the schema rejects ON UPDATE: the ON DELETE action. nil leaves the row unchanged.
     var alternative: StayingDeed? {
         guard case .follow = change, let change = Self.change(for: reference.onDelete) else { return nil }
         var other = self
@@ -73,9 +73,9 @@ struct StayingDeed {
 
     // MARK: Statements
 
-    /// Does it for the places from the first to the last.
-    /// - Parameter isAll: whether these are all there are.
-    /// - Throws: `database` where the schema refuses it.
+    /// Runs the action for a range of places.
+    /// - Parameter isAll: true if the range has all places.
+    /// - Throws: `database` if the schema refuses the action.
     func carryOut(_ first: Int64, _ last: Int64, isAll: Bool) throws {
         let statement = try keys.access.connection.makeStatement(sql())
         statement.bind(first, 1)
@@ -84,9 +84,9 @@ struct StayingDeed {
         try statement.run()
     }
 
-    /// Whether it concerns any row.
+    /// True if the action concerns any row.
     func concernsAny() throws -> Bool {
-        // Where it is about nothing, no row needs to be looked at.
+        // Without any matching former key, no row needs to be read.
         let isAboutAny = try keys.access.connection.makeStatement(
             "SELECT 1 FROM \(keys.name) AS former WHERE \(condition) LIMIT 1")
         isAboutAny.bind(1, 3)
@@ -106,7 +106,7 @@ struct StayingDeed {
         case .delete: return "DELETE FROM \(child) AS child WHERE \(try selection())"
         case .clear: assignments = columns.map { "\($0) = NULL" }.joined(separator: ", ")
         case .setDefault:
-            // A default that refers to nothing is NULL, as in tables that travel.
+            // A default without a parent row becomes NULL, as in travelling tables.
             let defaults = reference.columns.map { "(\(reference.child.column($0)?.defaultSQL ?? "NULL"))" }
             let pairs = zip(keys.key.columns, defaults).map { "parent.\(quoted($0.name)) = \($1)" }
             let isThere =
@@ -126,7 +126,7 @@ struct StayingDeed {
         return pairs.joined(separator: " AND ")
     }
 
-    /// The rows concerned: found by an index, or, where there is none that serves, by reading all of the table once.
+    /// The condition for the concerned rows: by an index, or by reading the whole table once without a usable index.
     private func selection() throws -> String { try "\(reference.rows) AND \(concerned())" }
 
     private func concerned() throws -> String {
@@ -142,8 +142,8 @@ struct StayingDeed {
 }
 
 extension SchemaTable {
-    /// The columns, quoted, by which a row is told from all others: the rowid under a name that no column has, or the key of
-    /// a table without. Empty where all names are taken.
+    /// The quoted columns identifying a row: the rowid under an unused name, or the key of a table without rowids.
+    /// Empty if all names are in use.
     fileprivate var rowIdentity: [String] {
         if isWithoutRowID { return primaryKey.map(quoted) }
         return rowIDNames(besides: columns.map(\.name)).first.map { [$0] } ?? []

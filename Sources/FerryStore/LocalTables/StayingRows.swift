@@ -1,18 +1,18 @@
 import FerryCore
 
-/// Does to the rows that stay on this device what their foreign keys say, after rows that travel have changed: what SQLite
-/// would have done, had the app deleted or changed those rows here (Docs/Merging.md, "Local tables that refer to travelling tables").
+/// Applies the foreign key actions of local tables after travelling rows changed, as SQLite would if the app had
+/// changed those rows here (Docs/Merging.md, "Local tables that refer to travelling tables").
 ///
-/// Called at the end of a transaction of Ferry's, whose writes have foreign keys off. What is done depends on what was there
-/// before the transaction and what is there after it, and on nothing in between. Whatever the app's schema refuses leaves a
-/// row that refers to nothing, and is told (`StrandedRows`): a replay is never refused.
+/// Called at the end of a transaction of Ferry's, with foreign keys off. The actions depend only on the rows before and
+/// after the transaction. If the app's schema refuses an action, a dangling row remains and is reported
+/// (`StrandedRows`): a replay is never refused.
 struct StayingRows {
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// - Returns: the tables whose rows may have changed.
+    /// - Returns: the tables with possibly changed rows.
     func settle() throws -> [String] {
         defer { access.departures.clear() }
         if access.departures.isEmpty { return [] }
@@ -29,7 +29,7 @@ struct StayingRows {
             return try deeds.isEmpty ? nil : Work(deeds: deeds, places: keys.places())
         }
         if !work.isEmpty {
-            // Rows of tables that travel are seen to without triggers.
+            // Rows of travelling tables are handled without triggers.
             try enforced { try carryOut(work.map { $0.deeds { !$0.reference.keyless.isEmpty } }) }
             try AppTriggers(access).run(.kept) {
                 try enforced { try carryOut(work.map { $0.deeds { $0.reference.keyless.isEmpty } }) }
@@ -44,20 +44,20 @@ struct StayingRows {
         var deeds: [StayingDeed]
         var places: [Int64]
 
-        /// Some of its deeds.
+        /// The selected actions.
         func deeds(_ isWanted: (StayingDeed) -> Bool) -> Work {
             Work(deeds: deeds.filter(isWanted), places: places)
         }
     }
 
-    /// Runs `body` so that SQLite sees to what refers to the rows that go.
+    /// Runs `body` with foreign keys enforced, so SQLite handles rows referring to deleted local rows.
     private func enforced(_ body: () throws -> Void) throws {
         try connection.setForeignKeysEnforced(true)
         try body()
         try connection.setForeignKeysEnforced(false)
     }
 
-    /// What the schema has refused so far.
+    /// An action refused by the schema so far.
     private struct Remainder {
         var deed: StayingDeed
         var place: Int64
@@ -70,7 +70,7 @@ struct StayingRows {
         var left: [Remainder] = []
         for one in work { try carryOut(one, one.places[...], &left, broken) }
         try carryOut(&left, broken)
-        // Row by row, what nothing else makes room for.
+        // Row by row, for refused actions nothing else makes room for.
         for one in left {
             let tolerant = one.deed.tolerant
             _ = try attempt(broken) { try tolerant.carryOut(one.place, one.place, isAll: false) }
@@ -79,12 +79,12 @@ struct StayingRows {
         try carryOut(&left, broken)
     }
 
-    /// The rows of tables that stay which refer to nothing in another such table.
+    /// Counts the local rows without a parent row in a local table.
     private func countBroken() throws -> Int {
         try access.registry.stayingChains.reduce(0) { try $0 + connection.count($1.countSQL) }
     }
 
-    /// Does all for many former keys at once, and for halves of them where the schema refuses.
+    /// Runs all actions for many former keys at once, and for halves of them if the schema refuses.
     private func carryOut(_ work: Work, _ places: ArraySlice<Int64>, _ left: inout [Remainder], _ broken: Int) throws {
         guard let first = places.first, let last = places.last else { return }
         let isAll = places.count == work.places.count
@@ -100,7 +100,7 @@ struct StayingRows {
         }
     }
 
-    /// Tries again what was refused for as long as it helps: another row may be gone by now.
+    /// Retries refused actions as long as some succeed: a further row may be gone by now.
     private func carryOut(_ left: inout [Remainder], _ broken: Int) throws {
         var count = left.count + 1
         while left.count < count {
@@ -113,12 +113,12 @@ struct StayingRows {
 
     private struct Broken: Error {}
 
-    /// - Parameter broken: how many rows may refer to nothing in other tables that stay.
-    /// - Returns: whether the schema and the app's triggers allowed it; nothing is changed otherwise.
+    /// - Parameter broken: the number of local rows allowed to refer to nothing in local tables.
+    /// - Returns: false if the schema or the app's triggers refused; nothing is changed then.
     private func attempt(_ broken: Int, _ body: () throws -> Void) throws -> Bool {
         do {
             try connection.savepoint {
-                // As within one statement: what is left broken counts in the end.
+                // As within a single statement: only the final violations count.
                 try connection.executeScript("PRAGMA defer_foreign_keys = ON")
                 try body()
                 if try connection.hasBrokenForeignKeys() || countBroken() > broken { throw Broken() }

@@ -1,21 +1,21 @@
 import FerryCore
 
-/// Rows that stay on this device and refer to nothing, because what they referred to was deleted or hidden by a replay and
-/// their foreign keys, or other constraints, let them neither go nor change. They are kept as they are, and counted.
+/// Dangling rows: local rows whose parent a replay deleted or hid, while foreign keys or further constraints forbid
+/// deleting or changing them. They stay unchanged, and are counted.
 struct StrandedRows {
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// How many rows of a table refer to rows of another one that are not there.
+    /// The number of a table's rows referring to missing rows of a parent table.
     struct Count {
         var table: String
         var parent: String
         var rows: Int
     }
 
-    /// Remembers the tables that have such rows after a transaction.
+    /// Saves the tables with dangling rows after a transaction.
     func note(_ all: [FormerKeys]) throws {
         let known: [String] = try access.meta.json(.stranded) ?? []
         var tables = Set(try known.filter { try !count($0).isEmpty })
@@ -34,7 +34,7 @@ struct StrandedRows {
         }
     }
 
-    /// Counts them, in the tables that are known to have had some.
+    /// Counts the dangling rows in the saved tables.
     func counts() throws -> [Count] {
         let known: [String] = try access.meta.json(.stranded) ?? []
         return try known.flatMap { try count($0) }

@@ -1,18 +1,18 @@
 import FerryCore
 
-/// Whether what a changeset says can mean anything, on any device: asked of every changeset before it is replayed.
+/// Checks whether a changeset's content is possible on any device. Every changeset is checked before replay.
 ///
-/// A checksum tells that a file came as it was written, not that its writer was honest, or a Ferry at all. What no Ferry writes
-/// stops the log of its author, and nothing else. What this database's schema does not have is no objection: an older or newer
-/// schema is as good as this one.
+/// A checksum proves a file unchanged, but not an honest writer, nor even Ferry as the writer. Content no version of
+/// Ferry writes stops its author's log, and nothing else. Tables missing from this database's schema are no objection:
+/// an older or newer schema is equally valid.
 struct ChangesetAdmission {
-    /// How far ahead of this device's clock a write may claim to be: four thousand years.
+    /// Maximum lead of a write over this device's clock: four thousand years.
     ///
-    /// A clock that is years ahead is believed, and named (`clockAhead`). Whoever writes to such a row later has to say a later
-    /// time still, so the last time that the format knows must stay out of reach.
+    /// A clock years ahead is accepted and reported (`clockAhead`). A later write to the same row needs an even later
+    /// time. So the last time in the format must stay out of reach.
     static let maximumLeadMilliseconds: Int64 = 4000 * 366 * 24 * 3_600_000
 
-    /// The latest time that is believed.
+    /// The latest accepted time.
     private let latest: HybridTime
 
     init(_ clock: any WallClock) {
@@ -20,7 +20,7 @@ struct ChangesetAdmission {
         latest = min(HybridTime(milliseconds: overflows ? .max : sum), .latest)
     }
 
-    /// - Returns: what is wrong with a changeset; `nil` where nothing is.
+    /// - Returns: the objection to a changeset; `nil` for an admissible changeset.
     func objection(to changeset: Changeset) -> FerryError? {
         if changeset.time > latest { return Self.error(changeset, impossibleTime) }
         for changes in changeset.tables {
@@ -31,7 +31,7 @@ struct ChangesetAdmission {
         return nil
     }
 
-    /// What is wrong with a part of a snapshot; `nil` where nothing is.
+    /// The objection to a part of a snapshot; `nil` for an admissible part.
     func objection(to chunk: SnapshotChunk) -> FerryError? {
         let layout = TableChanges(
             name: chunk.table, identity: chunk.identity, columns: chunk.columns.map(\.name))

@@ -1,10 +1,10 @@
 import FerryCore
 import FerryMerge
 
-/// Replays changesets of other devices: merges their registers into the state and brings the rows up to it.
+/// Replays remote changesets: merges their registers into the state and projects the rows.
 ///
-/// The caller's transaction has foreign keys off and capture off. Changesets are merged object by object, in the order
-/// of IDs, whatever number of them there is: many small ones cost as much as one large one.
+/// The caller's transaction has foreign keys and capture off. Changesets are merged object by object, in the order of
+/// IDs, whatever their number: many small changesets cost as much as a single large changeset.
 struct ChangesetApplier {
     let access: StoreAccess
     private var connection: SQLConnection { access.connection }
@@ -14,15 +14,14 @@ struct ChangesetApplier {
     struct Outcome {
         var changes = 0
         var conflicts = 0
-        /// Numbers of the tables whose rows may have changed.
+        /// Numbers of tables with possibly changed rows.
         var tables: Set<Int> = []
     }
 
-    /// Replays changesets, which are consecutive for each device and follow what was replayed before.
+    /// Replays changesets, consecutive for each device and following the replayed position.
     /// - Parameters:
-    ///   - snapshot: where the changesets are a snapshot's parts: how it stands to this store. Then they move no device's
-    ///     position.
-    ///   - isOwn: whether they are this device's, and staged by the caller. They move no position either.
+    ///   - snapshot: for parts of a snapshot: the relation of snapshot and store. Then no device's position moves.
+    ///   - isOwn: true for this device's own changesets, staged by the caller. They move no position either.
     func apply(
         _ changesets: [Changeset], _ clock: inout HybridClock, from snapshot: SnapshotStanding? = nil,
         isOwn: Bool = false
@@ -57,7 +56,8 @@ struct ChangesetApplier {
             touched += merge.touched
             deletions.append(merge.deletions)
         }
-        // Children go before their parents, so that a parent finds none left. (Rows to which nothing can refer are gone.)
+        // Children are removed before their parents, so a parent finds no child left. (Rows nothing can refer to are
+        // gone already.)
         for group in deletions.reversed() { touched += try RowRemoval(access).remove(group) }
         (work, deletions) = ([:], [])
         try RowMaintenance(access).settle(&touched)
@@ -72,7 +72,7 @@ struct ChangesetApplier {
     }
 }
 
-/// One changeset's changes to one table, its columns translated into the registry's numbers.
+/// A changeset's changes to a table, with columns translated into registered numbers.
 final class ChangesetPart {
     let device: DeviceID
     let sequence: UInt64
@@ -81,15 +81,15 @@ final class ChangesetPart {
     let operations: [ObjectOperation]
     /// For each shape, the registry's numbers of its columns.
     let shapes: [[Int]]
-    /// For each shape, what the values of its columns are parts of; empty where the changeset has no payloads.
+    /// The payload kinds of each shape's columns; empty if the changeset has no payloads.
     let payloads: [[PayloadKind?]]
-    /// The columns and shapes as the author has them.
+    /// The author's columns and shapes.
     private let authors: (columns: [String], shapes: [[Int]])
-    /// Where the values are.
+    /// The values, or their source.
     private let values: [FieldValue]
     private let source: (any ChangeValueSource)?
 
-    /// - Parameter former: another part of the same table, which mostly has the same columns.
+    /// - Parameter former: a preceding part of the same table, which usually has the same columns.
     init(_ changeset: Changeset, _ changes: TableChanges, _ table: TrackedTable, after former: ChangesetPart? = nil) {
         device = changeset.device
         context = changeset.context

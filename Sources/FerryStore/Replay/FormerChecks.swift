@@ -1,16 +1,16 @@
 import FerryCore
 import FerryMerge
 
-/// What the checks of a table's objects say of values that nobody has any more: checks are sums of hashes, so whether one
-/// value was another one can be tried (`UnseenWrites`).
+/// Tests guesses about lost values by object checksums. A checksum is a sum of hashes, so a guess for a single value
+/// can be tried (`UnseenWrites`).
 struct FormerChecks {
     private let hashes: TableChecks
     private let covered: Set<Int>
-    /// Columns that are gone, and those that are new: one may be the other under another name.
+    /// Dropped columns, and new columns: a new column may be a dropped column under a new name.
     private let lost: [Int]
     private let added: [Int]
 
-    /// - Parameter covered: the columns that the checks cover.
+    /// - Parameter covered: the columns covered by the checksums.
     init(_ table: TrackedTable, covered: [Int]) {
         hashes = TableChecks(table, covering: Set(covered))
         self.covered = Set(covered)
@@ -18,27 +18,27 @@ struct FormerChecks {
         added = lost.isEmpty ? [] : table.localColumns.map(\.id).filter { !covered.contains($0) }
     }
 
-    /// What an object's check is made of as far as the row tells.
+    /// The part of an object's checksum computed from the row.
     func known(_ state: ObjectState, _ row: FieldValues) -> UInt64 {
         let values = row.overlaid(with: state.kept.fields)
         return hashes.check(state.object, state.registers) { covered.contains($0) ? values[$0] : nil }
     }
 
-    /// By how much one value in place of another changes a check.
+    /// The change of a checksum caused by replacing a value.
     func change(_ state: ObjectState, _ column: Int, from former: FieldValue, to value: FieldValue) -> UInt64 {
         guard covered.contains(column), let stamp = state.registers.stamp(of: column) else { return 0 }
         return hashes.field(state.object, column, stamp, former) &- hashes.field(state.object, column, stamp, value)
     }
 
-    /// Values that most columns have where they have nothing to say.
+    /// The usual values of columns without content.
     private static let usual: [FieldValue] = [
         .null, .integer(0), .integer(1), .text([]), .real(0), .text(Array("0".utf8)[...]), .blob([]),
     ]
-    /// The most columns that are gone of which values are tried.
+    /// Maximum number of dropped columns to guess.
     private static let maximumTried = 3
 
-    /// Whether nothing is left to explain: what the columns held that are gone may be.
-    /// - Parameter difference: the check that the state has, less what is known.
+    /// True if guesses for the dropped columns explain the whole difference.
+    /// - Parameter difference: the state's checksum minus the known part.
     func isSettled(_ difference: UInt64, _ state: ObjectState, _ row: FieldValues) -> Bool {
         let gone = lost.filter { state.registers.stamp(of: $0) != nil && state.kept.fields[$0] == nil }
         if gone.count > Self.maximumTried { return false }
@@ -55,7 +55,8 @@ struct FormerChecks {
         }
     }
 
-    /// The only column that was written, where its former value can be told: NULL and such, or the same as another type.
+    /// The only written column, if its former value can be guessed: NULL and similar values, or the same value with a
+    /// different type.
     func onlyChange(
         _ difference: UInt64, _ state: ObjectState, _ row: FieldValues, _ columns: [TrackedColumn]
     ) -> Int? {
@@ -68,7 +69,7 @@ struct FormerChecks {
         }?.id
     }
 
-    /// The value as other types have it.
+    /// The value under different types.
     private static func variants(of value: FieldValue) -> [FieldValue] {
         switch value {
         case .integer(let integer): [.text(Array("\(integer)".utf8)[...]), .real(Double(integer))]

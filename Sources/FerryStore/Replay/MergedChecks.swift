@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// The checks of objects with rows, as merges change them: by the fields that changed, where that is enough.
+/// Updates object checksums after merges: only by the changed fields, if that is enough.
 struct MergedChecks {
     private let table: TrackedTable
     private let objects: ObjectTable
@@ -15,7 +15,7 @@ struct MergedChecks {
         travelling = Travelling(access)
     }
 
-    /// Brings the check of an object with a row up to its registers, while the row still shows the former values.
+    /// Updates the checksum of an object with a row to its registers, while the row still shows the former values.
     func change(_ merge: inout ObjectMerge) throws {
         let (object, old, new) = (merge.state.object, merge.before.registers, merge.state.registers)
         if !old.isAlive {
@@ -25,10 +25,10 @@ struct MergedChecks {
             return
         }
         merge.state.check &+= objects.checks.change(object, from: old, to: new)
-        // Only what changed is read, mostly a single value.
+        // Only changed columns are read, usually a single value.
         let isSingle = merge.stamped.isEmpty && merge.won.count == 1
         var row: FieldValues?
-        /// What the row shows, as it travels.
+        /// The portable value shown by the row.
         func shown(_ column: Int) throws -> FieldValue? {
             if !table.columns[column].isLocal { return nil }
             return try local(column).map { try travelling.value($0, table.columns[column]) }
@@ -55,7 +55,7 @@ struct MergedChecks {
                 merge.state.check &+= objects.checks.field(object, column, stamp, value)
             }
             guard let stamp = old.stamp(of: column) else { return }
-            // What its row shows may be another object's that its own value refers to by now.
+            // The row may show a different object's value meanwhile meant by the object's own value.
             if let own = merge.before.kept.fields[column] {
                 merge.state.check &-= objects.checks.field(object, column, stamp, own)
                 return

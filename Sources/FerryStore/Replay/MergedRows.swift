@@ -1,8 +1,12 @@
 import FerryCore
 import FerryMerge
 
-/// Writes the rows of merged objects where nothing else depends on them, and their states; what may concern other rows is
-/// left to the rules.
+/// Writes states of merged objects, and their rows if nothing depends on them. Everything that may concern further rows
+/// is left to the rules.
+///
+/// Invariants:
+/// - Every merged object's state is saved by `write`, except states in `deletions` with `unsaved`.
+/// - `touched` has every object the rules may have to check.
 final class MergedRows {
     private let access: StoreAccess
     private let table: TrackedTable
@@ -14,32 +18,34 @@ final class MergedRows {
     private let references: LocalReferences
     private let removal: RowRemoval
     private let reservations: KeyReservations
-    /// Writes states whose stamps alone change; `nil` where merging one object may write another one's state.
+    /// Writes states with changed stamps in batches; `nil` if merging an object may write a different object's state.
     let stamps: StampUpdates?
-    /// Objects that the batch inserts into tables which references lead to that no foreign key checks, by table.
+    /// Objects the batch inserts into tables referred to by unchecked references, by table.
     private let arriving: [Int: Set<ObjectID>]
-    /// Objects of a mapped table that the batch deletes.
+    /// Objects of a mapped table deleted by the batch.
     private let dying: Set<ObjectID>
     private let hasUncheckedReferences: Bool
-    /// Whether this process cannot write rows of the table.
+    /// True if this process cannot write the table's rows.
     private let isWaiting: Bool
     private let uniqueClaims: UniqueClaims
     private let givenKeys: GivenKeys
-    /// Whether exceptional objects refer to, claim or offer something of this table.
+    /// True if anomalous objects refer to, claim or offer a value of this table.
     private let hasExceptions: Bool
-    /// Whether peers have columns that this database does not have.
+    /// True if peers have columns missing here.
     private let hasForeignColumns: Bool
     let sensitive: SensitiveColumns
-    /// All columns, by number.
+    /// All column numbers.
     private let allColumns: [Int]
-    /// What the rules may have to look at.
+    /// Objects the rules may have to check.
     @exclusivity(unchecked) private(set) var touched: [TouchedObject] = []
-    /// The columns of the last object left to the rules: mostly the next one's are the same, and share the memory.
+    /// The columns of the last object left to the rules. The next object's columns are usually equal, and share the
+    /// memory.
     @exclusivity(unchecked) private var lastColumns: [Int] = []
-    /// Objects that died and still have their rows.
+    /// Deleted objects that still have their rows.
     @exclusivity(unchecked) private(set) var deletions: [DyingRow] = []
 
-    /// - Parameter isIndependent: whether merging one object writes no other one's state. Then call `finish` at the end.
+    /// - Parameter isIndependent: true if merging an object writes no different object's state. Then call `finish` at
+    ///   the end.
     init(
         _ access: StoreAccess, _ table: TrackedTable, dying: Set<ObjectID>, arriving: [Int: Set<ObjectID>],
         _ references: LocalReferences? = nil, isIndependent: Bool = false
@@ -67,7 +73,7 @@ final class MergedRows {
         sensitive = SensitiveColumns(table)
     }
 
-    /// Writes what a merge came to.
+    /// Writes the result of a merge.
     func write(_ merge: inout ObjectMerge) throws {
         let isAlive = merge.state.registers.isAlive
         if !table.isLocal {
@@ -90,7 +96,7 @@ final class MergedRows {
         case (.none, true):
             try insert(&merge)
         case (.none, false):
-            // What waits for a deleted object may hold it back, once it is known.
+            // A waiting object may retain this deleted object, once this object is known.
             if try table.incoming.contains(where: isHolding)
                 && isAwaited(.init(merge.state), merge.state.kept.fields.overlaid(with: merge.won))
                 || isNewTarget(merge.state)
@@ -106,11 +112,13 @@ final class MergedRows {
         }
     }
 
-    /// A row to which no row that travels can refer goes at once; others when the batch is merged, children before their
-    /// parents. Rows that stay follow either at the end of the transaction (`StayingRows`); those that go on referring to
-    /// its key make the references unchecked ones.
+    /// Deletes a row. A row no travelling row can refer to is removed at once. Remaining rows are removed after the
+    /// merge of the batch, children before parents.
+    ///
+    /// Local rows follow in both cases at the end of the transaction (`StayingRows`). Local rows that go on referring
+    /// to the key make references unchecked.
     private func delete(_ merge: inout ObjectMerge) throws {
-        // What its row shows is not what it was deleted with.
+        // The row does not show the values at the deletion.
         if merge.won.hasAny(of: sensitive.offered) { return try leaveToRules(&merge) }
         keepWon(&merge, merge.won)
         var object = TouchedObject(
@@ -127,7 +135,7 @@ final class MergedRows {
         touched.append(object)
     }
 
-    /// The table's rows cannot be written: all that was won is kept beside the row.
+    /// Saves the state of an object in a table this process cannot write: all winning values become shadow values.
     private func wait(_ merge: inout ObjectMerge) throws {
         let isAlive = merge.before.registers.isAlive && merge.state.registers.isAlive
         if merge.won.isEmpty, merge.before.shown == .row, isAlive {
@@ -138,7 +146,7 @@ final class MergedRows {
         try WaitingObjects(access).save(&merge.state, table)
     }
 
-    /// Whether what referred to an object before it came may claim something else now.
+    /// True if earlier references to the object may change their claims now.
     private func isNewTarget(_ state: ObjectState) throws -> Bool {
         guard table.hasUncheckedReferences, GivenKeys.isPlain(state.givenKey) else { return false }
         let token = RowToken(table: table.id, id: state.object)
@@ -153,7 +161,7 @@ final class MergedRows {
         merge.state.kept.fields = merge.state.kept.fields.overlaid(with: values)
     }
 
-    /// Writes the state with all values won kept beside the row; the rules decide what the row becomes.
+    /// Saves the state with all winning values as shadow values; the rules decide about the row.
     private func leaveToRules(_ merge: inout ObjectMerge) throws {
         keepWon(&merge, merge.won)
         try objects.save(merge.state)
@@ -164,7 +172,7 @@ final class MergedRows {
                 table: table.id, object: merge.state.object, columns: lastColumns, isDeleted: false, needsRules: true))
     }
 
-    /// Whether values claim something that no other row of this device need tell, or are another row's key to it.
+    /// True if values make a claim no row here shows, or look like a different row's key here.
     private func claimsByGivenKeys(_ values: FieldValues) throws -> Bool {
         if table.plainClaimColumns.isEmpty { return false }
         return try givenKeys.areAny(in: values, table) || givenKeys.mistakenID(values, table) != nil
@@ -177,7 +185,7 @@ final class MergedRows {
             return
         }
         let isSensitive = merge.won.hasAny(of: sensitive.all)
-        // What it claims now, an exceptional object may claim too.
+        // An anomalous object may have the same claim.
         if hasExceptions, merge.won.hasAny(of: sensitive.claimed) { return try leaveToRules(&merge) }
         if merge.won.hasAny(of: sensitive.offered) { return try leaveToRules(&merge) }
         if try showsPartOfAnotherKey(merge) || claimsByGivenKeys(merge.won) { return try leaveToRules(&merge) }
@@ -204,11 +212,11 @@ final class MergedRows {
         try stamps.save(merge.state, over: merge.before)
     }
 
-    /// Writes what waits to be written with more: the last thing that is asked for.
+    /// Writes the rest of the batch of states. Call last.
     func finish() throws { try stamps?.finish() }
 
-    /// Whether a reference of several columns would be half its own: its row shows the key of what its target was joined
-    /// with, and only some of the columns are written.
+    /// True if a reference of several columns would become half its own. The row shows the key of the row its target
+    /// was unified with, and only some columns are written.
     private func showsPartOfAnotherKey(_ merge: ObjectMerge) -> Bool {
         if merge.state.kept.fields.isEmpty { return false }
         return table.foreignKeys.contains { key in
@@ -254,10 +262,10 @@ final class MergedRows {
         if hasUncheckedReferences { keepWon(&merge, try reservations.misleading(values, table)) }
     }
 
-    /// An object that rows referred to before it came has a key already.
-    /// - Returns: `nil` where the key is to be had later, or never.
+    /// Returns the key for an insertion. An object with earlier references has a key already.
+    /// - Returns: `nil` if the key is available only later, or never.
     private func keyForInsertion(_ state: ObjectState) throws -> (key: FieldValue, former: FieldValue?)? {
-        // A key that this batch sets free is free once the rows are gone.
+        // A key released by this batch is free only after the rows are removed.
         if !dying.isEmpty, let wish = state.kept.key, let holder = try objects.object(forKey: wish),
             dying.contains(holder)
         {
@@ -266,7 +274,7 @@ final class MergedRows {
         return try reservations.keyForRow(of: state, in: table)
     }
 
-    /// Values as they lie in rows, by ascending column; `nil` where a reference has no row to refer to.
+    /// Converts to local values, by ascending column; `nil` if a target has no row.
     private func localValues(_ values: FieldValues) throws -> [(column: Int, value: FieldValue)]? {
         var result: [(column: Int, value: FieldValue)] = []
         result.reserveCapacity(values.count)
@@ -287,7 +295,7 @@ final class MergedRows {
         return isComplete ? result : nil
     }
 
-    /// Whether an object refers to itself by a column that no foreign key checks: its row's key has to be known first.
+    /// True if an object refers to itself by an unchecked column: the row's key must be known first.
     private func refersToItself(_ object: ObjectID, _ values: FieldValues) -> Bool {
         hasUncheckedReferences
             && values.contains { column, value in
@@ -295,14 +303,14 @@ final class MergedRows {
             }
     }
 
-    /// Whether an unchecked reference leads to an object whose row is about to come.
+    /// True if an unchecked reference leads to an object about to get a row.
     private func isArriving(_ target: ObjectID, _ column: TrackedColumn) throws -> Bool {
         guard column.isUnchecked, let parent = column.reference, arriving[parent]?.contains(target) ?? false
         else { return false }
         return try !(access.objects(of: parent).place(of: target)?.shown.hasRow ?? false)
     }
 
-    /// Whether an exceptional object waits for this one, or claims what it claims.
+    /// True if an anomalous object waits for this object, or has the same claim.
     private func isAwaited(_ owner: UniqueClaims.Owner, _ values: FieldValues) throws -> Bool {
         guard hasExceptions else { return false }
         let tokens =

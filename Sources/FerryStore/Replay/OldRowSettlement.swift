@@ -1,18 +1,18 @@
 import FerryCore
 import FerryMerge
 
-/// What a join does with the rows that a database brought along, once the container's are merged. What is written is
-/// merged like a changeset of another device's: the app's triggers run, and the rules decide about the rows.
+/// Settles pre-existing rows of a join after the container's rows are merged. Changes are merged like a remote
+/// changeset: the app's triggers run, and the rules decide about the rows.
 extension Store {
-    /// Notes which time the rows have that were there before the database joined, before they are packed.
+    /// Sets the time of pre-existing rows, before they are packed.
     public func setOldTime(_ time: HybridTime) throws {
         try access { access in (try access.setOldTime(time), []) }
     }
 
-    /// The objects that both sides have: by their identity, or because they are one row with one of the container's.
+    /// The objects present on both sides: by identity, or unified with a row of the container.
     /// - Parameters:
-    ///   - here: the objects that the database brought along.
-    ///   - there: the objects that the container had and that were not deleted.
+    ///   - here: the pre-existing objects of the database.
+    ///   - there: the container's living objects.
     public func matchedRows(here: ObjectSets, there: ObjectSets) throws -> ObjectSets {
         try readAccess { access in
             var matched: ObjectSets = [:]
@@ -32,7 +32,7 @@ extension Store {
         }
     }
 
-    /// Those of the objects that a deletion of the container's took away.
+    /// The objects a deletion of the container removed.
     public func deletedRows(among here: ObjectSets) throws -> ObjectSets {
         try readAccess { access in
             var deleted: ObjectSets = [:]
@@ -46,12 +46,12 @@ extension Store {
         }
     }
 
-    /// Writes old rows again, as of now, and stages that.
+    /// Writes pre-existing rows again, as of now, and stages the changes.
     /// - Parameters:
-    ///   - changes: what was packed of them.
-    ///   - revived: those that are inserted again, because a deletion took them away.
-    ///   - renewed: those of which all fields are written again. What they take the place of becomes a conflict.
-    /// - Returns: the number of rows written.
+    ///   - changes: the packed changes of these rows.
+    ///   - revived: objects inserted again, because a deletion removed them.
+    ///   - renewed: objects with all fields written again. Overwritten values become conflicts.
+    /// - Returns: the number of written rows.
     public func writeOldRowsAgain(
         _ changes: [TableChanges], revived: ObjectSets, renewed: ObjectSets, seal: SegmentSealer
     ) throws -> Int {
@@ -65,7 +65,8 @@ extension Store {
         }
     }
 
-    /// What was packed of old rows, without what `writeOldRowsAgain` says again: nobody else is to merge both.
+    /// Returns the packed changes of pre-existing rows without the parts repeated by `writeOldRowsAgain`: nobody else
+    /// may merge both.
     public func withoutWhatIsWrittenAgain(
         _ changes: TableChanges, revived: ObjectSets, renewed: ObjectSets
     ) throws -> TableChanges {
@@ -78,7 +79,7 @@ extension Store {
             rest.columns = changes.columns
             rest.payloads = changes.payloads
             rest.shapes = changes.shapes
-            // Keys, and what stands on something else than a value, are not written again.
+            // Keys, and values based on payloads, are not written again.
             let stays = changes.columns.indices.map { place in
                 changes.payload(of: place) != nil
                     || table.columnID(travelling: changes.columns[place]).map(table.keyColumnIDs.contains) ?? true
@@ -106,9 +107,9 @@ extension Store {
         }
     }
 
-    /// Deletes rows that only this database has, here and for the other devices, and keeps them as conflicts. Nobody else
-    /// knows them: what was packed of them is out of the outbox (`rewriteOutbox`).
-    /// - Returns: their number.
+    /// Deletes rows only this database has, here and for remote devices, and keeps them as conflicts. Nobody else knows
+    /// them: their packed changes are out of the outbox (`rewriteOutbox`).
+    /// - Returns: the number of deleted rows.
     public func removeOldRows(_ gone: ObjectSets, seal: SegmentSealer) throws -> Int {
         try passing(seal) { work in
             _ = work.clock.advance(toMilliseconds: clock.milliseconds())
@@ -119,8 +120,8 @@ extension Store {
         }
     }
 
-    /// Puts other segments in the place of those that wait to be published.
-    /// - Parameter make: makes one of the entry that is there and of the checksum of the new one before it.
+    /// Replaces the segments waiting to be published.
+    /// - Parameter make: makes the new entry from the present entry and the checksum of the new entry before.
     public func rewriteOutbox(_ make: (OutboxEntry, Checksum?) throws -> OutboxEntry) throws {
         try access { access in
             let outbox = Outbox(access.connection)
@@ -140,21 +141,21 @@ extension Store {
         }
     }
 
-    /// How many fields differed between the rows that the database brought along and the container's.
+    /// The number of fields differing between pre-existing rows and the container's rows.
     public func differingFieldCount() throws -> Int {
         try read { try $0.count("SELECT count(*) FROM ferry_conflict WHERE kind IN ('field', 'joined')") }
     }
 }
 
 extension StoreAccess {
-    /// The objects that one row shows, the object itself among them.
+    /// The objects shown by the same row as an object, including the object.
     func classmates(of object: ObjectID, _ table: Int) throws -> [ObjectID] {
         let representative = try joined.representative(of: object, table) ?? object
         return try [representative] + joined.members(of: representative, table)
     }
 }
 
-/// Operations that say again, as of now, what a database brought along.
+/// Operations repeating pre-existing rows as of now.
 private struct OldRows {
     private let access: StoreAccess
     private let revived: ObjectSets
@@ -170,7 +171,7 @@ private struct OldRows {
         self.renewed = renewed
     }
 
-    /// Takes what was packed of a table.
+    /// Adds a table's packed changes.
     mutating func take(_ changes: TableChanges, _ clock: inout HybridClock) throws {
         let name = foldedName(changes.name)
         let (revived, renewed) = (revived[name] ?? [], renewed[name] ?? [])
@@ -189,7 +190,7 @@ private struct OldRows {
             for (place, value) in zip(changes.shapes[operation.shape], changes.values(of: operation)) {
                 guard let column = columns[place], isRevived || !table.keyColumnIDs.contains(column) else { continue }
                 if let kind = changes.payload(of: place) {
-                    // What a sum or a set stands on is the same as before.
+                    // The base of a sum or set is unchanged.
                     guard isRevived, case .blob(let bytes) = value else { continue }
                     parts.append(EncodedPart(column: .init(number: column, kind: kind), bytes: Array(bytes)))
                 } else {
@@ -207,7 +208,7 @@ private struct OldRows {
         if !updated.isEmpty { updates.append(updated.changes) }
     }
 
-    /// Now, and later than all that is known of the row, also where the clock of another device is far ahead.
+    /// The present time, later than all stamps of the row's objects, even if a remote clock is far ahead.
     private func time(
         for object: ObjectID, _ table: TrackedTable, _ clock: inout HybridClock
     ) throws -> HybridTime {
@@ -222,16 +223,16 @@ private struct OldRows {
 
     func write(_ work: inout PassWork) throws {
         try apply(insertions, knowing: try access.versionVector(), &work)
-        // Nothing was lost to what had deleted them.
+        // Nothing was lost to the deletions.
         try forget(["deleted"], revived, insertions)
-        // Of what is overtaken each field is a conflict, as if nobody had known of it.
+        // Each overtaken field is a conflict, as if unknown to its author.
         try forget(["field", "joined"], renewed, updates)
         try noteOvertakenClassmates()
         try apply(updates, knowing: VersionVector(), &work)
     }
 
-    /// What other members of the rows show, and show no more once this is written, is lost: a merge notes such only where
-    /// rows become one.
+    /// Records the losses of further members of the unified rows: values no longer shown after this write. A merge
+    /// records such losses only for newly unified rows.
     private func noteOvertakenClassmates() throws {
         for changes in updates {
             guard let table = access.registry.table(named: changes.name, changes.identity),
@@ -262,7 +263,7 @@ private struct OldRows {
         }
     }
 
-    /// A reference as the row shows it that it leads to.
+    /// A reference as shown by its target row.
     private func resolved(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard let parent = column.reference, case .reference(let target) = value else { return value }
         return .reference(try access.joined.representative(of: target, parent) ?? target)
@@ -278,7 +279,7 @@ private struct OldRows {
         work.touched.formUnion(outcome.tables)
     }
 
-    /// Forgets what this database lost: it is written again.
+    /// Removes the conflicts lost by this database: the values are written again.
     private func forget(_ kinds: [String], _ objects: ObjectSets, _ changes: [TableChanges]) throws {
         let own = FieldValue.integer(Int64(try access.devices.number(of: access.device)))
         let time = FieldValue.integer(Int64(bitPattern: try access.oldTime().rawValue))

@@ -1,19 +1,19 @@
 import FerryCore
 import FerryMerge
 
-/// Takes up policies that were set since the last pass, here or elsewhere: gives columns the registers that they need,
-/// and shows what the state means under the new policies.
+/// Applies policies set since the last pass, here or elsewhere. Gives columns the registers they need, and shows the
+/// state's values under the new policies.
 ///
-/// Operations that came before are not lost on a policy that comes later: registers keep all that is needed.
+/// Earlier operations are not lost on a later policy: registers keep everything needed.
 struct PolicyChange {
-    /// Objects whose rows are settled at a time.
+    /// Number of objects projected at a time.
     private static let batchSize = 20_000
 
     private let former: StoreAccess
     private let present: [String: String]
     private let wanted: [String: String]
 
-    /// - Returns: `nil` where state and rows are in line with all policies.
+    /// - Returns: `nil` if state and rows conform to all policies.
     init?(_ access: StoreAccess) throws {
         let list = PolicyList(access.connection)
         present = try list.applied()
@@ -22,7 +22,7 @@ struct PolicyChange {
         former = access
     }
 
-    /// What the change made: what works on the policies now, and the tables whose rows may have changed.
+    /// Applies the change. Returns the session under the new policies, and the tables with possibly changed rows.
     func run() throws -> (access: StoreAccess, tables: Set<Int>) {
         try PolicyList(former.connection).apply(wanted)
         let plain = PlainReferenceList.targets(in: wanted).subtracting(PlainReferenceList.targets(in: present))
@@ -32,7 +32,7 @@ struct PolicyChange {
         for (number, table) in access.registry.tables.sorted(by: { $0.key < $1.key }) {
             var difference = Difference(from: former.registry.tables[number], to: table)
             for column in table.columns where !difference.columns.contains(column.id) {
-                // Its policy may be the same, and its hook have come.
+                // The policy may be unchanged, and its hook newly registered.
                 let target = PolicyTarget.column(table: table.name, column: column.name).text
                 if wanted[target] != present[target] { difference.columns.append(column.id) }
             }
@@ -87,7 +87,7 @@ struct PolicyChange {
         try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
     }
 
-    /// - Returns: whether the rules have to look at the object.
+    /// - Returns: true if the rules must check the object.
     private func apply(
         _ difference: Difference, to object: ObjectID, _ table: TrackedTable, _ access: StoreAccess
     ) throws -> Bool {
@@ -98,7 +98,7 @@ struct PolicyChange {
         if table.isLocal, state.shown.hasRow {
             row = try Travelling(access).values(access.reader(of: table.id).read(state.key) ?? [:], table)
         }
-        // What is alive counts in the digest, and that depends on the table's policy.
+        // Living objects count in the digest, and being alive depends on the table's policy.
         var isChanged = isSeed && difference.life
         for column in difference.columns {
             guard let stamp = state.registers.stamp(of: column),

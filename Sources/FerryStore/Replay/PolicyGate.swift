@@ -1,24 +1,28 @@
 import FerryCore
 
-/// Divides what is to be replayed by what it means at all, by what the policies allow, and by what this process can write.
+/// Selects changesets for replay: admissible, allowed by the policies, and writable by this process.
 ///
-/// A table with a policy that this process cannot apply is not replayed: the log of a device that changed it stops
-/// there until the policy is known, or taken off. And what follows a change of the policies is replayed under them.
+/// A table under a policy unknown to this process is not replayed. The log of a device that changed the table stops
+/// there until the policy is known or removed. Changesets after a policy change are replayed under the new policies.
+///
+/// Invariants:
+/// - `rest` has no changeset already returned by `next`.
+/// - A device in `stopped` is in `refused`.
 struct PolicyGate {
     private(set) var rest: ArraySlice<Changeset>
-    /// The devices whose logs have stopped, and why.
+    /// The devices with stopped logs, and the reasons.
     private(set) var refused: [DeviceID: FerryError] = [:]
-    /// Those of them of which nothing more is in `rest` that may be replayed.
+    /// The stopped devices with no replayable changeset left in `rest`.
     private var stopped: Set<DeviceID> = []
-    /// Tables, by name in lower case, whose changes cannot even be merged here, and why: their schema uses a collation or a function
-    /// of the app's own. The log of a device that changed one stops there until the app syncs.
+    /// Tables whose changes cannot even be merged here, by name in lower case, with the reason: their schema uses the
+    /// app's collation or function. The log of a device that changed such a table stops there until the app syncs.
     private var obstacles: [String: String] = [:]
 
     init(_ changesets: [Changeset]) { rest = changesets[...] }
 
-    /// Finds out which of the tables that are changed this process cannot write to, and which of them it cannot merge either.
-    /// - Parameter areRowsNeeded: whether no table can wait, because its rows are written as they come.
-    /// - Returns: those that it cannot write to.
+    /// Finds the changed tables this process cannot write to, and the tables it cannot merge either.
+    /// - Parameter areRowsNeeded: true if no table can wait, because rows are written as they come.
+    /// - Returns: the tables this process cannot write to.
     @discardableResult
     mutating func noteObstacles(_ access: StoreAccess, areRowsNeeded: Bool = false) throws -> WaitingTables {
         let registry = access.registry
@@ -45,7 +49,7 @@ struct PolicyGate {
             + "that has it."
     }
 
-    /// The next changesets to be replayed at once, the last of which may change the policies; `nil` at the end.
+    /// The next changesets to replay together. The last may change the policies; `nil` at the end.
     mutating func next(_ registry: Registry, _ hooks: MergeHooks) -> [Changeset]? {
         var admitted: [Changeset] = []
         while let changeset = rest.popFirst() {
@@ -61,13 +65,13 @@ struct PolicyGate {
         return admitted.isEmpty ? nil : admitted
     }
 
-    /// Takes away what cannot be replayed as things are, so that a pass that could do nothing need not begin.
+    /// Removes changesets impossible to replay now, so a pass without work need not begin.
     mutating func withdraw(_ registry: Registry, _ hooks: MergeHooks) {
         var held: Set<DeviceID> = []
         var isChanging = false
         var left: [Changeset] = []
         for changeset in rest where !held.contains(changeset.device) {
-            // What follows may be allowed by then.
+            // A later policy may allow the following changesets.
             if !isChanging, let error = objection(to: changeset, registry, hooks) {
                 held.insert(changeset.device)
                 refused[changeset.device] = error
@@ -79,7 +83,7 @@ struct PolicyGate {
         rest = left[...]
     }
 
-    /// Takes away what means nothing, whatever the policies are: each device's log stops there.
+    /// Removes inadmissible changesets, whatever the policies: each such device's log stops there.
     mutating func withdrawInadmissible(_ admission: ChangesetAdmission) {
         var left: [Changeset] = []
         for changeset in rest where refused[changeset.device] == nil {

@@ -1,13 +1,13 @@
 import FerryCore
 import FerryMerge
 
-/// Merges operations on columns under a policy, or with a payload, and says what is shown then.
+/// Merges operations on columns under a policy, or with a payload, and computes the shown value.
 struct RegisterMerge {
     let table: TrackedTable
     let hooks: MergeHooks
     let conflicts: ConflictLog
 
-    /// What an operation says of one column, decoded.
+    /// Decodes an operation's value of a column.
     static func written(
         _ value: FieldValue, _ kind: PayloadKind?, at stamp: Stamp, _ part: ChangesetPart
     ) throws -> WrittenValue {
@@ -27,16 +27,17 @@ struct RegisterMerge {
         }
     }
 
-    /// Whether a column's operations have to go through its register.
+    /// True if the column's operations must go through its register.
     func concerns(_ column: Int, _ kind: PayloadKind?, _ state: ObjectState) -> Bool {
         kind != nil || table.columns[column].policy != .lastWriterWins || state.policies[column] != nil
     }
 
+    /// Merges an operation into a column's register.
     /// - Parameters:
-    ///   - present: the column's value as the state has it; `nil` where it has none.
-    ///   - isConcurrent: whether the operation did not know of what it meets, nor that of it.
-    ///   - forgetVoid: forgets in a register what an insertion after a deletion made void.
-    /// - Returns: the value that the state has from now on; `nil` where it stays.
+    ///   - present: the column's value in the state; `nil` if none.
+    ///   - isConcurrent: true if operation and present value did not know each other.
+    ///   - forgetVoid: removes parts made void by an insertion after a deletion.
+    /// - Returns: the state's new value; `nil` if unchanged.
     func merge(
         _ written: WrittenValue, _ column: Int, at stamp: Stamp, present: FieldValue?, isConcurrent: Bool,
         _ state: inout ObjectState, forgetVoid: (inout ColumnRegister) throws -> Void
@@ -50,7 +51,7 @@ struct RegisterMerge {
         try forgetVoid(&register)
         state.registers.noteWrite(column, stamp)
         state.keep(register, column, policy)
-        // Where the hook is missing, what is shown stays until it is there.
+        // Without the hook, the shown value stays until the hook is registered.
         guard let shown = register.shown(under: policy, hooks.function(for: policy)) ?? present else { return nil }
         let rivals = register.rivals(under: policy)
         if rivals.count > 1 {
@@ -61,8 +62,8 @@ struct RegisterMerge {
         return shown == present ? nil : shown
     }
 
-    /// Whether of two writes that did not know of each other one may be lost. Sums and sets lose only to a plain write,
-    /// of a device that did not know the policy or of a value that is no addition; max and min lose nothing.
+    /// True if either of two concurrent writes may be lost. Sums and sets lose only to a plain write, made without the
+    /// policy or with a value that is no addition. Max and min lose nothing.
     private static func canLose(_ written: WrittenValue, _ policy: ColumnPolicy, isEffective: Bool) -> Bool {
         switch policy {
         case .max, .min: return false
@@ -73,7 +74,7 @@ struct RegisterMerge {
         }
     }
 
-    /// Of writes beside each other only one is shown, or what a hook made of them; the others are kept as conflicts.
+    /// Records the rivals of concurrent writes as conflicts: only a single value is shown, or the hook's result.
     private func noteRivals(
         _ rivals: [StampedValue], at stamp: Stamp, _ shown: FieldValue, _ policy: ColumnPolicy, _ column: Int,
         _ object: ObjectID

@@ -1,8 +1,9 @@
 import FerryCore
 
-/// How far a batch takes each device's log: gathered changeset by changeset, and written once a device.
+/// Gathers the new replayed positions of a batch, changeset by changeset, and writes each device's position once.
 struct ReplayedPositions {
-    /// Where a device's log stands, and what its last changeset had seen; `nil` before the first of the batch.
+    /// A device's position in its log, and the context of its last changeset; `nil` before the first changeset of the
+    /// batch.
     private struct Standing {
         var sequence: UInt64
         var time: HybridTime
@@ -22,7 +23,7 @@ struct ReplayedPositions {
             try NewestSchema(connection).note(schema, at: Stamp(time: changeset.time, device: changeset.device))
         }
         if LateChanges.isLate(changeset.tables, after: former.time) { late[changeset.device] = changeset.sequence }
-        // What it had seen before is recorded.
+        // An unchanged context is recorded already.
         if former.context != changeset.context {
             try ContextLog(access).record(changeset.context, of: changeset.device, after: former.time)
         }

@@ -1,32 +1,32 @@
 import FerryCore
 import FerryMerge
 
-/// An object that a replay found dead, whose row is there until its children's are gone.
+/// An object deleted by a replay, with a row until its children's rows are removed.
 struct DyingRow {
     var object: TouchedObject
-    /// The deletion, where the stored state does not say it yet: it is saved once, when the row goes. Until then nobody asks
-    /// the state for more than its row.
+    /// The deletion, if the stored state lacks the deletion yet. Saved once, when the row is removed. Until then nobody
+    /// asks the state for more than its row.
     var unsaved: Stamp?
 }
 
-/// Removes the rows of objects that a replay found dead, where nothing refers to them. For the objects of one table: it
-/// remembers what their rows refer to.
+/// Removes rows of objects deleted by a replay, if nothing refers to them. For the objects of a single table: caches
+/// the row's references.
 struct RowRemoval {
     let access: StoreAccess
     private let known = KnownReferences()
 
-    /// What keys in other tables, which do not change while rows of one table are removed, travel as. A class, so that whoever
-    /// removes rows changes nothing else.
+    /// Cached portable values of keys in further tables, unchanged while rows of this table are removed. A class, so
+    /// removing rows mutates nothing else.
     private final class KnownReferences {
-        /// By the parent's number.
+        /// Values by the parent's number.
         var values: [Int: [FieldValue: FieldValue]] = [:]
-        /// Bounds the memory for them.
+        /// Bounds the memory of the cache.
         static let maximum = 10_000
     }
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// - Returns: the objects for the rules: those that still have dependents, and those removed.
+    /// - Returns: the objects for the rules: objects with remaining dependents, and removed objects.
     func remove(_ objects: [DyingRow]) throws -> [TouchedObject] {
         var touched: [TouchedObject] = []
         touched.reserveCapacity(objects.count)
@@ -46,7 +46,7 @@ struct RowRemoval {
                 if !hasChildren {
                     try remove(&object, &state, table, row: known?.row) { try unchecked.hasChildren(table, key: $0) }
                 }
-                // Its row is still there, and the rules read what the state says.
+                // The row is still present, and the rules read the state.
                 if object.needsRules, dying.unsaved != nil { try states.save(state) }
             }
             touched.append(object)
@@ -54,7 +54,7 @@ struct RowRemoval {
         return touched
     }
 
-    /// Reads the states and rows of objects of one table ahead; `nil` where it is not worthwhile.
+    /// Reads ahead states and rows of a table's objects; `nil` if not worthwhile.
     private func ahead(of objects: [DyingRow]) -> StatesAhead? {
         guard objects.count > 1, let first = objects.first?.object else { return nil }
         let ahead = StatesAhead(access.objects(of: first.table), access)
@@ -63,11 +63,11 @@ struct RowRemoval {
         return ahead
     }
 
-    /// Removes the row of an object to which nothing refers by a foreign key, and saves its state. Where SQLite refuses it,
-    /// the rules have to look at it, and nothing is changed.
+    /// Removes the row of an object without checked references to it, and saves the state. If SQLite refuses, changes
+    /// nothing and leaves the object to the rules.
     /// - Parameters:
-    ///   - row: what it shows, where that is known.
-    ///   - isReferred: whether rows refer to a key by columns that no foreign key checks.
+    ///   - row: the row's local values, if known.
+    ///   - isReferred: true if rows refer to a key by unchecked columns.
     func remove(
         _ object: inout TouchedObject, _ state: inout ObjectState, _ table: TrackedTable, row: FieldValues? = nil,
         isReferred: ([FieldValue]) throws -> Bool
@@ -80,7 +80,7 @@ struct RowRemoval {
         }
         state.kept.fields = kept
         if table.isMapped { state.kept.key = state.key.first }
-        // What rows refer to all the same keeps its key.
+        // A key with referring rows stays reserved.
         let isKeyUsed = try isReferred(state.key)
         if let key = state.key.first, try !isKeyUsed && !KeyReservations(access).isInUse(key, of: table) {
             state.key = []
@@ -90,11 +90,11 @@ struct RowRemoval {
         states.renewCheck(of: &state)
         try states.save(state)
         try DeadOffers(access).note(state, table)
-        // Nothing refers to it: that need not be asked again.
+        // Nothing refers to the key: no further lookup is needed.
         object.key = []
     }
 
-    /// A row's values as they travel.
+    /// A row's portable values.
     private func travelling(_ row: FieldValues, _ table: TrackedTable) throws -> FieldValues {
         let travelling = Travelling(access)
         var values = row

@@ -1,13 +1,13 @@
 import FerryCore
 
-/// How a snapshot that is merged stands to the store.
+/// The relation of a merged snapshot to the store.
 struct SnapshotStanding {
-    /// What the store has replayed, and what the snapshot covers.
+    /// The position replayed by the store, and the position covered by the snapshot.
     let own: VersionVector
     let snapshot: VersionVector
-    /// The last changesets of logs that hold changes of before the ones that precede them (`LateChanges`), as either knows.
+    /// The last backdated changesets of logs (`LateChanges`), as known to each side.
     private let late: (own: [DeviceID: UInt64], snapshot: [DeviceID: UInt64])
-    /// Logs of which neither position says which writes are known.
+    /// Logs in which neither position tells the known writes.
     private let forked: Set<DeviceID>
 
     init(_ access: StoreAccess, _ manifest: SnapshotManifest) throws {
@@ -17,16 +17,17 @@ struct SnapshotStanding {
         late = (try LateChanges.all(access.meta), manifest.lateChanges)
     }
 
-    /// Whether the store has replayed a write that the snapshot tells of.
+    /// True if the store has replayed a write in the snapshot.
     func isCovered(_ stamp: Stamp) -> Bool { covers(own, stamp, knownThrough: snapshot, late.snapshot) }
 
-    /// Whether the snapshot knows a write that the store tells of.
+    /// True if the snapshot covers a write in the store.
     func isKnownToSnapshot(_ stamp: Stamp) -> Bool { covers(snapshot, stamp, knownThrough: own, late.own) }
 
-    /// A log is known up to a time where whoever tells of the write knows of nothing more in it of before that.
+    /// True if `vector` covers a stamp. A log is known up to a time if the other side knows of nothing older still to
+    /// come.
     ///
-    /// Rows that were there before a `join` have one time, whatever their place in the log: of those only a log that is
-    /// known as far as whoever tells of them knows it is known to hold them.
+    /// Pre-existing rows share a time, whatever their place in the log. They are covered only by a log known as far as
+    /// the other side knows the log.
     private func covers(
         _ vector: VersionVector, _ stamp: Stamp, knownThrough other: VersionVector, _ late: [DeviceID: UInt64]
     ) -> Bool {

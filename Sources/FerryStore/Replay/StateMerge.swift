@@ -1,19 +1,19 @@
 import FerryCore
 import FerryMerge
 
-/// An object that a replay merges: its state before and now, and what the merge changed of it.
+/// An object merged by a replay: its state before and now, and the changes.
 struct ObjectMerge {
     var state: ObjectState
     let before: ObjectState
-    /// Values won in this batch, by column.
+    /// Winning values of this batch, by column.
     var won: FieldValues
-    /// Values of its row, by column, as they travel: what was read of it, which shows the former ones until it is written.
+    /// The row's portable values read so far, by column. The row shows former values until written.
     var former: FieldValues
-    /// Columns under a policy of which the batch changed the stamp alone.
+    /// Columns under a policy with only a changed stamp.
     var stamped: Set<Int> = []
 
     /// - Parameters:
-    ///   - former: values of its row that are known already.
+    ///   - former: known values of the row.
     ///   - width: the number of the table's columns.
     init(_ before: ObjectState, former: FieldValues = [:], width: Int) {
         state = before
@@ -22,7 +22,7 @@ struct ObjectMerge {
         self.former = former
     }
 
-    /// The deletion, where the batch did nothing to the object but delete it, for the first time.
+    /// The deletion, if the batch did nothing but delete the object for the first time.
     var onlyDeletion: Stamp? {
         guard before.registers.deleted == nil, let stamp = state.registers.deleted, won.isEmpty, stamped.isEmpty,
             state.policies.isEmpty, before.policies.isEmpty, state.kept == before.kept,
@@ -34,11 +34,11 @@ struct ObjectMerge {
     }
 }
 
-/// Merges operations of other devices into an object's registers, and keeps what concurrent writes lost.
+/// Merges remote operations into an object's registers, and records the losses of concurrent writes.
 struct StateMerge {
     private let table: TrackedTable
     private let reader: RowReader
-    /// What is lost; whoever merges finishes it.
+    /// Collects losing values. Call `finish()` after the last merge.
     let conflicts: ConflictLog
     private let contexts: ContextLog
     private let travelling: Travelling
@@ -89,18 +89,18 @@ struct StateMerge {
         }
     }
 
-    /// Merges the values that an operation carries.
+    /// Merges the operation's values.
     private func mergeValues(
         of operation: ObjectOperation, at stamp: Stamp, _ part: ChangesetPart, _ merge: inout ObjectMerge
     ) throws {
         let values = part.values(of: operation)
-        // Before the deletion that the object's present life followed.
+        // True before the deletion the object's present life followed.
         let isVoid = merge.state.registers.floor.map { stamp < $0 } ?? false
         let shape = part.shapes[operation.shape]
         for place in shape.indices where shape[place] >= 0 {
             let (column, value) = (shape[place], values[values.startIndex + place])
             let payload = part.payloads.isEmpty ? nil : part.payloads[operation.shape][place]
-            // Asked first, because most tables have nothing of it.
+            // Asked first, because most tables need nothing of this.
             if table.hasColumnPolicies || payload != nil || !merge.state.policies.isEmpty,
                 registers.concerns(column, payload, merge.state)
             {
@@ -118,7 +118,7 @@ struct StateMerge {
                 try noteVoid(value, stamp, column, part, &merge)
                 continue
             }
-            // Read before the merge forgets it; only a conflict or a tie needs it.
+            // Read before the merge forgets the value; only a conflict or a tie needs the value.
             var isConflict = false
             var former: FieldValue?
             if let known {
@@ -137,8 +137,8 @@ struct StateMerge {
         }
     }
 
-    /// Forgets what was written before the deletion that the object's present life followed. Fields that the operation
-    /// writes it overtakes by itself.
+    /// Forgets fields written before the deletion the object's present life followed. Fields of the operation overtake
+    /// them anyway.
     private func forget(
         before floor: Stamp, _ operation: ObjectOperation, _ part: ChangesetPart, _ merge: inout ObjectMerge
     ) throws {
@@ -163,11 +163,12 @@ struct StateMerge {
             merge.stamped.remove(column)
             try noteVoid(former, stamp, column, part, &merge)
             if floor < stamp {
-                // What stood on older values goes with them; that it was written stays, as where it arrives later.
+                // Parts based on older values are removed too. The fact of the write stays, as if the write arrived
+                // later.
                 merge.state.registers.noteWrite(column, stamp)
                 merge.state.policies[column] = ColumnRegister()
             }
-            // Its row shows what a row does that was inserted without the column.
+            // The row shows the value of a row inserted without the column.
             guard merge.before.shown.hasRow, table.isLocal, table.columns[column].isLocal,
                 !table.keyColumnIDs.contains(column)
             else { continue }
@@ -183,14 +184,14 @@ struct StateMerge {
         }
     }
 
-    /// Whether the insertion that the object's present life began with knew of a write.
+    /// True if the insertion of the object's present life knew of a write.
     private func isKnown(_ stamp: Stamp, to insertion: Stamp?, _ part: ChangesetPart) throws -> Bool {
         guard let inserted = insertion else { return false }
         if inserted.device == part.device, part.context.includes(stamp) { return true }
         return try contexts.knew(inserted, of: stamp)
     }
 
-    /// A value is lost to a deletion that an insertion followed, and that insertion says nothing of the column.
+    /// Records a value lost to a deletion followed by an insertion without the column.
     private func noteVoid(
         _ value: FieldValue?, _ stamp: Stamp, _ column: Int, _ part: ChangesetPart, _ merge: inout ObjectMerge
     ) throws {
@@ -206,7 +207,7 @@ struct StateMerge {
             kept: (kept, known ?? inserted))
     }
 
-    /// Merges an operation on a column whose present policy, or whose past, asks for more than a stamp and a value.
+    /// Merges an operation on a column with a register, because of a present or past policy.
     private func mergeRegister(
         _ written: WrittenValue, _ column: Int, at stamp: Stamp, _ part: ChangesetPart, _ merge: inout ObjectMerge
     ) throws {
@@ -217,7 +218,7 @@ struct StateMerge {
         let shown = try registers.merge(
             written, column, at: stamp, present: present, isConcurrent: isMet, &merge.state
         ) { register in
-            // A write after the floor may stand on values from before it.
+            // A write after the floor may be based on values from before the floor.
             guard let floor else { return }
             try register.forget(before: floor) { try isKnown($0, to: inserted, part) }
         }
@@ -228,10 +229,10 @@ struct StateMerge {
         }
     }
 
-    /// Whether two writes were made without knowledge of each other.
+    /// True if neither of two writes knew the other.
     private func isConcurrent(_ stamp: Stamp, _ part: ChangesetPart, with known: Stamp) throws -> Bool {
         if part.context.includes(known) { return false }
-        // What arrives late may have been known to what overwrote it.
+        // The author of the overwriting write may have known a write arriving late.
         return try known < stamp || !contexts.knew(known, of: stamp)
     }
 
@@ -246,7 +247,7 @@ struct StateMerge {
         return former
     }
 
-    /// A deletion arrived: it or the writes that it had not seen have lost.
+    /// Records an arriving deletion's loss, or the losses of concurrent writes.
     private func noteDeletion(
         _ deletion: Stamp, _ newest: Stamp, _ part: ChangesetPart, wasAlive: Bool, _ merge: ObjectMerge
     ) throws {
@@ -263,7 +264,7 @@ struct StateMerge {
         }
     }
 
-    /// A write arrived whose author had not seen the object's deletion.
+    /// Records an arriving write whose author had not seen the object's deletion.
     private func noteWriteAgainst(
         _ deletion: Stamp, _ write: Stamp, _ object: ObjectID, _ merge: ObjectMerge
     ) throws {

@@ -1,38 +1,43 @@
 import FerryCore
 import FerryMerge
 
-/// Merges the changes of a batch into one table's state, object by object in the order of their IDs, and writes the rows
-/// that nothing else depends on.
+/// Merges a batch's changes into a table's state, object by object in the order of IDs, and writes the rows on which
+/// nothing depends.
+///
+/// Invariants:
+/// - `gathered` holds all operations of consecutive objects, in order, and at most `ahead.number` objects when merged.
+/// - Nothing is written to the table while items wait in `waiting`, except by `waiting`.
 final class TableMerge {
     private let parts: [ChangesetPart]
     private let objects: ObjectTable
     private let merging: StateMerge
     private let rows: MergedRows
-    /// What is written several at a time; `nil` where that is not worthwhile, or may concern others.
+    /// The bulk insert of new rows; `nil` if not worthwhile, or if rows may concern further rows.
     private let waiting: WaitingRows<Entry>?
-    /// Reads states ahead; `nil` where nothing was known before, or merging one object may write another one's state or row.
+    /// Reads states ahead; `nil` if the table was empty, or merging an object may write a different object's state or
+    /// row.
     private let ahead: StatesAhead?
     private let plainColumns: PlainColumns
     private let plainUpdates: PlainUpdates?
     private let references: LocalReferences
-    /// Of the columns that are read ahead: those that hold references.
+    /// The columns read ahead that hold references.
     @exclusivity(unchecked) private var referringColumns: [Int] = []
-    /// The operations that are merged next: all of some objects.
+    /// The operations to merge next: all operations of some objects.
     @exclusivity(unchecked) private var gathered: [Entry] = []
     @exclusivity(unchecked) private var gatheredObjects = 0
     private let snapshot: SnapshotStanding?
-    /// Whether no object of the table was known before, and none becomes known but by this merge: what references lead to
-    /// that no foreign key checks may get a state before it is merged.
+    /// True if the table was empty, and only this merge adds objects. Targets of unchecked references may get a state
+    /// before they are merged.
     private let isNew: Bool
-    /// The last object that was known before; what comes behind it is not.
+    /// The last object known before; all objects behind are unknown.
     private let lastKnown: ObjectID?
 
-    /// What the rules may have to look at.
+    /// Objects the rules may have to check.
     var touched: [TouchedObject] { rows.touched }
-    /// Objects that died and still have their rows.
+    /// Deleted objects that still have their rows.
     var deletions: [DyingRow] { rows.deletions }
 
-    /// An operation's place in the batch.
+    /// An operation's position in the batch.
     private struct Entry {
         var object: ObjectID
         var time: HybridTime
@@ -54,11 +59,11 @@ final class TableMerge {
             for operation in part.operations where operation.kind == .delete { dying.insert(operation.object) }
         }
         references = LocalReferences(access, table, newKeys)
-        // What refers to objects without a foreign key may reserve keys for others.
+        // Unchecked references may reserve keys for further objects.
         let isIndependent = !table.hasUncheckedReferences
         rows = try MergedRows(
             access, table, dying: dying, arriving: arriving, references, isIndependent: isIndependent)
-        // No row is written where all of them wait for another process.
+        // No row is written if all of them wait for a different process.
         let isWaiting = access.waiting.contains(table.id)
         let isWorthwhile = !isWaiting && parts.reduce(0) { $0 + $1.operations.count } >= access.newRowsAtOnce
         waiting = try isWorthwhile ? NewRows(access, table, references).map { WaitingRows($0) } : nil
@@ -78,7 +83,7 @@ final class TableMerge {
         try merging.conflicts.finish()
     }
 
-    /// One part is in order already.
+    /// A single part is in order already.
     private func runOnePart() throws {
         let operations = parts[0].operations
         for index in operations.indices {
@@ -103,7 +108,7 @@ final class TableMerge {
         for entry in entries { try gather(entry) }
     }
 
-    /// Takes the next operation, in the order of objects and of their operations.
+    /// Adds the next operation, in the order of objects and of their operations.
     private func gather(_ entry: Entry) throws {
         if let last = gathered.last, last.object != entry.object {
             gatheredObjects += 1
@@ -125,8 +130,8 @@ final class TableMerge {
         gatheredObjects = 0
     }
 
-    /// Says which objects are merged next, and which values of their rows may be needed: the former ones of what is updated,
-    /// where that is the same columns for all.
+    /// Announces the next objects to merge, and the row values needed: the former values of updated columns, if all
+    /// updates have the same columns.
     private func expect(_ entries: [Entry], of ahead: StatesAhead) throws {
         var expected: [ObjectID] = []
         expected.reserveCapacity(entries.count)
@@ -135,7 +140,7 @@ final class TableMerge {
         for entry in entries {
             let part = parts[entry.part]
             let operation = part.operations[entry.operation]
-            // Nothing is known of most of what is inserted.
+            // Most inserted objects are unknown.
             if operation.kind == .insert { continue }
             if expected.last != entry.object { expected.append(entry.object) }
             guard operation.kind == .update, isUniform else { continue }
@@ -148,19 +153,19 @@ final class TableMerge {
         ahead.expect(expected, columns: arePlain ? columns : [], takesPlain: arePlain && plainUpdates != nil)
     }
 
-    /// - Parameter entries: all of one object.
+    /// - Parameter entries: all operations of an object.
     private func mergeOrTake(_ entries: ArraySlice<Entry>) throws {
         if entries.count == 1, let only = entries.first, try take(only) { return }
         try waiting?.write { try merge($0) }
         try merge(entries)
     }
 
-    /// Takes an object that nothing is known of, and that is only inserted, to be written with others.
-    /// - Returns: whether it did.
+    /// Adds the insertion of an unknown object to the bulk insert.
+    /// - Returns: true if added.
     private func take(_ entry: Entry) throws -> Bool {
         let part = parts[entry.part]
         guard let waiting, part.payloads.isEmpty else { return false }
-        // Asked first, because most operations on known objects are none, and an operation is a copy.
+        // Asked first, because most operations on known objects are no insertions, and an operation is a copy.
         if part.operations[entry.operation].kind != .insert { return false }
         let operation = part.operations[entry.operation]
         guard snapshot == nil || !isCovered(entry), try isUnknown(entry.object)
@@ -171,10 +176,10 @@ final class TableMerge {
         return try waiting.take(entry, insertion) { try merge($0) }
     }
 
-    /// Whether nothing is known of an object.
+    /// True if an object is unknown.
     private func isUnknown(_ object: ObjectID) throws -> Bool {
         if isNew { return true }
-        // What references lead to that no foreign key checks may be known by now.
+        // Targets of unchecked references may be known by now.
         if objects.table.hasUncheckedReferences { return false }
         return try lastKnown.map { $0 < object } ?? false || objects.place(of: object) == nil
     }
@@ -189,8 +194,8 @@ final class TableMerge {
         let isKnown = snapshot != nil && merge.state.registers.newest != nil
         var isNews = false
         for entry in entries {
-            // What this device knows and has no more was deleted and collected here. Where somebody wrote to it since, that alone
-            // is taken, as from a log: only its author can tell, once it has heard of the deletion, which of both is later.
+            // An object known to this device and gone was deleted and collected here. Later writes are merged alone, as
+            // from a log. Only the author, after hearing of the deletion, can tell the later of both.
             if isCovered(entry), !isKnown || !carriesParts(entry) { continue }
             let part = parts[entry.part]
             try merging.apply(part.operations[entry.operation], part, &merge)
@@ -201,8 +206,8 @@ final class TableMerge {
         waiting?.note(key: merge.state.key.first)
     }
 
-    /// Merges an operation, the only one of its object, the short way.
-    /// - Returns: whether it could.
+    /// Merges an object's only operation by the fast path.
+    /// - Returns: false if the general path is needed.
     private func update(_ known: StatesAhead.Known, _ entry: Entry) throws -> Bool {
         guard let plainUpdates, case .plain(let state) = known.state else { return false }
         let part = parts[entry.part]
@@ -223,14 +228,14 @@ final class TableMerge {
         return ObjectMerge(try objects.state(of: known), former: former, width: width)
     }
 
-    /// Whether an operation of a snapshot is one that this device has replayed.
+    /// True if this device has replayed a snapshot's operation.
     private func isCovered(_ entry: Entry) -> Bool {
         guard let snapshot else { return false }
         let part = parts[entry.part]
         return snapshot.isCovered(Stamp(time: part.operations[entry.operation].time, device: part.device))
     }
 
-    /// Whether an operation carries parts of registers, which may tell of other devices' writes too.
+    /// True if an operation carries parts of registers: they may contain further devices' writes.
     private func carriesParts(_ entry: Entry) -> Bool {
         let part = parts[entry.part]
         if part.payloads.isEmpty { return false }

@@ -268,8 +268,9 @@ struct Tracking {
             """)
     }
 
-    /// Records writes to a new column before its triggers existed: every value but the default. If a peer's value may
-    /// wait for the column, all rows are recorded.
+    /// Records values of a new column from before its triggers: every value but the default. For a column that replaces
+    /// a former meaning, all rows are recorded. A peer's value waiting for the column takes precedence
+    /// (`CapturedWriter`).
     private func noteValues(of column: TrackedColumn, _ table: TrackedTable) throws {
         let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
         try connection.executeScript(

@@ -1,30 +1,35 @@
 import FerryCore
 import FerryMerge
 
-/// Writes the rows of objects that were inserted once, that nothing was known of and that concern nobody else, several at a
-/// time: row and state by one statement each, without a look at the state or at the row before.
+/// Fast path: inserts rows of new objects that were inserted once and concern no further object. Several rows and
+/// states are written by a statement each, without reading a state or a row first.
 ///
-/// It takes only what `MergedRows` would write as a plain row (`take`), and stops where SQLite refuses one, so that
-/// `MergedRows` deals with it. While rows wait for others to go with them, nothing else may be written to the table: what
-/// is to be is preceded by `write`.
+/// Accepts only insertions `MergedRows` would write as plain rows (`take`). If SQLite refuses a row, stops there, and
+/// `MergedRows` handles the row. While rows wait in the batch, nothing else may be written to the table: call `write`
+/// first.
+///
+/// Invariants:
+/// - The waiting `rows` are bound to `statement` and to the statement of `states`, in order, all with the same
+///   `columns`.
+/// - No row or state of a mapped table has a key above `highestKey`.
 final class NewRows {
-    /// An insertion that may be taken.
+    /// A candidate insertion.
     struct Insertion {
         var object: ObjectID
         var stamp: Stamp
         /// The author's key of a mapped table.
         var key: FieldValue?
-        /// The numbers of the columns that have values.
+        /// The numbers of the columns with values.
         var columns: [Int]
         var values: ArraySlice<FieldValue>
     }
 
-    /// So many rows are written by one statement, where `Store.newRowsAtOnce` is not another number. More save little, and
-    /// what is not so many is written one by one.
+    /// Number of rows written by a statement, unless `Store.newRowsAtOnce` differs. More rows save little, and an
+    /// incomplete batch is written row by row.
     static let usualNumber = 16
-    /// So that a statement has no more parameters than SQLite allows, whoever lowered that.
+    /// Bounds the parameters of a statement, even if SQLite's limit was lowered.
     private static let maximumColumns = 50
-    /// A row of more is written alone.
+    /// A row with more bytes is written alone.
     private static let maximumBytes = 64 << 10
 
     private let access: StoreAccess
@@ -32,46 +37,48 @@ final class NewRows {
     private let objects: ObjectTable
     private let references: LocalReferences
     private let states: NewStates
-    /// The columns of foreign keys that refer to other columns than a mapped key.
+    /// True if some foreign key refers to columns other than a mapped key.
     private let hasKeysByValue: Bool
-    /// By column: whether it holds mapped keys, so that a plain value refers to nothing.
+    /// True by column for columns holding mapped keys, where a plain value refers to nothing.
     private let holdsKeys: [Bool]
-    /// The highest integer that a row or a state of a mapped table has for its key: what is above is free.
+    /// The highest integer key of any row or state of a mapped table: all integers above are free.
     @exclusivity(unchecked) private var highestKey: Int64
-    /// What becomes of a statement one of whose rows is refused: FAIL leaves those before it, and tells how many they are.
-    /// ABORT takes them back, for which SQLite keeps a copy of every page that it changes, in a file if they are many; it is
-    /// for tables whose rows may be refused for their values' types, since that is always ABORT, or for what a trigger does, which
-    /// must not be done by half.
+    /// The conflict resolution after a refused row. FAIL keeps the preceding rows, and the change count tells their
+    /// number.
+    ///
+    /// ABORT undoes the statement. For that SQLite copies every changed page, into a file if there are many. ABORT is
+    /// used for tables whose rows may be refused for their values' types, because that is always ABORT. Triggers need
+    /// ABORT too: their effects must not be done by half.
     private let resolution: String
-    /// Whether triggers of the app's are run by it, whatever they fail for.
+    /// True if the insertion runs the app's triggers.
     private let runsTriggers: Bool
-    /// The rows that wait. What they are is bound to `statement` and to the one of `states`.
+    /// The waiting rows, bound to `statement` and to the statement of `states`.
     @exclusivity(unchecked) private var rows: [Waiting] = []
     @exclusivity(unchecked) private var columns: [Int] = []
     @exclusivity(unchecked) private var statement: SQLStatement?
-    /// By column: its place in `columns`.
+    /// The position in `columns` by column number.
     @exclusivity(unchecked) private var columnPlaces: [Int?] = []
-    /// By place in the key of a table that is not mapped: the place in `columns` of its column.
+    /// The position in `columns` of each key column of an unmapped table.
     @exclusivity(unchecked) private var keyPlaces: [Int?] = []
 
     private struct Waiting {
         var object: ObjectID
         var stamp: Stamp
-        /// In the order of `columns`, as they travel. What is bound lasts as long as they are kept.
+        /// Portable values in the order of `columns`. Bound bytes stay valid as long as this slice.
         var values: ArraySlice<FieldValue>
-        /// The author's key of a mapped table, which the row has here too.
+        /// The author's key of a mapped table, used for the row here too.
         var key: FieldValue?
         var check: UInt64
     }
 
-    /// - Returns: `nil` where rows of the table may concern others, or somebody is to be told of each.
+    /// Returns nil if inserting a row could affect further rows, or if an observer needs every row.
     init?(_ access: StoreAccess, _ table: TrackedTable, _ references: LocalReferences) throws {
         let isPlain =
             table.isLocal && !table.hasColumnPolicies && !table.hasUncheckedReferences
             && table.columns.allSatisfy { $0.isLocal && !$0.isUnchecked }
             && (!table.isMapped || table.isIntegerKey && !table.isWithoutRowID)
         runsTriggers = access.triggerCopies?.concern(table, .insert) ?? false
-        // What is said here of rows that are in the way would be said to the triggers' own statements too.
+        // An OR clause here would also overrule the triggers' own statements.
         if runsTriggers, access.triggerCopies?.resolvesConflicts ?? false { return nil }
         guard isPlain, table.columns.count <= Self.maximumColumns,
             access.changedRows == nil, KeyValueKind(table: table.name) == nil,
@@ -91,17 +98,17 @@ final class NewRows {
         rows.reserveCapacity(access.newRowsAtOnce)
     }
 
-    /// Whether as many rows wait as are written at once.
+    /// True if the batch is complete.
     var isFull: Bool { rows.count == access.newRowsAtOnce }
 
-    /// Whether an insertion has to wait until the others are written, because it has other columns.
+    /// True if an insertion must wait until the batch is written, because its columns differ.
     func isOther(_ insertion: Insertion) -> Bool { !rows.isEmpty && insertion.columns != columns }
 
-    /// Takes an insertion, to be written by `write`.
-    /// - Returns: whether it is one that is simply written.
+    /// Adds an insertion to the batch, to be written by `write`.
+    /// - Returns: false if the insertion needs the general path.
     func take(_ insertion: Insertion) throws -> Bool {
         if insertion.columns != columns || statement == nil {
-            // Names of the author's that this database does not know, or does not tell apart.
+            // Column names of the author unknown to this database, or indistinguishable here.
             guard insertion.columns.allSatisfy({ $0 >= 0 }),
                 Set(insertion.columns).count == insertion.columns.count
             else { return false }
@@ -133,9 +140,9 @@ final class NewRows {
         return true
     }
 
-    /// Binds a row behind those that wait.
-    /// - Returns: whether it can be taken; not where it has too many bytes or refers to what has no row. What is bound then is
-    ///   bound anew for the next one.
+    /// Binds a row behind the waiting rows.
+    /// - Returns: false for too many bytes, or a reference to an object without a row. The next row overwrites these
+    ///   bindings.
     private func bind(_ insertion: Insertion, _ wish: Int64?, to statement: SQLStatement) throws -> Bool {
         let columns = columns
         let width = columns.count + (wish == nil ? 0 : 1)
@@ -163,7 +170,7 @@ final class NewRows {
         return areBound && bytes <= Self.maximumBytes
     }
 
-    /// The local key of a row with these values, in a table that is not mapped.
+    /// The local key of a row with these values, in an unmapped table.
     private func localKey(_ values: ArraySlice<FieldValue>) throws -> [FieldValue] {
         try keyPlaces.enumerated().map { part, place in
             guard let place else { return .null }
@@ -173,7 +180,7 @@ final class NewRows {
         }
     }
 
-    /// A reference as it lies in the row; `nil` where what it refers to has none.
+    /// The local value of a reference; `nil` if the target has no row.
     private func local(_ target: ObjectID, _ column: Int) throws -> FieldValue? {
         if table.columns[column].reference == table.id, let waiting = rows.first(where: { $0.object == target }) {
             return waiting.key
@@ -191,13 +198,13 @@ final class NewRows {
         return try references.targetsAreShown(own) { target in rows.contains { $0.object == target } }
     }
 
-    /// A key that a row was given by somebody else.
+    /// Records a key given to a row outside of this batch.
     func note(key: FieldValue?) {
         if case .integer(let key)? = key { highestKey = max(highestKey, key) }
     }
 
-    /// Writes the rows that wait, if they are as many as are written at once. None waits any more.
-    /// - Returns: how many were written: all, none, or those before one that SQLite refused.
+    /// Writes a complete batch. No row waits afterward.
+    /// - Returns: the number of written rows: all, none, or the rows before a refused row.
     func write() throws -> Int {
         defer { rows.removeAll(keepingCapacity: true) }
         guard isFull, let statement else { return 0 }
@@ -237,7 +244,7 @@ final class NewRows {
         var names = columns.map { quoted(table.columns[$0].name) }
         if table.isMapped { names.append(table.keyList) }
         let row = "(" + Array(repeating: "?", count: names.count).joined(separator: ", ") + ")"
-        // Whatever the schema's constraints ask for.
+        // Overrules the schema's conflict clauses.
         statement = try access.connection.makeStatement(
             "INSERT OR \(resolution) INTO \(quoted(table.name))(\(names.joined(separator: ", "))) VALUES "
                 + Array(repeating: row, count: access.newRowsAtOnce).joined(separator: ", "))

@@ -1,23 +1,25 @@
-/// The columns of a table whose updates may leave the rules nothing to decide.
+/// Tells the columns whose updates may leave the rules nothing to decide.
 ///
-/// Those are columns that no constraint, reference or policy concerns; ones that refer to rows by foreign keys of one column,
-/// where the new target has a row of its own, and the former one a row that shows it simply: it is not held back, so that
-/// nothing of it follows from who refers to it; and ones under a UNIQUE index, as long as no object near by is exceptional:
-/// then SQLite tells whether a value is taken. A target whose row goes later in the batch concerns whoever refers to it then.
+/// Such are columns without any constraint, reference or policy. References by a foreign key with a single column
+/// qualify if both targets have rows. The new target needs its own row, and the former target a row shown as written. A
+/// retained target would be affected by its referring rows.
+///
+/// Columns under a UNIQUE index qualify while no object nearby is anomalous: then SQLite tells whether a value is
+/// taken. If a target's row is removed later in the batch, that removal handles the referring rows.
 final class PlainColumns {
     private let access: StoreAccess
     private let table: TrackedTable
-    /// By number.
+    /// Kinds by column number.
     private let kinds: [Kind]
-    /// Whether updates of claims concern nobody; `nil` before that was asked.
+    /// True if updates of claims concern no further object; `nil` before the first query.
     @exclusivity(unchecked) private var areClaimsPlain: Bool?
 
     private enum Kind {
-        /// Its updates may concern other objects.
+        /// Updates may concern further objects.
         case other
-        /// No UNIQUE index holds it; the places of the foreign keys by which it refers.
+        /// Under no UNIQUE index; with the positions of the column's foreign keys.
         case free([Int])
-        /// A UNIQUE index holds it; the same.
+        /// Under a UNIQUE index; with the positions of the column's foreign keys.
         case claim([Int])
     }
 
@@ -45,18 +47,18 @@ final class PlainColumns {
         }
         if !areSimple { return .other }
         if !sensitive.claimed.contains(column.id) { return .free(places) }
-        // What dies in the batch may wait for somebody who offers the same.
+        // An object deleted in the batch may wait for a further object offering the same parent key.
         return table.offeredKeys.isEmpty ? .claim(places) : .other
     }
 
-    /// Whether updates of all these columns may be merged the short way; the number is below zero for one that is not known.
+    /// True if updates of all these columns may use the fast path. A negative number is an unknown column.
     func contain(_ columns: [Int]) throws -> Bool {
         for column in columns where try column < 0 || foreignKeys(of: column) == nil { return false }
         return true
     }
 
-    /// The places of the foreign keys by which a column refers, each of this column alone; `nil` where updates of it may
-    /// concern other objects.
+    /// The positions of the column's foreign keys, each with this column alone; `nil` if updates may concern further
+    /// objects.
     func foreignKeys(of column: Int) throws -> [Int]? {
         switch kinds[column] {
         case .other: nil
@@ -65,9 +67,8 @@ final class PlainColumns {
         }
     }
 
-    /// Whether no object that the table's rows could concern is exceptional: nobody waits for what an update lets go, or
-    /// claims what it claims. While the batch is merged no object becomes exceptional; that is for the rules, which come after
-    /// it.
+    /// True if no object related to the table's rows is anomalous: nothing waits for a released value, or has the same
+    /// claim. No object becomes anomalous while the batch is merged; only the rules do that, after the batch.
     private func isQuiet() throws -> Bool {
         if let areClaimsPlain { return areClaimsPlain }
         let seeds = SeedFinder(access)

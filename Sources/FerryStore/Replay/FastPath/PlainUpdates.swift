@@ -1,9 +1,9 @@
 import FerryCore
 import FerryMerge
 
-/// Merges updates that leave little to decide, as most are: later than what they meet, of an object whose state is plain, to
-/// columns that nothing depends on, or to references whose targets, the former one and the new one, have rows of their own
-/// (`PlainColumns`). All others are left to `StateMerge` and `MergedRows`, which come to the same.
+/// Fast path: merges common updates directly into encoded states. The update must be later than the present stamps, and
+/// the object's state plain. Its columns concern nothing else, or are references with shown former and new targets
+/// (`PlainColumns`). All remaining updates go to `StateMerge` and `MergedRows`, with the same result.
 struct PlainUpdates {
     private let columns: PlainColumns
     private let references: LocalReferences
@@ -14,7 +14,7 @@ struct PlainUpdates {
     private let conflicts: ConflictLog
     private let table: Int
 
-    /// A value that is lost to one written without knowledge of it.
+    /// A value lost to a concurrent write.
     private struct Loss {
         var column: Int
         var lost: FieldValue
@@ -22,10 +22,10 @@ struct PlainUpdates {
         var kept: FieldValue
     }
 
-    /// The most columns of an update that is merged so.
+    /// Maximum number of columns in a fast update.
     private static let maximumColumns = 32
 
-    /// - Returns: `nil` where merging one object may concern others, or columns have policies.
+    /// - Returns: `nil` if merging an object may concern further objects, or columns have policies.
     init?(
         _ access: StoreAccess, _ table: TrackedTable, _ columns: PlainColumns, _ rows: MergedRows,
         _ references: LocalReferences, _ conflicts: ConflictLog
@@ -41,15 +41,15 @@ struct PlainUpdates {
         self.table = table.id
     }
 
-    /// Merges an operation, the only one of its object in the batch, and writes the row and the state.
-    /// - Parameter row: what lies in the row in the columns that the operation writes.
-    /// - Returns: whether it did; otherwise nothing is changed.
+    /// Merges an object's only operation in the batch, and writes row and state.
+    /// - Parameter row: the row's local values of the written columns.
+    /// - Returns: true if merged; false if nothing was changed.
     func merge(
         _ operation: ObjectOperation, _ part: ChangesetPart, into state: PlainState, row: FieldValues
     ) throws -> Bool {
         guard operation.kind == .update, part.payloads.isEmpty else { return false }
         let shape = part.shapes[operation.shape]
-        // Each column is looked for among the stamps of all: of many, to decode the state costs less.
+        // Each column is searched among all stamps. For many columns decoding the state costs less.
         if shape.count > Self.maximumColumns { return false }
         let values = part.values(of: operation)
         let stamp = Stamp(time: operation.time, device: part.device)

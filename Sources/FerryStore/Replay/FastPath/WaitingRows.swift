@@ -1,15 +1,17 @@
 import FerryCore
 
-/// What `NewRows` took and has not written, in the order in which it came, and what becomes of it where SQLite refuses a row,
-/// or too few wait to be written together: it is written alone.
+/// The insertions accepted by `NewRows` and not written yet, in order. If SQLite refuses a row, or the batch stays
+/// incomplete, the rest is written row by row.
+///
+/// Invariant: `items` and the rows waiting in `newRows` correspond to each other, in the same order.
 final class WaitingRows<Item> {
     private let newRows: NewRows
     @exclusivity(unchecked) private var items: [Item] = []
 
     init(_ newRows: NewRows) { self.newRows = newRows }
 
-    /// Takes an insertion, to be written with others.
-    /// - Returns: whether it did; otherwise write what waits, and then this one alone.
+    /// Adds an insertion to the batch.
+    /// - Returns: true if added. Otherwise write the waiting items, and then this item alone.
     func take(
         _ item: Item, _ insertion: NewRows.Insertion, writeAlone: (Item) throws -> Void
     ) throws -> Bool {
@@ -20,7 +22,7 @@ final class WaitingRows<Item> {
         return true
     }
 
-    /// Writes what waits.
+    /// Writes the waiting items.
     func write(alone writeAlone: (Item) throws -> Void) throws {
         if items.isEmpty { return }
         defer { items.removeAll(keepingCapacity: true) }
@@ -28,6 +30,6 @@ final class WaitingRows<Item> {
         for item in items.dropFirst(written) { try writeAlone(item) }
     }
 
-    /// A key that a row was given which was written alone.
+    /// Records a key given to a row written alone.
     func note(key: FieldValue?) { newRows.note(key: key) }
 }
