@@ -1,12 +1,12 @@
 import FerryCore
 import FerryMerge
 
-/// Finds the foreign keys that what a flush captured has broken: rows that statements on this device wrote or left behind
-/// refer to nothing.
+/// Finds the foreign keys broken by a flush's captured statements: rows written or left behind on this device without a
+/// parent row.
 ///
-/// Before those statements every foreign key that is no plain reference was whole, and SQLite leaves it whole where it
-/// enforces foreign keys. So what is broken now was broken by who does not enforce them. To be asked before the rules look
-/// at the rows.
+/// Before those statements every foreign key except plain references was whole. SQLite keeps foreign keys whole
+/// wherever it enforces them. So a program without enforcement broke any key broken now. Call before the rules check
+/// the rows.
 struct BrokenKeySearch {
     private let access: StoreAccess
     private let lookups: RowLookups
@@ -19,7 +19,7 @@ struct BrokenKeySearch {
         valueReferences = ValueReferences(access)
     }
 
-    /// The foreign keys by which rows refer to nothing, in the order of their texts.
+    /// The broken foreign keys, in the order of their texts.
     func keys(_ captured: ChangeCapture.Result) throws -> [DeclaredKey] {
         var search = self
         for object in captured.touched {
@@ -39,7 +39,7 @@ struct BrokenKeySearch {
         return search.answers.filter(\.value).keys.sorted { $0.target < $1.target }
     }
 
-    /// The foreign keys that the rules go by and that refer to a table.
+    /// The foreign keys to a table followed by the rules.
     private func incoming(_ table: TrackedTable) -> [(TrackedTable.IncomingKey, TrackedForeignKey)] {
         table.incoming.compactMap { incoming in
             let key = access.registry[incoming.table].foreignKeys[incoming.foreignKey]
@@ -55,7 +55,7 @@ struct BrokenKeySearch {
 
     private func isUnanswered(_ key: TrackedForeignKey) -> Bool { key.declared.map { answers[$0] == nil } ?? false }
 
-    /// Whether a row that was written refers to nothing.
+    /// Checks whether a written row lacks a parent row.
     private mutating func lookForTargets(_ object: TouchedObject, _ table: TrackedTable) throws {
         let places = table.foreignKeys.indices.filter { place in
             let key = table.foreignKeys[place]
@@ -68,7 +68,7 @@ struct BrokenKeySearch {
         }
     }
 
-    /// Whether a row that was deleted left rows behind that refer to it.
+    /// Checks whether a deleted row left referring rows behind.
     private mutating func lookLeftBehind(_ object: TouchedObject, _ table: TrackedTable) throws {
         for (incoming, key) in incoming(table) where isUnanswered(key) {
             if case .unique(let columns) = key.target {
@@ -79,7 +79,7 @@ struct BrokenKeySearch {
         }
     }
 
-    /// Whether rows may refer to what a deleted row offered in columns under a UNIQUE key.
+    /// True if rows may refer to a deleted row's values under a UNIQUE parent key.
     private func mayBeMissed(
         _ object: TouchedObject, _ columns: [Int], by key: TrackedForeignKey, _ incoming: TrackedTable.IncomingKey
     ) throws -> Bool {
@@ -99,7 +99,7 @@ struct BrokenKeySearch {
         .isEmpty
     }
 
-    /// Whether rows may refer to values that a row gave up.
+    /// Checks whether rows may refer to values a row no longer has.
     private mutating func lookForValues(_ object: TouchedObject, _ table: TrackedTable) throws {
         for (incoming, _) in valueReferences.incomingKeys(of: table, by: object.columns) {
             try check(access.registry[incoming.table].foreignKeys[incoming.foreignKey])

@@ -1,14 +1,14 @@
 import FerryCore
 
-/// What SET NULL and SET DEFAULT did to references is told apart from what the app wrote.
+/// Distinguishes effects of SET NULL and SET DEFAULT on references from writes of the app.
 extension CaptureHistory {
-    /// What a SET NULL or SET DEFAULT did is derived, not written: the column's last change is taken back where it
-    /// cleared a reference to an object that this flush deleted. The row's value becomes the one before, so that it is
-    /// what the state holds.
+    /// Undoes effects of SET NULL or SET DEFAULT: they are derived, not written. A column's last change is undone if
+    /// the change cleared a reference to an object deleted by this flush. The row's value becomes the former value, as
+    /// in the state.
     ///
-    /// Of a foreign key with several columns only all are taken back: one that is NULL in part refers to nothing, and nothing
-    /// would clear the rest of it.
-    /// - Returns: the columns whose row shows something else than the state.
+    /// A foreign key with several columns is undone only as a whole. A key NULL in part refers to nothing, and nothing
+    /// would clear the rest.
+    /// - Returns: the columns whose row differs from the state.
     mutating func clearedReferences(
         _ track: Track, _ table: TrackedTable, _ row: inout FieldValues
     ) throws -> FieldValues {
@@ -28,7 +28,7 @@ extension CaptureHistory {
         return cleared
     }
 
-    /// Whether the rules clear a column of a row with these values once what it refers to is gone.
+    /// True if the rules clear a column of such a row once its target is gone.
     private func isCleared(_ column: Int, _ table: TrackedTable, _ row: FieldValues) -> Bool {
         table.foreignKeys.contains { key in
             (key.action == .setNull || key.action == .setDefault) && key.columns.contains(column)
@@ -36,7 +36,7 @@ extension CaptureHistory {
         }
     }
 
-    /// Whether a value may be what a foreign key's action left. What was written after it is no action's.
+    /// True if the value may be the effect of a foreign key's action. A later write has a different value.
     private mutating func mayBeCleared(
         _ value: FieldValue?, _ table: TrackedTable, _ column: Int
     ) throws -> Bool {

@@ -1,10 +1,10 @@
 import FerryCore
 import FerryMerge
 
-/// The end of a flush: present values are read, final times assigned, states and operations written.
+/// The end of a flush: reads present values, assigns final times, and writes states and operations.
 extension CaptureHistory {
     /// Reads present values, assigns final times, and writes states and operations.
-    /// - Parameter maximumBytes: of values; with more of them it throws `limitExceeded`.
+    /// - Parameter maximumBytes: maximum bytes of values; beyond them `limitExceeded` is thrown.
     mutating func finish(
         _ clock: inout HybridClock, maximumBytes: Int
     ) throws -> (tables: [TableChanges], touched: [TouchedObject]) {
@@ -46,7 +46,7 @@ extension CaptureHistory {
                     } else if operations.isEmpty, !track.isFresh, try isLeftBehind(track.object, table) {
                         continue
                     } else {
-                        // What refers to its key means it, though the store forgets that it had the key.
+                        // References to the key mean this object, although the store forgets the object's key.
                         if table.isMapped { keys[table.id, default: [:]][track.key[0]] = (track.object, false) }
                         let time = self.time(for: track, track.lastTime, togglesLife: true, &clock)
                         operations.append(CapturedOperation(kind: .delete, time: time, values: [:], oldRow: nil))
@@ -81,17 +81,19 @@ extension CaptureHistory {
         return (tables.map(\.changes), touched)
     }
 
-    /// Where foreign keys are off or deferred, an object can lose its key while rows still refer to that key. Whoever
-    /// has the key now is what those rows refer to; where nobody has, they refer to the object still, and the rules
-    /// decide what they show. References that no foreign key checks show what they showed before.
+    /// Follows objects that lost a key still in use. With foreign keys off or deferred, rows may still refer to the
+    /// key.
+    ///
+    /// If a new owner has the key, the rows refer to the new owner. Without an owner, rows refer to the former object,
+    /// and the rules decide about them. Unchecked references show what they showed before.
     private mutating func followKeys(_ clock: inout HybridClock) throws {
         var lookup = ChildLookup(access)
         var unchecked = ChildLookup(access, isUnchecked: true)
         let reservations = KeyReservations(access)
-        // All are found before the first is followed: following one may reserve what another one lost.
+        // All changes are found before the first is followed: following may reserve a key lost elsewhere.
         var changes: [KeyChange] = []
         for table in registry.parentsFirst where table.isMapped && !table.incoming.isEmpty {
-            // What was made in this flush and stays lost no key but those that it had in between.
+            // A new object that stays lost only keys held in between.
             let moved = (tracks[table.id] ?? [:]).values.filter {
                 $0.mayHaveMoved && !($0.isFresh && $0.formerKeys.isEmpty && !$0.isDeleted)
             }
@@ -136,17 +138,18 @@ extension CaptureHistory {
         }
     }
 
-    /// In ascending order; mostly there is one.
+    /// Sorted ascending; usually a single key.
     private static func distinct(_ keys: [FieldValue]) -> [FieldValue] {
         keys.count > 1 ? Set(keys).sorted() : keys
     }
 
-    /// Rows may refer by the keys of objects that were made and unmade in this flush, and be known by them.
+    /// Follows keys of objects made and unmade in this flush: rows may refer by them, even in their own keys.
     private mutating func followUnmade(_ clock: inout HybridClock) throws {
         for (number, unmade) in unmadeKeys.sorted(by: { $0.key < $1.key }) {
             for (key, object, time) in unmade {
                 let owner = keys[number]?[key]
-                // Nobody has it since: `travelling` reserves it for the same object, or it refers to nothing again.
+                // No owner since: `travelling` reserves the key for the same object, or the key refers to nothing
+                // again.
                 if owner?.object == object, isReservable(key, in: registry[number]) { continue }
                 let change = KeyChange(
                     table: number, key: key, meaning: .reference(object),
@@ -157,19 +160,19 @@ extension CaptureHistory {
         }
     }
 
-    /// A key of a mapped table that means something else than before this flush.
+    /// A key of a mapped table with a changed meaning in this flush.
     private struct KeyChange {
         var table: Int
         var key: FieldValue
-        /// What rows meant by it: a reference, or the plain value.
+        /// The rows' former meaning of the key: a reference, or the plain value.
         var meaning: FieldValue
-        /// The object that has it now.
+        /// The object now having the key.
         var owner: ObjectID?
-        /// Whether the object that had it keeps it without a row.
+        /// True if the former object keeps the key without a row.
         var isKept: Bool
         var time: HybridTime
 
-        /// Whether rows that refer by the key in this column refer to the former object still.
+        /// True if rows referring by the key in this column still refer to the former object.
         func isDetached(_ column: TrackedColumn) -> Bool { owner == nil && !column.isUnchecked }
     }
 
@@ -208,8 +211,8 @@ extension CaptureHistory {
         }
     }
 
-    /// What a row's key means, and which of its columns refer by a key that nobody has any more.
-    /// - Parameter change: counts before others of the same key.
+    /// The meaning of a row's key, and the columns referring by a key without an owner.
+    /// - Parameter change: takes precedence over further changes of the same key.
     private mutating func presentKey(
         _ rowKey: [FieldValue], of child: TrackedTable, after change: KeyChange
     ) throws -> (values: [FieldValue], detached: FieldValues) {
@@ -230,7 +233,7 @@ extension CaptureHistory {
         return (values, detached)
     }
 
-    /// A row that is known by a reference whose target lost its key to nobody.
+    /// Handles a row identified by a reference whose target lost its key to nobody.
     private mutating func detach(_ rowKey: [FieldValue], of child: TrackedTable, _ change: KeyChange) throws {
         let (values, detached) = try presentKey(rowKey, of: child, after: change)
         let object = child.derivedID(values)
@@ -239,14 +242,14 @@ extension CaptureHistory {
         guard try isNew || access.objects(of: child.id).load(object).shown.hasRow else { return }
         let track = try self.track(object, child, key: rowKey, isFresh: false)
         if track.key != rowKey {
-            // The object has a row under the new key already; this one is nobody's.
+            // The object already has a row under the new key; this row belongs to no object.
             if let refusal = try access.writer(of: child.id).delete(key: rowKey, of: object) { throw refusal }
         } else {
             track.detached = track.detached.overlaid(with: detached)
         }
     }
 
-    /// A row that is known by references, of which one or more mean something else now, is another object's.
+    /// Handles a row identified by references with changed meanings: the row now belongs to a different object.
     private mutating func succeed(
         _ rowKey: [FieldValue], of child: TrackedTable, _ change: KeyChange, _ clock: inout HybridClock
     ) throws {
@@ -262,8 +265,8 @@ extension CaptureHistory {
         let values = try identities[child.id]?[object] ?? Travelling(access).key(rowKey, child)
         for (value, column) in zip(values, child.keyColumnIDs) { old[column] = value }
         if tracks[child.id]?[present]?.insertedAt != nil {
-            // OR REPLACE has put a new row in its place, and nothing has the values of the old one: the new ones become
-            // its last.
+            // OR REPLACE put a new row in place of the old row, and the old values are lost. The new values become the
+            // former object's last values.
             for column in child.localColumns where !child.keyColumnIDs.contains(column.id) {
                 track.changed[column.id] = track.changed[column.id] ?? change.time
             }
@@ -277,7 +280,7 @@ extension CaptureHistory {
         successor.insertedAt = self.time(for: successor, time, togglesLife: true, &clock)
     }
 
-    /// A row whose former object has another row by now, under the key that what it refers to has now.
+    /// Handles a row whose former object now has a different row, under the present key of its target.
     private mutating func adopt(
         _ rowKey: [FieldValue], of child: TrackedTable, as object: ObjectID, _ detached: FieldValues,
         _ change: KeyChange, _ clock: inout HybridClock
@@ -288,7 +291,7 @@ extension CaptureHistory {
         track.insertedAt = time(for: track, change.time, togglesLife: true, &clock)
     }
 
-    /// The object that a row with references in its key belonged to until its notes were read.
+    /// The object a row with references in its key belonged to until its pending changes were read.
     private func formerObject(
         _ child: TrackedTable, _ rowKey: [FieldValue], besides present: ObjectID
     ) throws -> ObjectID? {
@@ -303,10 +306,10 @@ extension CaptureHistory {
         return try access.objects(of: child.id).load(object).shown.hasRow ? object : nil
     }
 
-    /// Keys change hands within a flush; no two states may hold one key at any time, so all that move let go first.
-    /// Until they are saved under their new keys, references to them are found in `keys`.
+    /// Releases the keys of all moved objects before states are saved. Keys change owners within a flush, and no two
+    /// states may ever have the same key. Until objects are saved under new keys, references find them in `keys`.
     private mutating func releaseKeys(of objects: [ObjectID: Track], _ table: TrackedTable) throws {
-        // Of others the store knows the key.
+        // The store knows the keys of all remaining objects.
         for track in objects.values where !track.isDeleted && track.mayHaveMoved {
             keys[table.id, default: [:]][track.key[0]] = (track.object, false)
         }
@@ -317,14 +320,14 @@ extension CaptureHistory {
             try connection.execute(
                 "UPDATE \(table.objectTable) SET k0 = NULL WHERE k0 = ? AND object = ?", key, .blob(object.bytes[...]))
         }
-        // The key of a row that was only deleted is in nobody's way, unless somebody is about to get it.
+        // The key of a row that was only deleted is in nobody's way, unless a new row is about to get the key.
         var awaited: Set<FieldValue> = []
         if objects.values.contains(where: \.isOnlyDeleted) {
             for track in objects.values where !track.isDeleted && track.mayHaveMoved { awaited.insert(track.key[0]) }
             for reservation in reservations where reservation.table == table.id { awaited.insert(reservation.key) }
         }
         for track in objects.values where track.isFresh ? !track.formerKeys.isEmpty : track.mayHaveMoved {
-            // What is kept is its last key. Another one, that the state still has for it, may be somebody else's by now.
+            // The kept key is the last key. A different key in the state may have a new owner by now.
             if track.keepsKey, track.formerKeys.isEmpty { continue }
             if track.isOnlyDeleted, !awaited.contains(track.key[0]) { continue }
             let objects = access.objects(of: table.id)
@@ -336,14 +339,14 @@ extension CaptureHistory {
     }
 }
 
-/// One operation as captured, with values by column number as they travel.
+/// A captured operation, with portable values by column number.
 struct CapturedOperation {
     var kind: ObjectOperation.Kind
     var time: HybridTime
     var values: FieldValues
-    /// At a deletion: the values that the row had.
+    /// For a deletion: the row's former values.
     var oldRow: FieldValues?
-    /// Whether nobody knows which of the values were written, and when (`UnseenWrites`): each gets the time after the one
-    /// that its column has, so that it overwrites nothing but what it took the place of.
+    /// True if nobody knows the written columns and times (`UnseenWrites`). Each value then gets the time just after
+    /// its column's time, and overwrites only the value it replaced.
     var isReview = false
 }

@@ -1,13 +1,22 @@
 import FerryCore
 import FerryMerge
 
-/// The notes of one flush, gathered per object.
+/// The pending changes of a flush, gathered by object.
+///
+/// Keys are interpreted as of the pending change being read.
+///
+/// Invariants for mapped keys:
+/// - The owner of a key comes from `keys`. Without an entry, a key in `freedKeys` has no owner.
+/// - A key in neither has the owner of the last flush (`formerOwners`).
+/// - `upcomingKeys` has keys a later pending change gives to an object. An entry is removed when that change is read.
+/// - `unmade` has objects made and unmade in this flush. A reference may reserve such an object again, and removes it.
+/// - Every object in `reservations` was added to `reserving`.
 struct CaptureHistory {
     let access: StoreAccess
     var connection: SQLConnection { access.connection }
     var registry: Registry { access.registry }
 
-    /// What rows meant by a key before a row took it: a reference, or the plain value.
+    /// The rows' meaning of a key before a row took the key: a reference, or the plain value.
     struct TakenKey {
         var meaning: FieldValue
         var time: HybridTime
@@ -19,21 +28,21 @@ struct CaptureHistory {
         var former: FieldValue
     }
 
-    /// A row that may have been displaced.
+    /// A displacement candidate.
     struct Examination {
         var sequence: Int64
         var time: HybridTime
         var key: [FieldValue]
-        /// What had changed of the object until then: its old row has these values. What changed later did so in the
-        /// statement that displaced it, or after one that did not.
+        /// The changes of the object so far: the before-image has these values. Later changes came in the displacing
+        /// statement, or after a statement that displaced nothing.
         var changed: ColumnTimes
-        /// Whether any statement since may have displaced it (`UnforeseenDefaults`).
+        /// True if any statement since may have displaced the row (`UnforeseenDefaults`).
         var isOfAnyStatement: Bool
-        /// Whether it changed later in another way than a foreign key's action changes it, so that it was there.
+        /// True after a later change other than a foreign key's action: the row was still present.
         var isWritten = false
 
-        /// Whether a row that is inserted under its key takes the place of one that was displaced before. Where any statement
-        /// may have done so, it is more likely that OR REPLACE put the new row in place of this one.
+        /// True if an insertion under the row's key replaces a row displaced before. If any statement may displace the
+        /// row, OR REPLACE more likely put the new row in its place.
         var yieldsToInsertion: Bool { !isWritten && !isOfAnyStatement }
     }
 
@@ -49,44 +58,46 @@ struct CaptureHistory {
 
     var tracks: [Int: [ObjectID: Track]] = [:]
     var examined: [Int: [ObjectID: Examination]] = [:]
-    /// Mapped keys as of the note being read, where they differ from the store's: the object, or one that is gone.
+    /// Owners of mapped keys as of the pending change being read, if different from the store's. Holds the object,
+    /// present or gone.
     var keys: [Int: KeyHolders] = [:]
-    /// Mapped keys as of the end of the last flush. What this one changes of them stands in `keys` and `freedKeys`.
+    /// Owners of mapped keys at the end of the last flush. Changes by this flush are in `keys` and `freedKeys`.
     let formerOwners: FormerOwners
-    /// Keys that belong to nobody any more (their object has another key now).
+    /// Keys without an owner (their object has a new key now).
     var freedKeys: [Int: Set<FieldValue>] = [:]
-    /// Mapped keys that a later note gives to an object: ON UPDATE CASCADE notes the children's change before the
-    /// parent's, so they mention a key that nobody has yet.
+    /// Mapped keys a later pending change gives to an object. ON UPDATE CASCADE records the children's change before
+    /// the parent's, so children mention a key nobody has yet.
     var upcomingKeys: [Int: [FieldValue: FieldValue]] = [:]
-    /// Objects that were made and unmade within this flush: nobody knows of them.
+    /// Objects made and unmade within this flush: nobody knows of them.
     var unmade: Set<ObjectID> = []
-    /// The keys that they had, and when they were unmade: in tables to which references lead that are unchecked, or of keys.
+    /// The keys of unmade objects, with the time of unmaking. Only for tables referred to by unchecked columns or by
+    /// key columns.
     var unmadeKeys: [Int: [(key: FieldValue, object: ObjectID, time: HybridTime)]] = [:]
-    /// Objects that this flush reserved a key for.
+    /// Objects for which this flush reserved a key.
     var reserving: Set<ObjectID> = []
-    /// The values from which objects that are known by references are derived.
+    /// The key values of objects identified by references.
     var identities: [Int: [ObjectID: [FieldValue]]] = [:]
-    /// Objects that are referred to by a key that no row has.
+    /// Objects referred to by a key without a row.
     var reservations: [(table: Int, object: ObjectID, key: FieldValue)] = []
-    /// Keys that rows took in this flush and by which rows referred to something that had no row: in tables to which
-    /// unchecked references lead.
+    /// Keys taken by rows in this flush, with the former meaning for referring rows. Only for tables with unchecked
+    /// references.
     var takenKeys: [Int: [FieldValue: TakenKey]] = [:]
-    /// Keys that nobody has any more though rows refer to them, and what those rows mean by them.
+    /// Keys without an owner still in use by referring rows, with their meaning.
     var lostKeys: [Int: [FieldValue: FieldValue]] = [:]
-    /// Rows that belong to other objects since their own were given other ones.
+    /// Rows left to different objects, because their own objects got new rows.
     var leftRows: [LeftRow] = []
     var minted: UInt32 = 0
     let mintedPrefix: (high: UInt64, low: UInt64)
     private(set) var rowsWithoutKey = 0
     private(set) var keylessTables: Set<Int> = []
-    /// The tables with old rows of the notes that were read.
+    /// The tables with before-images of the read pending changes.
     private(set) var tablesWithOldRows: Set<Int> = []
 
     init(_ access: StoreAccess) {
         self.access = access
         formerOwners = FormerOwners(access)
-        // 48 bits of time, 48 random bits per flush, then a count: IDs of one flush are neighbours, in the state and
-        // in the log, where they compress.
+        // 48 bits of time, 48 random bits for each flush, then a count. So IDs of a flush are neighbors, in the state
+        // and in the log, where they compress.
         let milliseconds = UInt64(bitPattern: access.clock.milliseconds()) & 0xffff_ffff_ffff
         let bits = access.random.next()
         mintedPrefix = (milliseconds << 16 | bits >> 48, (bits & 0xffff_ffff) << 32)
@@ -99,7 +110,7 @@ struct CaptureHistory {
         var notes: [Note] = []
         var hasRekeys = false
         var last: TrackedTable?
-        // Notes are decoded first: what they lead to runs statements of its own.
+        // Pending changes are decoded first: processing them runs further statements.
         try connection.forEachRow(
             """
             SELECT sequence, "table", event, mask, at, value, \(slots) FROM ferry_pending
@@ -114,9 +125,9 @@ struct CaptureHistory {
             case .rekey: hasRekeys = hasRekeys || table.isLocal
             case .insert, .update, .reference, .review: break
             }
-            // Notes of a dropped table say nothing. Their old rows go with them.
+            // Pending changes of a dropped table are void. Their before-images are removed with them.
             if !table.isLocal { return }
-            // Of an update that changed nothing there is nothing to say.
+            // An update without any change is ignored.
             if event == .update, Int32(truncatingIfNeeded: row.integer(3)) == 0 { return }
             let key = (0..<table.keyColumns.count).map { row.value(6 + Int32($0)) }
             if key.contains(.null) {
@@ -124,7 +135,7 @@ struct CaptureHistory {
                 if event != .delete { keylessTables.insert(number) }
                 return
             }
-            // A row that the former key cannot tell is one of the next generation alone (`GenerationChange`).
+            // A row without the former key belongs only to the next generation (`GenerationChange`).
             if table.identity.isSurrogate, registry.leaving.contains(table.id), key[0].integerKey == nil { return }
             let time: HybridTime
             if row.isNull(4) {
@@ -144,7 +155,7 @@ struct CaptureHistory {
         }
         for note in notes { try take(note, &clock) }
         for number in Array(examined.keys) {
-            // By their IDs: who holds the list while one is taken off makes a copy of it.
+            // Iterates over IDs: holding the list while removing an entry would copy the list.
             for object in Array((examined[number] ?? [:]).keys) {
                 guard let examination = examined[number]?[object] else { continue }
                 try settle(object, examination, registry[number], &clock)
@@ -165,7 +176,7 @@ struct CaptureHistory {
             track.insertedAt = time
         case .update:
             guard let object = try writtenObject(table, note.key) else {
-                // A row that nothing was noted of before: all of it is news.
+                // A row without an earlier record: the whole row is new.
                 var insertion = note
                 insertion.event = .insert
                 return try take(insertion, &clock)
@@ -214,12 +225,12 @@ struct CaptureHistory {
             let track = try self.track(object, table, key: note.key, isFresh: false)
             track.key = note.key
             track.formerKeys.append(note.value)
-            // Rows that are left behind by the change are written at that time.
+            // Rows left behind by the change are written at this time.
             track.lastTime = max(track.lastTime, note.time)
         }
     }
 
-    /// The time of an event: an object that dies or comes back within one millisecond needs a later one.
+    /// The time of an event. An object deleted or revived twice within a millisecond needs a later time.
     func time(
         for track: Track, _ time: HybridTime, togglesLife: Bool, _ clock: inout HybridClock
     ) -> HybridTime {
@@ -244,7 +255,7 @@ struct CaptureHistory {
         let track = try self.track(object, table, key: key, isFresh: false)
         if track.isDeleted { return }
         if !track.isFresh, track.isUntouched, table.referenceColumns.isEmpty {
-            // Nothing of its row has to be told now.
+            // Nothing of the row must be interpreted now.
             let deletion = NotedDeletion(
                 time: self.time(for: track, time, togglesLife: true, &clock), sequence: oldRow)
             if table.isMapped { keys[table.id, default: [:]][key[0]] = (object, true) }
@@ -255,7 +266,7 @@ struct CaptureHistory {
         var old = try access.reader(of: table.id).readOld(oldRow) ?? [:]
         try translateOldRow(&old, of: track, table)
         if !table.isMapped, table.derivedID(of: old) != object {
-            // Known under the keys of then, as `derivedObject` found it.
+            // The object is identified by the keys at that time, as found by `derivedObject`.
             for (place, column) in table.keyColumnIDs.enumerated() where table.columns[column].reference != nil {
                 old[column] = try formerTravelling(key[place], table.columns[column])
             }
@@ -263,10 +274,10 @@ struct CaptureHistory {
         let deletion = self.time(for: track, time, togglesLife: true, &clock)
         if table.isMapped { keys[table.id, default: [:]][key[0]] = (object, true) }
         if track.isFresh {
-            // Made and unmade within one flush: nobody needs to hear of it.
+            // Made and unmade within a flush: nobody needs to hear of the object.
             tracks[table.id]?[object] = nil
             unmade.insert(object)
-            // Rows that refer by its key may be left, and another row may get it.
+            // Rows referring by the key may remain, and a new row may get the key.
             if table.hasUncheckedReferences || isPartOfKeys(table) {
                 unmadeKeys[table.id, default: []] += (track.formerKeys + [key[0]]).map { ($0, object, deletion) }
             }
@@ -275,8 +286,8 @@ struct CaptureHistory {
         finish(track, at: deletion, oldRow: old)
     }
 
-    /// Gives a row that is about to be deleted its references as they travel. What the row never said does not become news
-    /// by its deletion.
+    /// Converts the references of a row about to be deleted to portable values. Values never written are not changed by
+    /// the deletion.
     mutating func translateOldRow(_ old: inout FieldValues, of track: Track, _ table: TrackedTable) throws {
         for column in table.columns where column.reference != nil {
             guard let value = old[column.id] else { continue }
@@ -286,12 +297,12 @@ struct CaptureHistory {
         }
     }
 
-    /// Whether rows of other tables are known by references to a table.
+    /// True if rows of further tables are identified by references to the table.
     private func isPartOfKeys(_ table: TrackedTable) -> Bool {
         table.referringColumns.contains { registry[$0.table].keyColumnIDs.contains($0.column) }
     }
 
-    /// Ends what happened to an object by its deletion.
+    /// Completes an object's operations by its deletion.
     func finish(_ track: Track, at deletion: HybridTime, oldRow old: FieldValues) {
         track.done += operations(of: track, row: old)
         track.done.append(CapturedOperation(kind: .delete, time: deletion, values: [:], oldRow: old))
@@ -302,11 +313,11 @@ struct CaptureHistory {
         track.isDeleted = true
     }
 
-    /// A row that may have been written while no trigger stood there.
+    /// Handles a row possibly written while triggers were missing.
     private mutating func review(_ note: Note, _ clock: inout HybridClock) throws {
         let table = note.table
         guard let object = try writtenObject(table, note.key), try hasRow(object, table) else {
-            // The object that had the key is gone: all of the row is news.
+            // The key's former object is gone: the whole row is new.
             var insertion = note
             insertion.event = .insert
             return try take(insertion, &clock)
@@ -322,14 +333,13 @@ struct CaptureHistory {
         return try access.objects(of: table.id).load(object).shown.hasRow
     }
 
-    /// Whether a known object's row went with its table, so that nothing can be told of what was written to it before
-    /// (`UnseenWrites`).
+    /// True if a known object's row went with its table, so earlier writes to the row cannot be told (`UnseenWrites`).
     func isLeftBehind(_ object: ObjectID, _ table: TrackedTable) throws -> Bool {
         let state = try access.objects(of: table.id).load(object)
         return state.isStored && state.registers.inserted == nil && state.registers.newest != nil
     }
 
-    /// The operations that a track amounts to so far, with the values of `row`.
+    /// The operations of a track so far, with the values of `row`.
     func operations(of track: Track, row: FieldValues) -> [CapturedOperation] {
         if let inserted = track.insertedAt {
             let time = max(inserted, track.changed.latest ?? inserted)
@@ -349,7 +359,7 @@ struct CaptureHistory {
         return operations
     }
 
-    /// A row that was examined and is gone without a DELETE note was displaced by OR REPLACE.
+    /// Settles a displacement candidate: a row gone without a DELETE record was displaced by OR REPLACE.
     mutating func settle(
         _ object: ObjectID, _ examination: Examination, _ table: TrackedTable, _ clock: inout HybridClock
     ) throws {
@@ -362,8 +372,8 @@ struct CaptureHistory {
         try displace(object, examination, table, key, &clock)
     }
 
-    /// Takes down that OR REPLACE deleted a row, which then has the values that it had when it was examined: that of
-    /// another row which it displaced may have cleared references of this one.
+    /// Records a row's deletion by OR REPLACE. The row's values are as of the examination: displacing a further row may
+    /// have cleared references of this row.
     mutating func displace(
         _ object: ObjectID, _ examination: Examination, _ table: TrackedTable, _ key: [FieldValue],
         _ clock: inout HybridClock

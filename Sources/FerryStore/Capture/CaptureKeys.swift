@@ -1,9 +1,9 @@
 import FerryCore
 import FerryMerge
 
-/// What local keys mean: the objects that they belong to when a note is made.
+/// The meaning of local keys: their objects at the time of a pending change.
 extension CaptureHistory {
-    /// The object that a local key belonged to when the note being read was made.
+    /// The object of a local key as of the pending change being read.
     mutating func object(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
         if !table.isMapped { return try derivedObject(table, key) }
         if let known = keys[table.id]?[key[0]] { return known.object }
@@ -13,7 +13,7 @@ extension CaptureHistory {
 
     mutating func derivedObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
         let object = try presentObject(table, key)
-        // The row of another object may show this key.
+        // A different object's row may show this key.
         if tracks[table.id]?[object] == nil, let shown = try access.joined.representative(of: object, table.id) {
             return shown
         }
@@ -24,8 +24,8 @@ extension CaptureHistory {
             }
         if !mapped || tracks[table.id]?[object] != nil { return object }
         if let kept = keptObject(table, key) { return kept }
-        // A key that it refers to has changed hands since, which foreign keys that are off allow: what the row was
-        // before is what the store has under the keys of then.
+        // A key in the row's references has a new owner since, possible with foreign keys off. The store finds the
+        // row's former object under the keys at that time.
         var former: [FieldValue] = key
         for (place, column) in table.keyColumnIDs.enumerated() {
             guard let parent = table.columns[column].reference else { continue }
@@ -40,8 +40,8 @@ extension CaptureHistory {
         return object
     }
 
-    /// The object of a row that was written in this flush while what its key refers to was there, and that stayed when that
-    /// was deleted. `followKeys` says in the end what the row is.
+    /// The object of a row written in this flush before its target was deleted, if the row stayed. `followKeys` finally
+    /// decides about the row.
     private mutating func keptObject(_ table: TrackedTable, _ key: [FieldValue]) -> ObjectID? {
         var isLeft = false
         var former = key
@@ -56,7 +56,7 @@ extension CaptureHistory {
         return object
     }
 
-    /// The object of a row by what its key means when the note being read was made.
+    /// The object of a row by the meaning of its key as of the pending change being read.
     mutating func presentObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
         let values = try travellingKey(table, key)
         let object = table.derivedID(values)
@@ -64,8 +64,8 @@ extension CaptureHistory {
         return object
     }
 
-    /// The object whose row a note of an update is about: by ON UPDATE CASCADE on a reference to itself a row may be noted
-    /// under a key before it has it, also under that of a row which was made and deleted before.
+    /// The object of an updated row. Through ON UPDATE CASCADE on a self-reference, a row may be recorded under a key
+    /// before it has the key. The key may also be the key of a row made and deleted before.
     mutating func writtenObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID? {
         if !table.isMapped { return try object(table, key) }
         if keys[table.id]?[key[0]]?.isGone ?? false, let former = upcomingKeys[table.id]?[key[0]], former != key[0],
@@ -76,7 +76,7 @@ extension CaptureHistory {
         return try referredObject(table, key[0])
     }
 
-    /// The object that a key refers to: by ON UPDATE CASCADE a row may mention a key before its object has it.
+    /// The object a key refers to: through ON UPDATE CASCADE a row may mention a key before its object has the key.
     mutating func referredObject(_ table: TrackedTable, _ key: FieldValue) throws -> ObjectID? {
         if let object = try object(table, [key]) { return object }
         guard let former = upcomingKeys[table.id]?[key], former != key else { return nil }
@@ -91,7 +91,7 @@ extension CaptureHistory {
         return values
     }
 
-    /// A value as it travels: a reference for what refers to a mapped table.
+    /// The portable value of a written value: a reference if the column refers to a mapped table.
     mutating func travelling(_ written: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard let parent = column.reference else { return written }
         if case .null = written { return written }
@@ -99,7 +99,7 @@ extension CaptureHistory {
         let known = try referredObject(registry[parent], value)
         if let known, !unmade.contains(known) { return .reference(known) }
         if !isReservable(value, in: registry[parent], by: column) { return written }
-        // A reference to a row that is not there (foreign keys may be off). What gets that key is what it refers to.
+        // A reference without a parent row (foreign keys may be off). The next object with the key is the target.
         let states = access.objects(of: parent)
         if let known = try states.object(forKey: value), tracks[parent]?[known] == nil, !unmade.contains(known),
             try !states.load(known).shown.hasRow
@@ -107,7 +107,7 @@ extension CaptureHistory {
             keys[parent, default: [:]][value] = (known, false)
             return .reference(known)
         }
-        // One that was made and unmade may be part of its identity already.
+        // An unmade object may already be part of the row's identity.
         let reserved: ObjectID = known ?? access.random.makeID()
         unmade.remove(reserved)
         keys[parent, default: [:]][value] = (reserved, false)
@@ -116,23 +116,23 @@ extension CaptureHistory {
         return .reference(reserved)
     }
 
-    /// Whether a key that no row has means a row still, for what refers to it. Nor may a column that is checked (foreign keys
-    /// may be off) make a plain value a key: it would be one for the others.
+    /// True if a key without a row still means an object for referring rows. A checked column must not turn a plain
+    /// value into a key either (foreign keys may be off): the value would become a key for unchecked columns.
     func isReservable(_ value: FieldValue, in parent: TrackedTable, by column: TrackedColumn? = nil) -> Bool {
         let isPlain = column?.isUnchecked ?? false || parent.hasUncheckedReferences
         return !isPlain || KeyReservations.isReservable(value, in: parent)
     }
 
-    /// A value that nobody wrote in this flush as it travels: what it meant at the end of the last one, for its key may
-    /// have changed hands since.
+    /// The portable value of a value nobody wrote in this flush: its meaning at the end of the last flush, since the
+    /// key may have a new owner.
     mutating func formerTravelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard let parent = column.reference, value != .null else { return value }
         if let known = try formerOwners.object(parent, column.key(value)) { return .reference(known) }
         return try column.isUnchecked ? value : travelling(value, column)
     }
 
-    /// What was only referred to, got a row and lost it within this flush is only referred to again, by the same key.
-    /// - Parameter unknown: objects that were deleted and of which nothing was written.
+    /// Restores reservations of objects that got a row and lost the row within this flush, by the same key.
+    /// - Parameter unknown: deleted objects of which nothing was written.
     func restoreReservations(of unknown: [(table: TrackedTable, track: Track)]) throws {
         for (table, track) in unknown {
             let states = access.objects(of: table.id)
@@ -147,10 +147,10 @@ extension CaptureHistory {
         }
     }
 
-    /// Enters objects that are only referred to so far under the keys by which they are, once all keys are released.
+    /// Saves objects only referred to so far under their keys, after all keys are released.
     mutating func saveReservations() throws {
         for (table, object, key) in reservations where tracks[table]?[object]?.keepsKey ?? true {
-            // It may have been given away since.
+            // The key may have a new owner since.
             if keys[table]?[key]?.object != object { continue }
             var state = try access.objects(of: table).load(object)
             state.key = [key]
@@ -165,7 +165,7 @@ extension CaptureHistory {
         let table = note.table
         if !table.isMapped {
             let present = try presentObject(table, note.key)
-            // OR REPLACE on the key itself notes no deletion, also where the row that was there is another object's.
+            // OR REPLACE on the key itself records no deletion, even if the replaced row belongs to a different object.
             let object = try objectShowing(present, table) ?? present
             if object == present { try leaveRow(of: object, to: note, &clock) }
             guard let examination = examined[table.id]?[object], examination.yieldsToInsertion else {
@@ -176,7 +176,7 @@ extension CaptureHistory {
         }
         try displaceHolder(of: note.key, table, unlessIts: nil, &clock)
         if let known = try self.object(table, note.key), !(keys[table.id]?[note.key[0]]?.isGone ?? false) {
-            // OR REPLACE on the key itself, or a key that was referred to before.
+            // OR REPLACE on the key itself, or a key referred to before.
             if try !yields(known, table, to: note) {
                 return (known, tracks[table.id]?[known]?.isFresh ?? reserving.contains(known))
             }
@@ -191,9 +191,9 @@ extension CaptureHistory {
         return object
     }
 
-    /// The object whose row shows the key of another one, because what its own key refers to was joined.
-    /// - Parameter present: the object that the key means by itself.
-    /// - Returns: `nil` where there is none, or its row is gone.
+    /// The object whose row shows a different object's key, because the target of its own key was unified.
+    /// - Parameter present: the object the key means by itself.
+    /// - Returns: `nil` if no such object exists, or its row is gone.
     private mutating func objectShowing(_ present: ObjectID, _ table: TrackedTable) throws -> ObjectID? {
         guard tracks[table.id]?[present] == nil,
             let object = try access.joined.representative(of: present, table.id)
@@ -201,13 +201,12 @@ extension CaptureHistory {
         if let track = tracks[table.id]?[object] {
             return try !track.isDeleted && presentObject(table, track.key) == present ? object : nil
         }
-        // Of the objects that a row shows, only one has the key under which it stands.
+        // Of the objects of a row, only a single object has the key of the row.
         let key = try Travelling(access).key(access.objects(of: table.id).load(object).key, table)
         return table.derivedID(key) == present ? object : nil
     }
 
-    /// What comes back under another key leaves the one that it had in this flush, and the one that stayed reserved for it,
-    /// to nobody.
+    /// Releases the former keys of an object coming back under a new key: the key of this flush, and the reserved key.
     private mutating func leaveFormerKeys(of object: ObjectID, _ table: TrackedTable, for key: FieldValue) throws {
         let track = tracks[table.id]?[object]
         let stored = try access.objects(of: table.id).load(object).key.first
@@ -219,8 +218,9 @@ extension CaptureHistory {
         }
     }
 
-    /// Whether an object that only has its key reserved gives it up to a new row: one that had a row and died, one whose
-    /// row another device has, and one whose identity the new row would not have.
+    /// True if an object with only a reserved key leaves the key to a new row. This concerns an object that had a row
+    /// and was deleted, an object with a row on a remote device, and an object whose identity the new row would not
+    /// have.
     private func yields(_ known: ObjectID, _ table: TrackedTable, to note: Note) throws -> Bool {
         guard table.hasUncheckedReferences, tracks[table.id]?[known] == nil else { return false }
         let state = try access.objects(of: table.id).load(known)
@@ -229,8 +229,8 @@ extension CaptureHistory {
         return state.registers.newest != nil || KeyReservations.isStandIn(note.key[0], for: known)
     }
 
-    /// Remembers what rows mean by a key that a row takes: they refer to that row from now on.
-    /// - Parameter known: the object that only had the key reserved.
+    /// Records the meaning of a key taken by a row: referring rows refer to the new row from now on.
+    /// - Parameter known: the object with only a reservation of the key.
     mutating func noteTakenKey(_ note: Note, from known: ObjectID?) {
         let (table, key) = (note.table, note.key[0])
         guard table.hasUncheckedReferences || known != nil, takenKeys[table.id]?[key] == nil else { return }
@@ -242,9 +242,8 @@ extension CaptureHistory {
         }
     }
 
-    /// A key that changes hands was taken from a row that vanished. A row does not get one that another still has: that was
-    /// displaced before.
-    /// - Parameter object: whose row gets the key; `nil` where a row is inserted.
+    /// Displaces the holder of a key that changes owners: a row gets no key a present row still has.
+    /// - Parameter object: the object getting the key; `nil` for an insertion.
     mutating func displaceHolder(
         of key: [FieldValue], _ table: TrackedTable, unlessIts object: ObjectID?, _ clock: inout HybridClock
     ) throws {
@@ -259,7 +258,7 @@ extension CaptureHistory {
         _ table: TrackedTable, _ key: [FieldValue]
     ) throws -> (id: ObjectID, isFresh: Bool) {
         if case .declared(let names) = table.identity,
-            // Where a column is gone, nothing tells what the row stands for.
+            // After a column was dropped, nothing tells the row's identity.
             names.allSatisfy({ name in table.localColumns.contains { equalNames($0.name, name) } }),
             let row = try access.reader(of: table.id).read(key)
         {
@@ -272,7 +271,7 @@ extension CaptureHistory {
                 let track = tracks[table.id]?[candidate]
                 if let track, !track.isDeleted { continue }
                 let state = try access.objects(of: table.id).load(candidate)
-                // Another object's row may show it.
+                // A different object's row may show the object.
                 let isTaken = state.shown.hasRow || state.shown == .joined
                 if track == nil, isTaken || (state.registers.inserted == nil && !state.key.isEmpty) { continue }
                 return (candidate, false)

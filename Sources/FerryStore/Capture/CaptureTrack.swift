@@ -2,30 +2,34 @@ import FerryCore
 import FerryMerge
 
 extension CaptureHistory {
-    /// What happened to one object. A flush has up to a hundred thousand of them, so what few have lies apart (`Rest`), and the
-    /// values of a deleted row stay where the trigger put them (`NotedDeletion`).
+    /// The events of an object in a flush. A flush has up to a hundred thousand tracks, so rare parts are stored apart
+    /// (`Rest`), and the values of a deleted row stay in the trigger's before-image (`NotedDeletion`).
+    ///
+    /// Invariants:
+    /// - `deletion`, if present, comes before all of `done`.
+    /// - `insertedAt` is nil, and `changed` empty, right after a deletion is added to `done`.
     final class Track {
         let object: ObjectID
-        /// Minted in this flush, so that the store has no state for it.
+        /// True if minted in this flush, so the store has no state.
         let isFresh: Bool
         @exclusivity(unchecked) var isDeleted = false
-        /// Whether rows refer to its key though its own row is gone: it stays reserved.
+        /// True if rows refer to the key after the object's own row is gone: the key stays reserved.
         @exclusivity(unchecked) var keepsKey = false
         @exclusivity(unchecked) var key: [FieldValue]
-        /// The deletion of the row that it had before this flush, where nothing happened to it before that: complete, and
-        /// before all of `done`.
+        /// The deletion of the row from before this flush, if it was the first event: complete, and before all of
+        /// `done`.
         @exclusivity(unchecked) var deletion: NotedDeletion?
-        /// Operations that are complete: those before a deletion, and deletions.
+        /// Complete operations: operations before a deletion, and deletions.
         @exclusivity(unchecked) var done: [CapturedOperation] = []
         @exclusivity(unchecked) var insertedAt: HybridTime?
         /// The time of the last change of each column.
         @exclusivity(unchecked) var changed = ColumnTimes()
-        /// The time of the change before the last one.
+        /// The time of the change before the last change.
         @exclusivity(unchecked) var changedBefore = ColumnTimes()
         @exclusivity(unchecked) var lastTime = HybridTime.zero
         @exclusivity(unchecked) private var rest: Rest?
 
-        /// What few objects have.
+        /// Parts only few objects have.
         private final class Rest {
             @exclusivity(unchecked) var formerKeys: [FieldValue] = []
             @exclusivity(unchecked) var references: [ReferenceNote] = []
@@ -45,7 +49,7 @@ extension CaptureHistory {
             self.rest = rest
         }
 
-        /// Keys that it had in this flush before the present one.
+        /// Earlier keys of the object in this flush.
         var formerKeys: [FieldValue] {
             get { rest?.formerKeys ?? [] }
             set { if rest != nil || !newValue.isEmpty { changeRest { $0.formerKeys = newValue } } }
@@ -56,41 +60,41 @@ extension CaptureHistory {
             set { if rest != nil || !newValue.isEmpty { changeRest { $0.references = newValue } } }
         }
 
-        /// Columns that may have been written while no trigger stood there, and when that was found.
+        /// Columns possibly written while triggers were missing, and the time of that finding.
         var reviewed: (columns: Set<Int>, time: HybridTime) {
             get { rest?.reviewed ?? ([], .zero) }
             set { if rest != nil || !newValue.columns.isEmpty { changeRest { $0.reviewed = newValue } } }
         }
 
-        /// Columns whose row refers by a key that the object referred to has no more, and that object.
+        /// Columns whose row refers by a key the target no longer has, with the target.
         var detached: FieldValues {
             get { rest?.detached ?? [:] }
             set { if rest != nil || !newValue.isEmpty { changeRest { $0.detached = newValue } } }
         }
 
-        /// How many operations are complete.
+        /// Number of complete operations.
         var doneCount: Int { done.count + (deletion == nil ? 0 : 1) }
 
-        /// Whether its key may be another than the state has; a plain update leaves it alone.
+        /// True if the key may differ from the state's key; a plain update leaves the key unchanged.
         var mayHaveMoved: Bool { isDeleted || insertedAt != nil || !formerKeys.isEmpty }
 
-        /// Whether nothing happened to it but that the row which it had before this flush was deleted under its key of then.
+        /// True if the flush only deleted this object's row, under the key the row had when the flush began.
         var isOnlyDeleted: Bool { isDeleted && doneCount == 1 && !isFresh && formerKeys.isEmpty }
 
-        /// Whether nothing was noted of it yet that has to be said.
+        /// True if nothing was recorded so far that must be written.
         var isUntouched: Bool {
             doneCount == 0 && insertedAt == nil && changed.isEmpty && reviewed.columns.isEmpty
         }
     }
 
-    /// A deletion whose former row is read when it is written: it travels as the trigger kept it.
+    /// A deletion with a former row read only at the writing: the values travel as kept by the trigger.
     struct NotedDeletion {
         var time: HybridTime
-        /// Of the note with which the row is kept.
+        /// The sequence of the before-image.
         var sequence: Int64
     }
 
-    /// The operations of an object that are complete.
+    /// The complete operations of an object.
     func completeOperations(of track: Track, _ table: TrackedTable) throws -> [CapturedOperation] {
         guard let deletion = track.deletion else { return track.done }
         let row = try access.reader(of: table.id).readOld(deletion.sequence) ?? [:]

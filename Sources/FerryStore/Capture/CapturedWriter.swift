@@ -1,9 +1,9 @@
 import FerryCore
 import FerryMerge
 
-/// Writes what was captured of one table: operations into the changeset, registers and kept values into the state.
+/// Writes a table's captured operations into the changeset, and registers and shadow values into the state.
 ///
-/// Both come from the same values and times, so that this device's state equals what a peer makes of the changeset.
+/// Both come from the same values and times, so this device's state equals the state a peer makes from the changeset.
 struct CapturedWriter {
     let access: StoreAccess
     let table: TrackedTable
@@ -11,15 +11,15 @@ struct CapturedWriter {
     let objects: ObjectTable
     private let allColumns: [Int]
     private let registers: RegisterWriter
-    /// The last object that the state had when this began; what comes behind it is not there unless it was written since.
+    /// The last object in the state at the beginning. Objects behind are new unless written since.
     private let lastKnown: ObjectID?
-    /// What the written objects refer to by columns that were written.
+    /// The targets of the written columns of written objects.
     var references: ReferenceNotes
-    /// What written objects gave up for values that their rows show: who refers to it follows (`FollowingReferences`).
+    /// Values given up by written objects for their row's values: referring objects follow (`FollowingReferences`).
     var givenUp: [GivenUpValues] = []
-    /// In whose place others are that have the keys which their rows showed (`LinkSuccession`).
+    /// The successors of objects replaced because of the key their rows showed (`LinkSuccession`).
     var successors: [ObjectID: LinkSuccessor] = [:]
-    /// Objects that joined rows show no more (`DepartedMembers`).
+    /// Objects unified rows no longer show (`DepartedMembers`).
     private let departed: Set<ObjectID>
 
     init(
@@ -39,15 +39,15 @@ struct CapturedWriter {
         if case .blob(let bytes)? = last { lastKnown = ObjectID(bytes: bytes) } else { lastKnown = nil }
     }
 
-    /// Writes one object; those of a table follow one another in the order of their IDs.
+    /// Writes an object; the objects of a table come in the order of their IDs.
     /// - Parameters:
-    ///   - key: the present row's key; empty where there is no row.
-    ///   - formerKey: the last key it had.
-    ///   - keepsKey: where there is no row, the last key stays reserved.
-    ///   - row: the present row's values as they travel.
-    ///   - cleared: columns that the row shows cleared, and their values in the state.
-    ///   - touched: is given what the rules may have to look at: nothing, where nothing happened.
-    /// - Returns: whether the object is known: not where only its key was reserved before and its row is gone again.
+    ///   - key: the present row's key; empty without a row.
+    ///   - formerKey: the object's last key.
+    ///   - keepsKey: without a row, true to keep the last key reserved.
+    ///   - row: the present row's portable values.
+    ///   - cleared: columns the row shows cleared, with their values in the state.
+    ///   - touched: receives the objects the rules may have to check.
+    /// - Returns: false if the object stays unknown: only its key was reserved before, and its row is gone again.
     mutating func write(
         _ object: ObjectID, isFresh: Bool, key: [FieldValue], formerKey: [FieldValue], keepsKey: Bool,
         _ operations: [CapturedOperation],
@@ -57,20 +57,20 @@ struct CapturedWriter {
         var state = isNew ? objects.new(object) : try objects.load(object)
         let former = isNew ? ObjectState(object: object) : state
         let shown = state.shown
-        // A row that never got out of this flush: known to nobody.
+        // The row never left this flush: nobody knows the row.
         if key.isEmpty, !state.isStored || state.registers.newest == nil, operations.last?.kind == .delete {
             return false
         }
         var operations = operations
         var unshown: FieldValues = [:]
         if !key.isEmpty, HeldBackRows.isHeldBack(state), operations.allSatisfy({ $0.kind == .update }) {
-            // Who has forgotten the deletion has forgotten the row.
+            // A device that has forgotten the deletion has forgotten the row.
             let isJoined = try !members(of: object).isEmpty
             let own = row.overlaid(with: state.kept.fields)
             let all = isJoined ? whole(own, shown: row) : own
             noteGivenUp(object, own, for: all, operations)
             operations = insertion(of: all, operations)
-            // What the row does not show stays beside it.
+            // Values not shown by the row become shadow values.
             unshown = operations.reduce(FieldValues()) { $0.overlaid(with: $1.values) }.filter {
                 row[$0.key] != $0.value
             }
@@ -78,14 +78,14 @@ struct CapturedWriter {
         if operations.first?.kind == .insert, shown == .exceptionalRow, state.registers.isAlive,
             try !members(of: object).isEmpty
         {
-            // OR REPLACE on the key of a row that shows several objects: an insertion would make it the youngest of them,
-            // and the row would take the key of another. Its own key is what it was.
+            // OR REPLACE on the key of a unified row. An insertion would make the representative the youngest object,
+            // and the row would get a different object's key. The object keeps its own key.
             let unshown = unshownKey(of: state)
             operations[0].kind = .update
             operations[0].values = operations[0].values.filter { !unshown.has($0.key) }
         }
         if shown == .joined, let first = operations.first, first.kind == .insert {
-            // There was no row by its key: what it had goes with the row that showed it.
+            // No row had the object's key: the object's former values go with the row that showed the object.
             operations.insert(CapturedOperation(kind: .delete, time: first.time, values: [:], oldRow: nil), at: 0)
         }
         try WrittenTogether(access, table).complete(&operations, state, row)
@@ -96,7 +96,8 @@ struct CapturedWriter {
         if isUnseen { try recordUnseen(former, state, operations) }
         if !unshown.isEmpty { state.kept.fields = state.kept.fields.overlaid(with: unshown) }
         let corrected = registers.corrections(of: operations, &state)
-        // What a foreign key's action did to a row that shows another object's value is no value of its own.
+        // The effect of a foreign key's action on a row showing a different object's value is no value of the object
+        // itself.
         for (column, value) in cleared where state.kept.fields[column] == nil { state.kept.fields[column] = value }
         let reserved = keepsKey ? formerKey : []
         if let own = try save(
@@ -114,18 +115,18 @@ struct CapturedWriter {
         return true
     }
 
-    /// What is written to a joined row is written to all objects that it shows, so that it stays one thing. After a
-    /// deletion the row is gone, and what is inserted under its key is the representative alone.
+    /// Writes operations on a unified row to all objects shown by the row, so they stay unified. After a deletion the
+    /// row is gone, and an insertion under its key is the representative alone.
     private mutating func writeMembers(
         of representative: ObjectID, _ operations: [CapturedOperation], _ row: FieldValues, _ clock: inout HybridClock
     ) throws -> [TouchedObject] {
         if operations.allSatisfy(\.isReview) { return [] }
         let end = operations.firstIndex { $0.kind == .delete }.map { $0 + 1 } ?? operations.count
-        // Each keeps its key, and what goes with it.
+        // Each object keeps its own key, and columns grouped with the key.
         let keyColumns = table.keyGroupColumns
-        // What may not have been written at all concerns the row's own object.
+        // A possibly unwritten value concerns only the row's own object.
         let shared = operations[..<end].filter { !$0.isReview }.map { operation in
-            // Its own insertion stays what it was.
+            // Each object's own insertion stays unchanged.
             var shared = operation
             if operation.kind == .insert { shared.kind = .update }
             shared.values = operation.values.filter { !keyColumns.contains($0.key) }
@@ -135,7 +136,8 @@ struct CapturedWriter {
         return try members(of: representative).map { try writeHidden($0, shared, shown: row, &clock) }
     }
 
-    /// Keeps what this device wrote over without having shown it: the row waited for a process that can write it.
+    /// Records as conflicts the values this device overwrote without having shown them: the row was waiting for an
+    /// equipped process.
     private func recordUnseen(_ former: ObjectState, _ state: ObjectState, _ operations: [CapturedOperation]) throws {
         let (log, own) = (ConflictLog(access), access.device)
         let written = operations.reduce(FieldValues()) { $0.overlaid(with: $1.values) }
@@ -156,14 +158,14 @@ struct CapturedWriter {
             kept: (nil, kept))
     }
 
-    /// The objects that a row goes on showing beside the one that it belongs to.
+    /// The further objects a row goes on showing.
     func members(of representative: ObjectID) throws -> [ObjectID] {
         let members = try access.joined.members(of: representative, table.id)
         return departed.isEmpty ? members : members.filter { !departed.contains($0) }
     }
 
-    /// Writes operations on an object that has no row of its own: its values are kept in the state.
-    /// - Parameter shown: what the row that shows it shows.
+    /// Writes operations on an object without an own row: its values become shadow values.
+    /// - Parameter shown: the values of the row showing the object.
     mutating func writeHidden(
         _ object: ObjectID, _ operations: [CapturedOperation], shown: FieldValues, _ clock: inout HybridClock
     ) throws -> TouchedObject {
@@ -187,7 +189,7 @@ struct CapturedWriter {
             table: table.id, object: object, columns: changed, isDeleted: false, needsRules: true)
     }
 
-    /// Notes values that an object gives up, but for those that operations say by themselves.
+    /// Records values an object gives up, except for columns written by operations.
     mutating func noteGivenUp(
         _ object: ObjectID, _ own: FieldValues, for values: FieldValues, _ operations: [CapturedOperation]
     ) {
@@ -198,20 +200,20 @@ struct CapturedWriter {
         if !columns.isEmpty { givenUp.append(GivenUpValues(object: object, former: own, columns: columns)) }
     }
 
-    /// An object's own values: those that its row shows, where it has one, and those that the state keeps.
+    /// An object's own values: its row's values, if any, overlaid with shadow values.
     func ownValues(_ state: ObjectState, shown: FieldValues) -> FieldValues {
         (state.shown.hasRow ? shown : [:]).overlaid(with: state.kept.fields)
     }
 
-    /// An insertion that says all of an object, in place of updates.
+    /// Replaces updates by an insertion with all of an object's values.
     private func insertion(of values: FieldValues, _ updates: [CapturedOperation]) -> [CapturedOperation] {
         guard let last = updates.map(\.time).max() else { return [] }
         let all = updates.reduce(values) { $0.overlaid(with: $1.values) }
         return [CapturedOperation(kind: .insert, time: last, values: all, oldRow: nil)]
     }
 
-    /// An object's values where its row shows others too: those that are shown, so that saying them again changes
-    /// nothing, and its own where a row shows none, as in its key, or shows a reference cleared.
+    /// All values of an object in a unified row. Shown values count, so repeating them changes nothing. Own values
+    /// count for columns without a shared value, such as the key, and for cleared references.
     private func whole(_ own: FieldValues, shown: FieldValues) -> FieldValues {
         let keyColumns = table.keyGroupColumns
         let clearing = Set(
@@ -222,8 +224,8 @@ struct CapturedWriter {
             })
     }
 
-    /// Gives operations their times, and takes them into the registers and the changeset.
-    /// - Returns: the columns that changed, ascending.
+    /// Assigns the operations' times, and merges operations into registers and changeset.
+    /// - Returns: the changed columns, ascending.
     private mutating func merge(
         _ operations: [CapturedOperation], into state: inout ObjectState, wish: FieldValue?, isMinted: Bool = false,
         _ clock: inout HybridClock
@@ -257,7 +259,7 @@ struct CapturedWriter {
             }
             if operation.kind == .insert, let floor = state.registers.floor { forget(before: floor, &state) }
             var key = operation.kind == .insert && table.isMapped ? wish : nil
-            // While the key's column holds something else than integers, the table leaves for another key.
+            // While the key's column holds values other than integers, the table is leaving for a new key.
             if table.identity.isSurrogate { key = key?.integerKey }
             if let key, state.registers.inserted == stamp { state.givenKey = key }
             changes.append(state.object, operation.kind, stamp.time, key: key, values: values, parts: parts)
@@ -265,13 +267,13 @@ struct CapturedWriter {
         return changed
     }
 
-    /// Divides what may have been written at any time by the times that its columns get.
+    /// Divides possibly written values by the times their columns get.
     private func timed(_ operation: CapturedOperation, _ state: ObjectState) -> [CapturedOperation] {
         guard operation.isReview else { return [operation] }
         var byTime: [HybridTime: FieldValues] = [:]
         var rest: FieldValues = [:]
         for (column, value) in operation.values {
-            // A column that means something else now was written when it was written as it was before.
+            // A column with a new meaning was written when its former meaning was written.
             let former = table.columns[column].precursors.compactMap { state.registers.stamp(of: $0)?.time }.max()
             if let former, former < .latest,
                 state.registers.stamp(of: column).map({ $0.time <= former }) ?? true
@@ -279,7 +281,7 @@ struct CapturedWriter {
                 byTime[former.next, default: [:]][column] = value
                 continue
             }
-            // A value that somebody else wrote and that waits for its column to be there is newer.
+            // A remote value waiting for its column is newer.
             if state.kept.fields[column] != nil { continue }
             if let known = state.registers.stamp(of: column), known.time < .latest {
                 byTime[known.time.next, default: [:]][column] = value
@@ -296,8 +298,8 @@ struct CapturedWriter {
         return result
     }
 
-    /// What an object's key says where its row shows another one: a row that replaces it there is the object's still, which
-    /// its own key identifies. Where a reference has further columns, it is written whole, as the row shows it.
+    /// The values of an object's key if its row shows a different key. A row replacing the shown row still belongs to
+    /// the object with this key. A reference with further columns is written whole, as shown by the row.
     private func unshownKey(of state: ObjectState) -> FieldValues {
         guard state.shown == .exceptionalRow, table.hasReferencesInKey,
             table.keyGroupColumns.count == table.keyColumnIDs.count
@@ -305,7 +307,7 @@ struct CapturedWriter {
         return state.kept.fields.filter { table.keyGroupColumns.contains($0.key) }
     }
 
-    /// A row that is inserted again begins anew.
+    /// Forgets fields from before the floor: a row inserted again begins anew.
     private func forget(before floor: Stamp, _ state: inout ObjectState) {
         for (column, stamp) in state.registers.fields.enumerated() {
             guard let stamp else { continue }
@@ -318,7 +320,7 @@ struct CapturedWriter {
         }
     }
 
-    /// - Parameter former: the state as it was loaded.
+    /// - Parameter former: the state as loaded.
     private func save(
         _ state: inout ObjectState, over former: ObjectState, _ key: [FieldValue], _ formerKey: [FieldValue],
         _ reserved: [FieldValue], _ changed: [Int], row: FieldValues, isCleared: Bool
@@ -336,7 +338,7 @@ struct CapturedWriter {
         try objects.save(state, over: former)
         let isDeleted = !hasRow
         if isDeleted { try DeadOffers(access).note(state, table) }
-        // A row may be in other indexes under another key.
+        // Under a new key, a row may have different index entries.
         let claimsAnew = hasRow && table.hasIndexOnKey && former.key != key
         let columns = isDeleted || !before.hasRow || claimsAnew ? allColumns : changed
         if columns.isEmpty, !isCleared, before.hasRow == hasRow { return nil }
@@ -345,13 +347,13 @@ struct CapturedWriter {
             isInsertion: hasRow && !before.hasRow, needsRules: before.isExceptional || isCleared, key: formerKey)
     }
 
-    /// Values that only the deleted row showed.
+    /// Keeps values shown only by the deleted row.
     private func keepOldRow(_ row: FieldValues, _ state: inout ObjectState) {
         state.kept.fields = row.overlaid(with: state.kept.fields)
     }
 
-    /// A local change takes effect: its time is later than everything known of the object, even where a peer's clock
-    /// is far ahead. Only this object's time jumps then.
+    /// Makes a local change effective: its time is later than everything known of the object, even if a peer's clock is
+    /// far ahead. Only this object's time jumps then.
     private func laterTime(_ time: HybridTime, than state: ObjectState, _ clock: inout HybridClock) -> HybridTime {
         guard time.isKnown, let newest = state.registers.newest, time <= newest.time
         else { return time }

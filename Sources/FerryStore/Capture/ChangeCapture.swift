@@ -1,16 +1,18 @@
 import FerryCore
 import FerryMerge
 
-/// Turns what the triggers noted into a changeset and brings the state up to it, in the caller's transaction.
+/// Packs pending changes: makes a changeset and updates the state, in the caller's transaction.
 ///
-/// Notes are read in the order in which they were made, because keys are reused: what a key meant when something was
-/// noted is what counts. Then, per object in the order of IDs, present values are read, times are assigned, and the
-/// object's state and its operations are written. After it the log of notes is empty up to where it was read.
+/// 1. Pending changes are read in their order, because keys are reused: a key's meaning at the time of the record
+///    counts.
+/// 2. For each object, in the order of IDs, present values are read and times assigned.
+/// 3. The object's state and operations are written.
+/// 4. The read pending changes are deleted.
 struct ChangeCapture {
-    /// Notes per changeset: bounds the memory of a flush.
+    /// Maximum number of pending changes in a changeset: bounds the memory of a flush.
     static let maximumNotes = Store.maximumNotes
-    /// Bytes of values per changeset, where it has more than one note: bounds the memory of a flush, and what those who
-    /// replay it need. Equal values count as often as they stand.
+    /// Maximum bytes of values in a changeset of several pending changes: bounds the memory of a flush, and of
+    /// replaying devices. Repeated values count each time.
     static let maximumBytes = 1 << 28
 
     let access: StoreAccess
@@ -18,33 +20,34 @@ struct ChangeCapture {
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// What one call captured.
+    /// The result of a flush.
     struct Result {
         var tables: [TableChanges]
-        /// What the rules may have to look at.
+        /// The objects the rules may have to check.
         var touched: [TouchedObject]
-        /// Mapped tables with keys that nobody has any more though rows refer to them.
+        /// Mapped tables with keys without an owner that rows still refer to.
         var tablesWithLostKeys: Set<Int> = []
-        /// Rows with a NULL in their key, which cannot be identified and stay behind, and the tables of such rows.
+        /// Number of rows with a NULL in their key, impossible to identify and therefore local; and the tables of such
+        /// rows.
         var rowsWithoutKey: Int
         var keylessTables: Set<Int>
-        /// Whether no notes are left.
+        /// True if no pending change is left.
         var isLast: Bool
     }
 
-    /// Takes the oldest notes.
+    /// Packs the oldest pending changes.
     /// - Parameters:
-    ///   - limit: the most notes.
-    ///   - maximumBytes: the most bytes of values.
-    ///   - clock: advanced past every time that is assigned.
-    /// - Returns: `nil` where nothing is noted.
-    /// - Throws: `limitExceeded` with more bytes: try fewer notes. `clockAhead` where the clock cannot be right.
+    ///   - limit: maximum number of pending changes.
+    ///   - maximumBytes: maximum bytes of values.
+    ///   - clock: advanced past every assigned time.
+    /// - Returns: `nil` without pending changes.
+    /// - Throws: `limitExceeded` for too many bytes: try fewer pending changes. `clockAhead` for an impossible clock.
     func takePendingChanges(
         upTo limit: Int = maximumNotes, maximumBytes: Int = .max, _ clock: inout HybridClock
     ) throws -> Result? {
         guard let (end, isLast) = try end(of: limit) else { return nil }
         try Store.checkClock(access.clock)
-        // Later than everything that was packed before, even within one millisecond.
+        // Later than everything packed before, even within a millisecond.
         _ = clock.tick()
         var history = CaptureHistory(access)
         if let insertions = try InsertionCapture.take(
@@ -75,7 +78,7 @@ struct ChangeCapture {
         }
     }
 
-    /// The sequence of the last of the oldest notes, and whether it is the last of all; `nil` where there is none.
+    /// The sequence of the last pending change to pack, and whether none is left behind; `nil` without any.
     private func end(of limit: Int) throws -> (sequence: Int64, isLast: Bool)? {
         guard
             let ends = try connection.rows(
@@ -91,30 +94,30 @@ struct ChangeCapture {
     }
 }
 
-/// An object whose state or row changed, for the rules.
+/// An object with a changed state or row, for the rules.
 struct TouchedObject {
     var table: Int
     var object: ObjectID
-    /// Columns whose values changed, by number; all of them after an insertion or deletion.
+    /// Columns with changed values, by number; all columns after an insertion or deletion.
     var columns: [Int]
-    /// Whether the row is gone now.
+    /// True if the row is gone now.
     var isDeleted: Bool
-    /// Whether a statement made the row.
+    /// True if a statement made the row.
     var isInsertion = false
-    /// Whether its state and its row do not agree yet, so that the rules must decide.
+    /// True if state and row do not agree yet, so the rules must decide.
     var needsRules: Bool
-    /// Its row's local key, or the one it had where its row is gone; empty where nothing can refer to it.
+    /// The present or former local key of the row; empty if nothing can refer to the key.
     var key: [FieldValue] = []
-    /// What its row was, where a flush deleted it and foreign keys may refer to it by value.
+    /// The former row, if a flush deleted the row and foreign keys may refer to its values.
     var deletion: FlushedDeletion?
 }
 
-/// The deletion of a row by statements on this device. A class, because most touched objects have none, and go from hand to
-/// hand.
+/// The deletion of a row by statements on this device. A class, because most touched objects have none, and are passed
+/// around.
 final class FlushedDeletion: Sendable {
-    /// What the row showed, as it travels.
+    /// The row's portable values.
     let formerRow: FieldValues
-    /// Columns that the flush wrote before it deleted the row: nothing tells what others may have referred to there.
+    /// Columns written by the flush before the deletion: nothing tells the values rows may have referred to there.
     let rewritten: [Int]
 
     init(formerRow: FieldValues, rewritten: [Int]) {
@@ -123,14 +126,14 @@ final class FlushedDeletion: Sendable {
     }
 }
 
-/// A row that is gone, to which other rows may still refer.
+/// A removed row that further rows may still refer to.
 struct FormerRow {
     var key: [FieldValue]
-    /// What it showed, as it travels; empty where its object's own values are all that is known.
+    /// The row's portable values; empty if only the object's own values are known.
     var values: FieldValues
 }
 
 extension Store {
-    /// The most notes that are packed as one changeset.
+    /// Maximum number of pending changes packed as a changeset.
     public static let maximumNotes = 100_000
 }

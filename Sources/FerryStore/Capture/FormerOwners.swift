@@ -1,13 +1,13 @@
 import FerryCore
 
-/// Whose the keys of mapped tables were when a flush began. Remembers answers: one row's key is asked for by its own notes
-/// and by those of all that refer to it.
+/// The owners of mapped keys at the beginning of a flush. Caches answers: a row's key is looked up for its own pending
+/// changes and for every referring row.
 final class FormerOwners {
     private struct Answers {
-        /// Answers for integers, by their places.
+        /// Cached integer keys, by position in `owners`.
         var places = IntegerKeyMap()
         var owners: [ObjectID?] = []
-        /// Answers for other keys.
+        /// Cached keys of any further type.
         var others: [FieldValue: ObjectID?] = [:]
     }
 
@@ -16,8 +16,8 @@ final class FormerOwners {
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// The object that a key of a mapped table belonged to. Once states are written, only for keys that nothing of the
-    /// flush gives or takes.
+    /// The former owner of a key of a mapped table. After states are written, call only for keys neither given nor
+    /// taken by the flush.
     func object(_ table: Int, _ key: FieldValue) throws -> ObjectID? {
         if let known = known(table, key) { return known }
         let owner = try access.objects(of: table).object(forKey: key)
@@ -40,8 +40,8 @@ final class FormerOwners {
         return answers.others[key]
     }
 
-    /// The key that an object had, or that was reserved for it.
-    /// - Parameter key: the one that it most likely is.
+    /// The former or reserved key of an object.
+    /// - Parameter key: the most likely key.
     func key(of object: ObjectID, _ table: TrackedTable, perhaps key: FieldValue) throws -> FieldValue? {
         if table.isIntegerKey, case .integer = key, let owner = known(table.id, key), owner == object { return key }
         return try access.objects(of: table.id).key(of: object)

@@ -1,13 +1,13 @@
 import FerryCore
 
-/// Whose keys are, by key. Integers, which most keys are, take a third of what a dictionary takes.
+/// Holders of keys, by key. Integer keys, the common case, take a third of a dictionary's memory.
 struct KeyHolders: ExpressibleByDictionaryLiteral {
     typealias Holder = (object: ObjectID, isGone: Bool)
 
-    /// Those of integers, by their places.
+    /// Integer keys, by position in `holders`.
     private var places = IntegerKeyMap()
     private var holders: [Holder?] = []
-    /// Those of other keys.
+    /// Keys of any further type.
     private var others: [FieldValue: Holder] = [:]
 
     init(dictionaryLiteral elements: (FieldValue, Holder)...) {

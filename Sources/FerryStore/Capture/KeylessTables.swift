@@ -1,14 +1,14 @@
 import FerryCore
 
-/// The tables that travel and have had rows with a NULL in their key. Such rows stay on this device, and what they refer to
-/// concerns them as it does those of tables that stay (`StayingRows`).
+/// The travelling tables known to have had rows with a NULL in their key. Such rows are local, and changes of their
+/// parents concern them as they concern local tables (`StayingRows`).
 struct KeylessTables {
     let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// Notes tables that have such rows.
-    /// - Returns: whether some have not had any before: what works on the registry must be made anew.
+    /// Records tables with such rows.
+    /// - Returns: true if any table is new: sessions must be made anew.
     func note(_ tables: Set<Int>) throws -> Bool {
         if tables.isEmpty { return false }
         let known: Set<String> = try access.meta.json(.keylessTables) ?? []

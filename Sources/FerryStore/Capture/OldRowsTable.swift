@@ -1,9 +1,9 @@
 import FerryCore
 
-/// The table that holds the values of a table's deleted and perhaps displaced rows until they are packed.
+/// The before-image table: values of a table's deleted rows and displacement candidates until the flush.
 ///
-/// Where the table's columns change it is made anew: ALTER TABLE reads the whole schema again, and refuses its work where
-/// somebody else's view or trigger is broken (https://www.sqlite.org/lang_altertable.html#alter_table_drop_column).
+/// After a change of columns the table is made anew. ALTER TABLE reads the whole schema again, and fails if a view or
+/// trigger of the app is broken (https://www.sqlite.org/lang_altertable.html#alter_table_drop_column).
 struct OldRowsTable {
     private let table: TrackedTable
     private let connection: SQLConnection
@@ -13,9 +13,9 @@ struct OldRowsTable {
         self.connection = connection
     }
 
-    /// Makes the tables that are not there, all of them before any trigger: for each table that it makes SQLite reads through
-    /// the schema, triggers included.
-    /// - Returns: the numbers of the tracked tables that had none.
+    /// Makes the missing tables, all before any trigger: for each new table SQLite reads the schema, including
+    /// triggers.
+    /// - Returns: the numbers of tracked tables without a before-image table so far.
     static func makeAbsent(_ tables: [TrackedTable], _ connection: SQLConnection) throws -> Set<Int> {
         let rows = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
         let present = Set(rows.map { foldedName($0[0].text) })
@@ -27,8 +27,8 @@ struct OldRowsTable {
         return made
     }
 
-    /// Brings the table in line with the present columns. What it holds stays, but for what a column that is gone held.
-    /// - Returns: the columns that are new. A column that comes back is one that the database did not have before.
+    /// Updates the table to the present columns. The content stays, except for dropped columns.
+    /// - Returns: the new columns. A column that comes back counts as new.
     func alter() throws -> [TrackedColumn] {
         let name = table.oldRowsTable
         let present = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map { $0[0].text }
@@ -43,8 +43,9 @@ struct OldRowsTable {
             try connection.executeScript("INSERT INTO \(name)(\(kept)) SELECT \(kept) FROM \(aside)")
             try connection.executeScript("DROP TABLE \(aside)")
         }
-        // The mark of `UnforeseenDefaults` goes: rows that are noted lack the new columns, and are noted again. A row
-        // without its note goes: the next note with that number could not be written.
+        // The mark of `UnforeseenDefaults` is removed: recorded rows lack the new columns, and are recorded again. A
+        // before-image without its pending change is removed: the next pending change with that number could not be
+        // written.
         try connection.execute("DELETE FROM \(name) WHERE sequence NOT IN (SELECT sequence FROM ferry_pending)")
         return added
     }

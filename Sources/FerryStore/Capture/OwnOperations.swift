@@ -1,10 +1,10 @@
 import FerryCore
 import FerryMerge
 
-/// Operations that no statement made: what a flush says beside what was captured, so that other devices come to the rows that
-/// this one shows.
+/// Operations made by no statement: a flush adds them to captured operations, so remote devices come to the rows shown
+/// here.
 extension CapturedWriter {
-    /// Inserts an object that the row of another one is to show, with what it shows.
+    /// Inserts an object to be shown by a different object's row, with the row's values.
     mutating func insert(
         _ values: FieldValues, _ object: ObjectID, _ clock: inout HybridClock
     ) throws -> TouchedObject {
@@ -13,14 +13,14 @@ extension CapturedWriter {
         return try writeHidden(object, [operation], shown: values, &clock)
     }
 
-    /// Who is there in place of an object that has gone because another one has the key that its row showed.
+    /// The last successor of an object replaced because a new object has the key its row showed.
     func successor(of object: ObjectID) -> LinkSuccessor? {
         var last = successors[object]
         while let next = last.flatMap({ successors[$0.object] }) { last = next }
         return last
     }
 
-    /// Deletes an object whose key another one is to have, with what its row shows.
+    /// Deletes an object whose successor gets the key its row shows.
     mutating func delete(
         _ object: ObjectID, succeededBy successor: LinkSuccessor, _ clock: inout HybridClock
     ) throws -> TouchedObject {
@@ -32,7 +32,7 @@ extension CapturedWriter {
         return try writeHidden(object, [operation], shown: shown, &clock)
     }
 
-    /// Gives an object values that the row which shows it shows already, and that are not its own.
+    /// Gives an object values its row already shows, instead of the object's own values.
     mutating func takeOver(
         _ values: FieldValues, _ object: ObjectID, _ clock: inout HybridClock
     ) throws -> TouchedObject {
@@ -43,20 +43,20 @@ extension CapturedWriter {
         return try writeHidden(object, [operation], shown: shown, &clock)
     }
 
-    /// Notes that another object is there in place of one, for those who refer to it.
-    /// - Parameter own: all of its values.
+    /// Records an object's successor, for objects referring to the former.
+    /// - Parameter own: all values of the object.
     mutating func noteGivenUp(_ object: ObjectID, _ own: FieldValues, succeededBy successor: LinkSuccessor) {
         if table.incoming.isEmpty { return }
         let columns = successor.values.keys.filter { own[$0] != successor.values[$0] }
         givenUp.append(GivenUpValues(object: object, former: own, columns: columns, successor: successor))
     }
 
-    /// Publishes an object again, whole, as inserted now, for those who may have forgotten it.
+    /// Publishes an object again whole, as inserted now, for devices that may have forgotten the object.
     mutating func publishAgain(_ object: ObjectID, _ clock: inout HybridClock) throws -> TouchedObject {
         let state = try objects.load(object)
         let shown = try Travelling(access).row(showing: RowToken(table: table.id, id: object))
         var operation = CapturedOperation(kind: .update, time: clock.tick(), values: [:], oldRow: nil)
-        // Of one that is held back every write says all.
+        // For a retained object every write publishes all values.
         if !HeldBackRows.isHeldBack(state) {
             operation.kind = .insert
             operation.values = ownValues(state, shown: shown)

@@ -1,20 +1,20 @@
 import FerryCore
 
-/// What notes that no flush has packed say of a table's keys: whose row has which key now, as far as triggers saw it.
+/// The present keys of a table's rows as told by pending changes, as far as triggers saw them.
 struct PendingKeys {
     private enum Holder {
-        /// The row that had this key when notes were last packed.
+        /// The row with this key at the last flush.
         case row(formerKey: [FieldValue])
-        /// A row that was made since.
+        /// A row made since.
         case newRow
         case nobody
     }
 
-    /// By the keys that notes mention.
+    /// Holders of the keys mentioned by pending changes.
     private var holders: [[FieldValue]: Holder] = [:]
-    /// Former keys of rows whose deletion is noted.
+    /// Former keys of rows with a recorded deletion.
     private var deleted: Set<[FieldValue]> = []
-    /// Present keys of rows whose key changed, by their former ones.
+    /// Present keys of rows with a changed key, by their former keys.
     private var moved: [[FieldValue]: [FieldValue]] = [:]
 
     init(_ table: TrackedTable, _ connection: SQLConnection) throws {
@@ -34,7 +34,7 @@ struct PendingKeys {
         switch event {
         case .insert: if case .nobody = holder { holders[key] = .newRow } else { holders[key] = holder }
         case .update, .examine, .reference: holders[key] = holder
-        // No trigger noted that.
+        // Recorded by no trigger.
         case .review: break
         case .delete:
             if case .row(let formerKey) = holder { deleted.insert(formerKey) }
@@ -45,21 +45,22 @@ struct PendingKeys {
         }
     }
 
-    /// The key that a row has now which had this one when notes were last packed; `nil` where its deletion is noted.
+    /// The present key of the row with this key at the last flush; `nil` if its deletion is recorded.
     func presentKey(of former: [FieldValue]) -> [FieldValue]? {
         deleted.contains(former) ? nil : moved[former] ?? former
     }
 
-    /// The keys that no row has any more, as far as notes tell, in ascending order.
+    /// The keys without a row now, as told by pending changes, ascending.
     var vacantKeys: [[FieldValue]] {
         holders.filter { if case .nobody = $0.value { true } else { false } }.keys
             .sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// Whether notes speak of a key.
+    /// True if pending changes mention a key.
     func mention(_ key: [FieldValue]) -> Bool { holders[key] != nil }
 
-    /// Whether a row by a key that the state does not know was noted, or belongs to an object that had another key.
+    /// True if a row under a key unknown to the state was recorded, or belongs to an object with a different former
+    /// key.
     func isNoted(_ key: [FieldValue]) -> Bool {
         switch holders[key] {
         case .newRow: true

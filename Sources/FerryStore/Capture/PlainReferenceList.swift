@@ -1,23 +1,23 @@
 import FerryCore
 import FerryMerge
 
-/// The foreign keys of the schema's that count as plain references, in the whole container: data of some device broke them, or
-/// a person said so (Docs/Rules.md, "Foreign keys that the data breaks").
+/// The foreign keys of the schema counted as plain references in the whole container: some device's data broke them, or
+/// a person named them (Docs/Rules.md, "Foreign keys that the data breaks").
 ///
-/// They travel as policies do (`PolicyList`), and none is ever taken off.
+/// They travel like policies (`PolicyList`), and are never removed.
 struct PlainReferenceList {
     let connection: SQLConnection
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// The targets that state and rows are in line with (`DeclaredKey.target`).
+    /// The applied targets (`DeclaredKey.target`): state and rows conform to them.
     func applied() throws -> Set<String> { Self.targets(in: try PolicyList(connection).applied()) }
 
     static func targets(in policies: [String: String]) -> Set<String> {
         Set(policies.keys.filter { $0.hasPrefix(DeclaredKey.prefix) })
     }
 
-    /// The targets that changesets enter.
+    /// The targets set by changesets.
     static func targets(in changesets: [Changeset]) -> Set<String> {
         let prefix = Array(DeclaredKey.prefix.utf8)
         var found: Set<String> = []
@@ -32,13 +32,13 @@ struct PlainReferenceList {
         return found
     }
 
-    /// Enters foreign keys, as an ordinary change that travels with the next changeset. What works on the registry from now
-    /// on must be made anew.
-    /// - Parameter word: why.
+    /// Adds foreign keys, as an ordinary change travelling with the next changeset. Sessions must be made anew
+    /// afterward.
+    /// - Parameter word: the reason.
     func enter(_ keys: [DeclaredKey], as word: String = DeclaredKey.brokenWord) throws {
         for target in Set(keys.map(\.target)).sorted() {
             let text = FieldValue.text(ArraySlice(target.utf8))
-            // Somebody may have said so already, and the next pass would have taken it up.
+            // The target may be set already, for the next pass to apply.
             if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_policy WHERE target = ?)", text) == 0 {
                 try connection.execute("INSERT INTO ferry_policy VALUES (?, ?)", text, .text(word))
                 // Triggers are off.
@@ -56,20 +56,20 @@ struct PlainReferenceList {
     }
 }
 
-/// Foreign keys that statements on this device broke, found while they were packed: they must be plain references before
-/// what broke them can be packed.
+/// Thrown if statements on this device broke foreign keys, found while packing. They must become plain references
+/// before the breaking changes are packed.
 struct BrokenKeys: Error {
     var keys: [DeclaredKey]
 }
 
-/// Makes foreign keys plain references in the midst of a pass.
+/// Makes foreign keys plain references during a pass.
 struct PlainReferenceChange {
     private let former: StoreAccess
 
     init(_ access: StoreAccess) { former = access }
 
-    /// Makes them so before what broke them is packed.
-    /// - Returns: what works on that, and the objects that the rules must look at once everything is packed.
+    /// Makes broken keys plain references before the breaking changes are packed.
+    /// - Returns: the new session, and the objects the rules must check after everything is packed.
     func enter(_ keys: [DeclaredKey]) throws -> (access: StoreAccess, seeds: [RowToken]) {
         let targets = Set(keys.map(\.target))
         let seeds = try concerned(by: targets)
@@ -78,9 +78,9 @@ struct PlainReferenceChange {
         return (try former.renewed(), seeds)
     }
 
-    /// Makes foreign keys plain references before the changesets that say so are replayed: their author had done so before
-    /// it packed what they hold, values that refer to nothing among them.
-    /// - Returns: the objects that the rules must look at once everything is replayed.
+    /// Makes foreign keys plain references before replaying the changesets with these targets. Their author had done so
+    /// before packing their content, including values without a target.
+    /// - Returns: the objects the rules must check after everything is replayed.
     static func takeUp(_ targets: Set<String>, _ access: inout StoreAccess) throws -> [RowToken] {
         let list = PolicyList(access.connection)
         var applied = try list.applied()
@@ -93,7 +93,7 @@ struct PlainReferenceChange {
         return seeds
     }
 
-    /// The objects that are not simply shown, and that these foreign keys may have made so.
+    /// The objects not shown as written, possibly because of these foreign keys.
     func concerned(by targets: Set<String>) throws -> [RowToken] {
         var tables: Set<Int> = []
         for (table, key) in keys(targets) { tables.formUnion([table.id, key.parent]) }
@@ -108,7 +108,7 @@ struct PlainReferenceChange {
             }
     }
 
-    /// The objects whose rows will claim the integer that the author of their target gave it (`GivenKeys`).
+    /// The objects whose rows will claim an integer given by the author of their target (`GivenKeys`).
     private func rowsReferringToGivenKeys(_ table: TrackedTable, _ key: TrackedForeignKey) throws -> [RowToken] {
         try key.columns.filter(table.mayClaim).flatMap { number -> [RowToken] in
             let column = table.columns[number]
@@ -126,7 +126,7 @@ struct PlainReferenceChange {
         }
     }
 
-    /// The objects whose rows show, in place of a reference by value, what the row has that its target is one with.
+    /// The objects whose rows show a reference by value as the value of the row that stands for the target.
     private func rowsShowingOthers(_ table: TrackedTable, _ key: TrackedForeignKey) throws -> [RowToken] {
         if case .mapped = key.target { return [] }
         let states = former.objects(of: table.id)
@@ -148,8 +148,8 @@ struct PlainReferenceChange {
         }
     }
 
-    /// What SET NULL and SET DEFAULT did was derived from the foreign key so far. Rows go on showing it, so it is noted as
-    /// written.
+    /// Records cleared references as written. So far SET NULL and SET DEFAULT derived them from the foreign key, and
+    /// rows go on showing them.
     private func keepCleared(_ targets: Set<String>) throws {
         for (table, key) in keys(targets) where key.action == .setNull || key.action == .setDefault {
             let rows = try former.connection.rows(
@@ -175,7 +175,7 @@ struct PlainReferenceChange {
 }
 
 extension StoreAccess {
-    /// The same access on the registry as it is now, once policies have changed it.
+    /// A new session with the present registry, after policies changed.
     func renewed() throws -> StoreAccess {
         try keyValueChanges.save(connection)
         let schema = try SchemaReader(connection: connection).read()

@@ -1,25 +1,25 @@
 import FerryCore
 import FerryMerge
 
-/// What captured objects of one table refer to by columns that were written.
+/// The targets of captured objects of a table, by written columns.
 struct ReferenceNotes {
     private let registry: Registry
     private let table: TrackedTable
-    /// Whether anything is held back from deletion, so that it matters what is referred to.
+    /// True if any object is retained, so targets matter.
     private let areWanted: Bool
     private(set) var tokens: Set<RowToken> = []
-    /// Those of them by which rows would be held back that are known by references themselves (`HeldLinks`).
+    /// The targets that are identified by references themselves, and would be retained (`HeldLinks`).
     private(set) var heldLinks: Set<RowToken> = []
 
-    /// - Parameter areWanted: otherwise nothing is noted.
+    /// - Parameter areWanted: false to record nothing.
     init(_ registry: Registry, _ table: TrackedTable, areWanted: Bool) {
         self.registry = registry
         self.table = table
         self.areWanted = areWanted
     }
 
-    /// Notes what an object refers to.
-    /// - Parameter own: its values before the operations.
+    /// Records an object's targets.
+    /// - Parameter own: the object's values before the operations.
     mutating func note(_ operations: [CapturedOperation], _ own: @autoclosure () -> FieldValues) {
         if !areWanted { return }
         var written: FieldValues = [:]

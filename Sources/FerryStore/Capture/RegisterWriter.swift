@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// A part of a column's register as it travels.
+/// A portable part of a column's register.
 struct EncodedPart {
     struct Column: Hashable {
         var number: Int
@@ -12,12 +12,11 @@ struct EncodedPart {
     var bytes: [UInt8]
 }
 
-/// Takes what was captured of columns under a policy into their registers.
+/// Merges captured values of columns under a policy into their registers.
 struct RegisterWriter {
     private let table: TrackedTable
     private let hooks: MergeHooks
-    /// For columns under a counter that were added with a default: what rows show that nobody has written to. Everybody
-    /// counts from there.
+    /// The defaults of columns under a counter, shown by rows nobody has written to. Every device counts from there.
     private var defaults: FieldValues = [:]
 
     init(_ access: StoreAccess, _ table: TrackedTable) throws {
@@ -29,11 +28,11 @@ struct RegisterWriter {
         }
     }
 
-    /// The time of a value that a row has by default.
+    /// The time of a default value.
     private static let never = Stamp(time: .zero, device: DeviceID(high: 0, low: 0))
 
-    /// - Parameter isMinted: whether the object is this flush's own, so that nobody else can have inserted it.
-    /// - Returns: the parts that travel in place of values.
+    /// - Parameter isMinted: true for an object of this flush, inserted by nobody else.
+    /// - Returns: the parts to publish in place of values.
     func write(
         _ operation: CapturedOperation, at stamp: Stamp, isMinted: Bool, _ state: inout ObjectState
     ) -> [EncodedPart] {
@@ -47,8 +46,8 @@ struct RegisterWriter {
             if known == nil, operation.kind == .update, let value = defaults[column] {
                 register.plain = StampedValue(Self.never, value)
             }
-            // What was shown before is known from the register. Where there is none though the column was written,
-            // nothing can be told but the value.
+            // The register tells the value shown before. Without a register for a written column, only the value is
+            // known.
             let isLost = known == nil && state.registers.stamp(of: column) != nil
             let written =
                 isLost
@@ -67,8 +66,8 @@ struct RegisterWriter {
         return parts
     }
 
-    /// Keeps what is shown from now on, where it is not what was written: a set in its one form.
-    /// - Returns: whether anything is.
+    /// Keeps shown values different from written values: a set in canonical form.
+    /// - Returns: true if any differs.
     func corrections(of operations: [CapturedOperation], _ state: inout ObjectState) -> Bool {
         if state.policies.isEmpty { return false }
         var last: FieldValues = [:]
@@ -86,14 +85,14 @@ struct RegisterWriter {
 }
 
 extension ObjectState {
-    /// Forgets that a column was ever written.
+    /// Forgets all writes to a column.
     mutating func forget(_ column: Int) {
         registers.fields[column] = nil
         kept.fields[column] = nil
         policies[column] = nil
     }
 
-    /// Keeps a column's register; without a policy one that holds no more than a stamp and a value is none.
+    /// Keeps a column's register. Without a policy, drops a register with only a stamp and a value.
     mutating func keep(_ register: ColumnRegister, _ column: Int, _ policy: ColumnPolicy) {
         policies[column] = policy == .lastWriterWins && register.isPlain ? nil : register
     }

@@ -1,22 +1,26 @@
 import FerryCore
 
-/// Collects the operations of one flush on one table.
+/// Collects a flush's operations on a table.
+///
+/// Invariants:
+/// - The first `localCount` of `changes.columns` are the given columns; foreign columns and payload columns follow.
+/// - Every operation's values are in the order of its shape's positions.
 struct TableChangesBuilder {
     private(set) var changes: TableChanges
-    /// What the values take, in bytes.
+    /// Bytes of the values.
     private(set) var valueBytes = 0
     private let table: TrackedTable
     private var shapes: [[Int]: Int] = [:]
     private var lastShape: Int?
     private var scratch: [Int] = []
-    /// The place in `changes.columns` of each column number in use; -1 where there is none.
+    /// The position in `changes.columns` by column number; -1 for an unused column.
     private var places: [Int]
-    /// The same for columns that carry payloads.
+    /// The positions of columns with payloads.
     private var payloadPlaces: [EncodedPart.Column: Int] = [:]
-    /// How many of `changes.columns` are this database's.
+    /// Number of this database's columns in `changes.columns`.
     private let localCount: Int
 
-    /// - Parameter columns: those whose values can travel; `nil`: the local table's.
+    /// - Parameter columns: the columns with travelling values; `nil` for the local table's columns.
     init(_ table: TrackedTable, columns: [TrackedColumn]? = nil) {
         self.table = table
         changes = TableChanges(name: table.name, identity: table.identity)
@@ -31,14 +35,14 @@ struct TableChangesBuilder {
 
     var isEmpty: Bool { changes.operations.isEmpty }
 
-    /// Adds an operation with values by column number; of columns that have a part the value itself does not travel.
+    /// Adds an operation with values by column number. For a column with a part, the value itself does not travel.
     mutating func append(
         _ object: ObjectID, _ kind: ObjectOperation.Kind, _ time: HybridTime, key: FieldValue? = nil,
         values: FieldValues = [:], parts: [EncodedPart] = []
     ) {
         let firstValue = changes.values.count
         scratch.removeAll(keepingCapacity: true)
-        // Those of columns that this database does not have, and parts, stand behind all others.
+        // Values of columns missing here, and parts, come last.
         var behind: [(place: Int, value: FieldValue)] = []
         for part in parts { behind.append((place(of: part.column), .blob(part.bytes[...]))) }
         values.forEachColumn { column, value in
@@ -62,7 +66,7 @@ struct TableChangesBuilder {
             changes.values.append(field.value)
             valueBytes += field.value.byteCount
         }
-        // Most operations carry the same columns as the one before.
+        // Most operations have the same columns as the preceding operation.
         if lastShape.map({ changes.shapes[$0] != scratch }) ?? true {
             if let known = shapes[scratch] {
                 lastShape = known
@@ -85,7 +89,7 @@ struct TableChangesBuilder {
         return made
     }
 
-    /// Columns that carry payloads stand behind those of this database.
+    /// Columns with payloads come after this database's columns.
     private mutating func place(of column: EncodedPart.Column) -> Int {
         if let known = payloadPlaces[column] { return known }
         let made = changes.columns.count

@@ -1,27 +1,28 @@
 import FerryCore
 
-/// What was taken as changes of one table, because rows were not what the state says and no trigger had noted that.
+/// The unseen writes accepted as changes of a table: rows differed from the state, and no trigger had recorded the
+/// writes.
 public struct UnseenChanges: Codable, Equatable, Sendable {
     public var table: String
-    /// Rows with other values.
+    /// Rows with new values.
     public var changed = 0
-    /// Rows that the state did not know.
+    /// Rows unknown to the state.
     public var inserted = 0
-    /// Rows that are gone.
+    /// Missing rows.
     public var deleted = 0
-    /// Rows that are gone with all others of the table: no deletions elsewhere.
+    /// Rows missing together with all rows of the table: no deletions elsewhere.
     public var left = 0
 
     var areAny: Bool { changed + inserted + deleted + left > 0 }
 }
 
 extension Store {
-    /// Compares every row with the state, and packs what differs as changes of this device: what was written without a
-    /// trigger (`sqlite3_blob_write`, a page that was restored, a schema that was edited) and what `verify` complains of.
+    /// Compares every row with the state, and packs the differences as changes of this device. For writes without a
+    /// trigger (`sqlite3_blob_write`, a restored page, an edited schema) and for findings of `verify`.
     ///
-    /// Only where the state tells which column was written is that change as of now. Otherwise all columns of the row travel,
-    /// each as written just after its former value, so that they overwrite nothing that others wrote since.
-    /// - Returns: what was taken, of the tables in which something differed.
+    /// If the state tells the written column, the change is as of now. Otherwise all columns of the row travel, each at
+    /// the time just after its former value, so they overwrite no later remote write.
+    /// - Returns: the accepted changes, for tables with any difference.
     public func takeUnseenWrites(seal: SegmentSealer) throws -> [UnseenChanges] {
         try passing(seal) { work in
             let coverage = try UnseenTables(work.access.connection).coverage()

@@ -1,34 +1,34 @@
 import FerryCore
 
-/// A table on which no triggers stood for a while, so that what was written to it then was not noted: it was made anew, or
-/// somebody dropped its triggers.
+/// A table without triggers for a while, so writes were not recorded: the table was made anew, or its triggers were
+/// dropped.
 struct UnseenTable: Codable, Sendable {
-    /// Its number.
+    /// The table's number.
     var table: Int
-    /// The columns that the checks of its objects cover.
+    /// The columns covered by the object checksums.
     var covered: [Int]
-    /// Whether Ferry saw the database without the table in between, or with one that has no key.
+    /// True if Ferry saw the database without the table in between, or with the table without a key.
     var wasAbsent: Bool
-    /// Whether the table was there all the time, without a key: rows that are missing were deleted.
+    /// True if the table always existed, without a key for a while: missing rows were deleted.
     var wasThere: Bool?
 }
 
-/// What changes of the schema leave to be done, until it is done (`ferry_meta`, `schemaNews`).
+/// Work left by schema changes, until done (`ferry_meta`, `schemaNews`).
 struct SchemaNews: Codable, Sendable {
-    /// Tables whose rows have to be compared with the state, parents first.
+    /// Tables with rows to compare with the state, parents first.
     var unseen: [UnseenTable] = []
-    /// Tables of which columns are gone, or that were made again: checks have to be computed anew.
+    /// Tables with dropped columns, and rebuilt tables: object checksums must be computed anew.
     var reshaped: [Int] = []
-    /// Tables that this database has got columns of, or has got at all: values of peers may wait for them. They are shown
-    /// once what is pending is packed, because the rules would overwrite what no flush has read.
+    /// Tables new to this database, or with new columns: values of peers may wait for them. They are shown after
+    /// pending changes are packed, because the rules would overwrite changes no flush has read.
     var adopted: [Int] = []
-    /// Tables of which it has to be computed how objects are shown that are not shown as written: other columns count for
-    /// that, or an earlier Ferry did not compute it. It is done with those that are adopted.
+    /// Tables with display checksums to compute for objects not shown as written: the covered columns changed, or an
+    /// earlier version of Ferry did not compute them. Done together with `adopted`.
     var unproven: [Int] = []
 
     var isEmpty: Bool { unseen.isEmpty && reshaped.isEmpty && adopted.isEmpty && unproven.isEmpty }
 
-    /// Adds what came later. Of a table that waits to be compared already the first note tells what its checks cover.
+    /// Adds later work. For a table already waiting to be compared, the first entry tells the covered columns.
     mutating func add(_ later: SchemaNews) {
         unseen += later.unseen.filter { table in !unseen.contains { $0.table == table.table } }
         reshaped = Set(reshaped).union(later.reshaped).sorted()
@@ -43,15 +43,15 @@ struct SchemaNews: Codable, Sendable {
     }
 }
 
-/// Tells which tables have had no triggers for a while, and what the checks of their objects cover.
+/// Tells the tables without triggers for a while, and the columns covered by object checksums.
 struct UnseenTables {
     private let connection: SQLConnection
     private var meta: StoreMeta { StoreMeta(connection: connection) }
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// What the checks of each table's objects cover, and whether the database shows the table. Of one that it does not have there
-    /// are no columns.
+    /// The columns covered by each table's object checksums, and whether the database shows the table. A missing table
+    /// has no columns.
     func coverage() throws -> [Int: (columns: [Int], isShown: Bool)] {
         var coverage: [Int: (columns: [Int], isShown: Bool)] = [:]
         try connection.forEachRow("SELECT \"table\", token, columns FROM ferry_digest") { row in
@@ -63,7 +63,7 @@ struct UnseenTables {
 
     // MARK: Triggers
 
-    /// The tables on which all triggers stand that Ferry made there.
+    /// The tables with all triggers Ferry made there.
     func tablesWithTriggers() throws -> Set<Int> {
         let made: [String: Int] = try meta.json(.triggers) ?? [:]
         return Set(
@@ -72,7 +72,7 @@ struct UnseenTables {
             }.keys)
     }
 
-    /// Takes down how many triggers stand on each table.
+    /// Saves the number of triggers on each table.
     func noteTriggers() throws {
         let counts = try counts().map { ("\($0.key)", $0.value.triggers) }
         try meta.set(.triggers, json: Dictionary(uniqueKeysWithValues: counts))
@@ -86,7 +86,7 @@ struct UnseenTables {
         var counts: [Int: (triggers: Int, hasInsert: Bool)] = [:]
         try connection.forEachRow("SELECT name, tbl_name FROM sqlite_schema WHERE type = 'trigger'") { row in
             let name = row.string(0)
-            // One that went along with a renamed table notes what becomes of another one.
+            // A trigger that followed a renamed table records a different table's rows.
             guard let number = OwnNames.table(ofTrigger: name), names[number] == foldedName(row.string(1)) else {
                 return
             }

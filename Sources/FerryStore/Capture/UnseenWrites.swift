@@ -1,12 +1,12 @@
 import FerryCore
 import FerryMerge
 
-/// Finds what was written to a table while no trigger saw it, by comparing every row with the state, and notes that for the
-/// next flush (Docs/Architecture/schema-changes.md, "Writes that no trigger saw").
+/// Finds unseen writes to a table, by comparing every row with the state, and records them for the next flush
+/// (Docs/Architecture/schema-changes.md, "Writes that no trigger saw").
 ///
-/// The state has no values, but a check for each object: a hash of its fields with their stamps. Where it is what the row's
-/// values make, nothing was written. Where it is not, something was, and nobody knows which column, unless the check tells:
-/// then the columns are noted as perhaps written (`PendingEvent.review`).
+/// The state has no values, but a checksum for each object: a hash of its fields with their stamps. If the row's values
+/// give the checksum, nothing was written. Otherwise something was written, and nobody knows the column, unless the
+/// checksum tells. Then all columns are recorded as possibly written (`PendingEvent.review`).
 struct UnseenWrites {
     private let access: StoreAccess
     private let table: TrackedTable
@@ -15,17 +15,17 @@ struct UnseenWrites {
     private let checks: FormerChecks
     private let wasAbsent: Bool
     private let wasThere: Bool
-    /// The columns that were there before and are there now, but for those of the key.
+    /// The columns present before and now, without the key's columns.
     private let columns: [TrackedColumn]
     private let keySlots: String
 
-    /// What was found.
+    /// The number of findings.
     struct Findings {
-        /// Rows that may have been written, that are new, and that are gone.
+        /// Rows possibly written, new rows, and missing rows.
         var changed = 0
         var inserted = 0
         var deleted = 0
-        /// Rows that went with their table: no deletions.
+        /// Rows gone with their table: no deletions.
         var left = 0
     }
 
@@ -77,8 +77,8 @@ struct UnseenWrites {
         return findings
     }
 
-    /// Whether the columns of the key got other names, and no row has a key that a row had before: then the table has another
-    /// key, and nothing was deleted.
+    /// True if the key's columns were renamed, and no row has a former key: then the table has a new key, and nothing
+    /// was deleted.
     private func hasOtherKeys() throws -> Bool {
         guard table.columns.contains(where: { $0.formerName != nil }) else { return false }
         let known = table.keyColumns.count == 1 ? "coalesce(k0, object)" : keySlots
@@ -101,8 +101,8 @@ struct UnseenWrites {
 
     // MARK: Rows that are gone
 
-    /// A row went with its table: no deletion. This device has its values no more, so that it is as if nobody had told of
-    /// its insertion: it comes back with whoever inserts it again, and not piece by piece.
+    /// Leaves an object whose row went with its table: no deletion. This device has lost the values, so the insertion
+    /// counts as unknown. The object comes back with any new insertion, and not piece by piece.
     func leave(_ state: ObjectState) throws {
         for member in try access.joined.members(of: state.object, table.id) {
             try forget(objects.load(member), key: [])
@@ -110,14 +110,15 @@ struct UnseenWrites {
         try forget(state, key: table.isMapped ? state.key : [])
     }
 
-    /// Whether an object has no row because that went with its table, in SQL: changes are known, and no insertion or deletion.
+    /// The SQL condition for an object without a row because the row went with its table: changes are known, but no
+    /// insertion or deletion.
     static let isLeft =
         "\(Shown.way) = \(Shown.none.rawValue) AND NOT (shown & \(Shown.deletion)) AND state IS NOT NULL "
         + "AND instr('13579BDF', substr(hex(substr(state, 1, 1)), 2, 1)) = 0"
 
     private func forget(_ former: ObjectState, key: [FieldValue]) throws {
         var state = former
-        // A row that is inserted again by its key is the same thing.
+        // A row inserted again by the key is the same object.
         state.key = key
         state.shown = .none
         state.registers.inserted = nil
@@ -130,8 +131,8 @@ struct UnseenWrites {
         try access.joined.forget(RowToken(table: table.id, id: state.object))
     }
 
-    /// The values of a deleted row are gone with it. Where the deletion loses, who has them says them again
-    /// (`MissingObjects`).
+    /// Forgets the insertion of a deleted row: its values are gone. If the deletion loses, a device with the values
+    /// publishes them again (`MissingObjects`).
     private func forgetInsertion(of former: ObjectState) throws {
         var state = former
         state.registers.inserted = nil
@@ -141,11 +142,11 @@ struct UnseenWrites {
     // MARK: Rows that are there
 
     /// Compares a row with its object.
-    /// - Returns: whether something is noted.
+    /// - Returns: true if anything was recorded.
     private func compare(
         _ state: ObjectState, _ row: FieldValues, _ exceptional: [ObjectID: ExpectedRow]
     ) throws -> Bool {
-        // Of a row whose deletion is held back nothing tells what it was.
+        // Nothing tells the values of a retained row.
         guard state.registers.isAlive else { return false }
         if wasAbsent { return try append(review: columns.map(\.id), state.key) }
         let expected = exceptional[state.object]
@@ -166,7 +167,7 @@ struct UnseenWrites {
                 }
                 if expected.isOfAnother(column.id) { continue }
             } else if let kept = state.kept.fields[column.id] {
-                // A plain value that would be taken for a reference.
+                // A plain value that would be mistaken for a reference.
                 if kept != local { written.insert(column.id) }
                 continue
             }
@@ -181,7 +182,7 @@ struct UnseenWrites {
             }
         }
         try noteKey(state, row, &written)
-        // What is known to be written is no part of the question any more.
+        // A known write is no part of the question any more.
         for column in written where expected == nil && state.kept.fields[column] == nil {
             guard let register = state.policies[column], let value = own[column],
                 let shown = register.shown(
@@ -199,7 +200,7 @@ struct UnseenWrites {
         return !isSettled && !open.isEmpty || !written.isEmpty
     }
 
-    /// A key may be written in another way and be the same to SQLite.
+    /// Records a key with a new spelling equal in SQLite.
     private func noteKey(_ state: ObjectState, _ row: FieldValues, _ written: inout Set<Int>) throws {
         guard state.shown == .row else { return }
         for (place, column) in table.keyColumnIDs.enumerated() where place < state.key.count {
@@ -207,13 +208,13 @@ struct UnseenWrites {
         }
     }
 
-    /// What rows that are not simply their object's should show.
+    /// The expected row of an anomalous object.
     struct ExpectedRow {
-        /// As rows hold it.
+        /// The local values.
         var values: FieldValues
         /// The object's own values.
         var own: FieldValues
-        /// Columns that show another object's value, or none.
+        /// Columns showing a different object's value, or none.
         var others: Set<Int>
 
         func isOfAnother(_ column: Int) -> Bool { others.contains(column) }
@@ -247,7 +248,7 @@ struct UnseenWrites {
     // MARK: Rows that are new
 
     private func noteNewRows(_ pending: PendingKeys) throws -> Int {
-        // A 16-byte key is stored as the object ID only.
+        // A 16-byte key equal to the ID is stored only as the ID.
         let known = table.keyColumns.count == 1 ? "coalesce(k0, object)" : keySlots
         var keys: [[FieldValue]] = []
         try access.connection.forEachRow(
@@ -260,7 +261,7 @@ struct UnseenWrites {
             let key = table.keyColumns.indices.map { row.value(Int32($0)) }
             if !pending.isNoted(key) { keys.append(key) }
         }
-        // Rows by the keys of ones whose deletion is noted, which the state has still.
+        // Rows under keys of rows with a recorded deletion, still in the state.
         let listed = Set(keys)
         let reader = access.reader(of: table.id)
         for key in pending.vacantKeys where !listed.contains(key) {

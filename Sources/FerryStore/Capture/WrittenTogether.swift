@@ -1,8 +1,10 @@
 import FerryCore
 
-/// Columns that mean something together: who writes one of them means the others as the row shows them. Where that is not what
-/// the object itself has, because a target is one with another row or the row shows another object's values, they are
-/// written too.
+/// Completes writes to columns that belong together: a write to any of them includes the remaining columns as shown by
+/// the row.
+///
+/// If the shown values differ from the object's own, they are written too. They differ if a target is unified, or if
+/// the row shows a different object's values.
 struct WrittenTogether {
     let access: StoreAccess
     let table: TrackedTable
@@ -13,13 +15,13 @@ struct WrittenTogether {
     }
 
     /// - Parameters:
-    ///   - state: of the object that is written.
-    ///   - row: its row.
+    ///   - state: the written object's state.
+    ///   - row: the object's row.
     func complete(_ operations: inout [CapturedOperation], _ state: ObjectState, _ row: FieldValues) throws {
         if state.kept.fields.isEmpty { return }
         for key in table.foreignKeys { complete(&operations, key.columns, state, row) { _ in true } }
-        // What a joined row shows from one of its objects together: also what others refer to by value, and foreign keys that
-        // share columns. A reference that is shown cleared stays what it is.
+        // Columns a unified row takes together from an object: also parent keys by value, and foreign keys sharing
+        // columns. A reference shown cleared stays unchanged.
         guard state.shown == .exceptionalRow, try !access.joined.members(of: state.object, table.id).isEmpty else {
             return
         }

@@ -8,7 +8,7 @@ import FerryMerge
 /// values, like a table missing from this database. Devices still showing that generation need it.
 ///
 /// Invariants:
-/// - `present` has every object of the present generation with a row written by this change.
+/// - `present` has every object of the present generation with a row adopted by this change.
 /// - `builder` holds the changes since the last staged changeset.
 struct GenerationChange {
     /// An object known in the present generation before.

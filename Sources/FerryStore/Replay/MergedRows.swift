@@ -5,7 +5,8 @@ import FerryMerge
 /// is left to the rules.
 ///
 /// Invariants:
-/// - Every merged object's state is saved by `write`, except states in `deletions` with `unsaved`.
+/// - `write` saves every merged object's state, perhaps in a batch of `stamps`. Only `unsaved` deletions wait for
+///   removal.
 /// - `touched` has every object the rules may have to check.
 final class MergedRows {
     private let access: StoreAccess

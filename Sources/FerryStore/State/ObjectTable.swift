@@ -71,7 +71,8 @@ struct ObjectState {
 
 /// Reads and writes the states of a table's objects: `ferry_object_<n>`.
 ///
-/// Invariant: each write of a state also reports the change of the object checksum to the table digest.
+/// Invariant: each changed object checksum also goes to the table digest. After `write(_:)` the caller reports the
+/// change.
 final class ObjectTable {
     let table: TrackedTable
     /// Computes object checksums.

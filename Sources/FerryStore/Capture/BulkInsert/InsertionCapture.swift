@@ -1,23 +1,23 @@
 import FerryCore
 import FerryMerge
 
-/// Packs a flush that consists of insertions of new rows, as an import makes it, without an object in memory for each row.
+/// Fast path: packs a flush of pure insertions, such as an import, without an object in memory for each row.
 ///
-/// What comes of it is what `CaptureHistory` makes of the same notes. That is the model, and takes every other flush; here is
-/// what is left of it where nothing happened to a row but its insertion, nobody knew of it before, and what it refers to is
-/// there. Some of that is known only when rows are written: then nothing remains of what was written.
+/// The result equals the result of `CaptureHistory` for the same pending changes. `CaptureHistory` is the general path,
+/// and handles every remaining flush. Here each row was only inserted, its object is new, and its targets exist. Some
+/// conditions show only at the writing of rows: then everything written is rolled back.
 struct InsertionCapture {
-    /// Thrown where the flush is of another kind.
+    /// Thrown if the flush needs the general path.
     struct Unsuited: Error {}
 
-    /// What is noted of one table.
+    /// The pending insertions into a table.
     final class Insertions {
         let table: TrackedTable
-        /// The rows' local keys, one row after another.
+        /// The rows' local keys in sequence, `table.keyColumns.count` values for each row.
         @exclusivity(unchecked) var keys: [FieldValue] = []
         @exclusivity(unchecked) var times: [HybridTime] = []
         @exclusivity(unchecked) var objects: [ObjectID] = []
-        /// The places of the rows by their keys, in a mapped table.
+        /// The positions of rows by key, in a mapped table.
         @exclusivity(unchecked) var places = IntegerKeyMap()
 
         init(_ table: TrackedTable) { self.table = table }
@@ -36,30 +36,30 @@ struct InsertionCapture {
     private var minted: UInt32 = 0
     private var rowsWithoutKey = 0
     private var keylessTables: Set<Int> = []
-    /// The key of the row whose note is read, as it travels.
+    /// The portable key of the row being read.
     private var scratch: [FieldValue] = []
 
     private init(_ access: StoreAccess, _ mintedPrefix: (high: UInt64, low: UInt64)) throws {
         self.access = access
         self.mintedPrefix = mintedPrefix
         exceptionalTables = try SeedFinder(access).exceptionalTables()
-        // Rows that are held back are published again.
+        // Retained rows must be published again.
         guard try HeldBackRows(access).isEmpty else { throw Unsuited() }
     }
 
     struct Outcome {
         var tables: [TableChanges]
-        /// An object of each table. None of them is anything that the rules must look at.
+        /// An object of each table. No object needs the rules.
         var touched: [TouchedObject]
         var rowsWithoutKey: Int
         var keylessTables: Set<Int>
     }
 
-    /// Takes the notes up to one.
+    /// Packs the pending changes up to a sequence.
     /// - Parameters:
-    ///   - mintedPrefix: what the IDs of this flush begin with; the first gets the number 1.
-    ///   - maximumBytes: of values; with more of them it throws `limitExceeded`.
-    /// - Returns: `nil` where they are of another kind; nothing is written then, and the clock is as before.
+    ///   - mintedPrefix: the prefix of this flush's IDs; the first ID gets the number 1.
+    ///   - maximumBytes: maximum bytes of values; beyond them `limitExceeded` is thrown.
+    /// - Returns: `nil` if the flush needs the general path; nothing is written then, and the clock is unchanged.
     static func take(
         _ access: StoreAccess, _ mintedPrefix: (high: UInt64, low: UInt64), through end: Int64,
         _ clock: inout HybridClock, maximumBytes: Int
@@ -102,10 +102,10 @@ struct InsertionCapture {
         return made
     }
 
-    /// Whether an insertion into a table concerns nothing but what it refers to, as far as the table tells.
+    /// True if insertions into a table concern only their targets, as far as the table tells.
     private func isSuited(_ table: TrackedTable) throws -> Bool {
         if case .declared = table.identity { return false }
-        // Some may be rows of the next generation alone.
+        // Some rows may belong only to the next generation.
         if access.registry.leaving.contains(table.id), table.identity.isSurrogate { return false }
         if table.hasColumnPolicies || table.hasUncheckedReferences { return false }
         if try access.joined.areAny(in: table.id) || access.exceptionTokens.areAny(of: table.id) { return false }
@@ -138,12 +138,12 @@ struct InsertionCapture {
         insertions.objects.append(try object(insertions, key: first))
     }
 
-    /// The object of the row whose key was read last.
-    /// - Parameter first: where that begins.
+    /// The object of the row with the last read key.
+    /// - Parameter first: the start of the key in `insertions.keys`.
     private mutating func object(_ insertions: Insertions, key first: Int) throws -> ObjectID {
         let table = insertions.table
         if table.isMapped {
-            // The same key twice: OR REPLACE.
+            // A repeated key: OR REPLACE.
             guard case .integer(let key) = insertions.keys[first],
                 insertions.places.insert(key, at: insertions.objects.count)
             else { throw Unsuited() }
@@ -155,7 +155,7 @@ struct InsertionCapture {
         if table.hasReferencesInKey {
             for (place, column) in table.keyColumnIDs.enumerated() {
                 guard let parent = table.columns[column].reference else { continue }
-                // What comes only after it had its key reserved by this row.
+                // A target inserted later had its key reserved by this row.
                 let key = table.columns[column].key(scratch[place])
                 guard let target = try object(of: parent, key) else { throw Unsuited() }
                 scratch[place] = .reference(target)
@@ -164,7 +164,7 @@ struct InsertionCapture {
         return table.derivedID(scratch)
     }
 
-    /// The object that has a key in a mapped table.
+    /// The object with a key in a mapped table.
     private func object(of parent: Int, _ key: FieldValue) throws -> ObjectID? {
         if let known = insertions[parent], case .integer(let integer) = key,
             let place = known.places.place(of: integer)
@@ -194,14 +194,14 @@ struct InsertionCapture {
         return outcome
     }
 
-    /// The places of a table's rows in the order of their objects.
+    /// The positions of a table's rows in the order of their objects.
     private func order(of rows: Insertions) throws -> [Int] {
         let objects = rows.objects
-        // Minted in the order of the notes.
+        // IDs were minted in the order of the pending changes.
         if rows.table.isMapped { return Array(objects.indices) }
         let order = objects.indices.sorted { objects[$0] < objects[$1] }
         for (place, next) in zip(order, order.dropFirst()) where objects[place] == objects[next] {
-            // One object twice: OR REPLACE.
+            // A repeated object: OR REPLACE.
             throw Unsuited()
         }
         return order

@@ -1,8 +1,8 @@
 import FerryCore
 import FerryMerge
 
-/// Writes new rows of one table as `InsertionCapture` found them: the changes, and the states of objects that have none. First
-/// all are read, in the order in which that is done best, then all are written in the order of their objects.
+/// Writes a table's new rows found by `InsertionCapture`: the changes, and the states of the new objects. First reads
+/// all rows in the fastest order, then writes all in the order of their objects.
 struct InsertionWriter {
     private(set) var changes: TableChanges
     private var gathered: GatheredRows
@@ -11,13 +11,13 @@ struct InsertionWriter {
     private var table: TrackedTable { rows.table }
     private let cursor: RowCursor
     private let states: NewStates
-    /// For those that are left in the end.
+    /// Writes the states left at the end, singly.
     private let singleState: NewStates
-    /// The places of the rows whose states wait, and their checks.
+    /// The positions of rows with waiting states, and their object checksums.
     private var waiting: [(place: Int, check: UInt64)] = []
     private let checks: TableChecks
     private let columns: [Int]
-    /// The columns that refer to mapped tables, by place.
+    /// The columns referring to mapped tables, by position.
     private let references: [ReferenceColumn?]
     /// Foreign keys by value that must have a target.
     private let valueKeys: [Int]
@@ -25,7 +25,7 @@ struct InsertionWriter {
     private let keyWidth: Int
     private let isMapped: Bool
 
-    /// - Parameter all: what the flush inserts, by table.
+    /// - Parameter all: the flush's insertions, by table.
     init(
         _ access: StoreAccess, _ rows: InsertionCapture.Insertions, among all: [Int: InsertionCapture.Insertions]
     ) throws {
@@ -56,11 +56,11 @@ struct InsertionWriter {
 
     /// Reads the rows and writes them.
     /// - Parameters:
-    ///   - order: their places, in the order of their objects.
-    ///   - maximumBytes: of values; with more of them it throws `limitExceeded`.
-    /// - Returns: how many bytes their values have.
+    ///   - order: the rows' positions, in the order of their objects.
+    ///   - maximumBytes: maximum bytes of values; beyond them `limitExceeded` is thrown.
+    /// - Returns: bytes of the values.
     mutating func write(in order: [Int], maximumBytes: Int) throws -> Int {
-        // Rows under minted IDs were noted in their order.
+        // Rows under minted IDs were recorded in the order of IDs.
         let isInOrderOfNotes = !isMapped && cursor.isOrderedByInsertion
         for index in order.indices {
             try read(isInOrderOfNotes ? index : order[index])
@@ -78,7 +78,7 @@ struct InsertionWriter {
         return valueBytes
     }
 
-    /// Reads a row's values as they travel.
+    /// Reads a row's portable values.
     private mutating func read(_ place: Int) throws {
         // Displaced by OR REPLACE, or moved while no trigger ran.
         guard let row = try cursor.row(rows.keys, at: place * keyWidth) else { throw InsertionCapture.Unsuited() }
@@ -93,7 +93,7 @@ struct InsertionWriter {
         }
     }
 
-    /// Writes one row, whose values are next.
+    /// Writes a row with the next values.
     private mutating func write(_ place: Int) throws {
         let object = rows.objects[place]
         let time = rows.times[place]
@@ -111,7 +111,7 @@ struct InsertionWriter {
         waiting.removeAll(keepingCapacity: true)
     }
 
-    /// Writes as many states as `states` writes at once.
+    /// Writes a batch of states of the size of `states`.
     private func save(_ waiting: ArraySlice<(place: Int, check: UInt64)>, by states: NewStates) throws {
         try states.begin(columns)
         for (place, check) in waiting {
@@ -132,17 +132,17 @@ struct InsertionWriter {
     }
 }
 
-/// What rows refer to by one column, and the objects that these values mean.
+/// The references of a column, and the objects meant by their values.
 final class ReferenceColumn {
     private let table: TrackedTable
     private let column: TrackedColumn
     private let parent: Int
     private let fresh: InsertionCapture.Insertions?
-    /// The foreign keys of which the column is one, and which must have a target.
+    /// The foreign keys of the column that must have a target.
     private let keys: [Int]
     @exclusivity(unchecked) private var stored: [FieldValue: ObjectID] = [:]
 
-    /// - Parameter fresh: what the flush inserts into the parent.
+    /// - Parameter fresh: the flush's insertions into the parent.
     init(
         _ column: TrackedColumn, of table: TrackedTable, to parent: Int, among fresh: InsertionCapture.Insertions?
     ) {
@@ -156,11 +156,11 @@ final class ReferenceColumn {
         }
     }
 
-    /// A value of the column as it travels.
-    /// - Throws: `Unsuited` where it has no target.
+    /// The portable value of a column's value.
+    /// - Throws: `Unsuited` without a target.
     func travelling(_ value: FieldValue, _ targets: InsertionTargets) throws -> FieldValue {
         if case .null = value { return value }
-        // Whether the row that the flush inserted is still there is seen when it is written.
+        // A target inserted by this flush is verified at its own writing.
         if case .integer(let key) = column.key(value), let fresh, let place = fresh.places.place(of: key) {
             return .reference(fresh.objects[place])
         }
@@ -172,7 +172,7 @@ final class ReferenceColumn {
     }
 }
 
-/// Looks up what rows refer to in the store.
+/// Looks up targets in the store.
 final class InsertionTargets {
     private let access: StoreAccess
     private var lookup: TargetLookup
@@ -182,14 +182,14 @@ final class InsertionTargets {
         lookup = TargetLookup(access)
     }
 
-    /// The object that has a key.
+    /// The object with a key.
     func object(of parent: Int, _ key: FieldValue) throws -> ObjectID {
         guard access.registry[parent].isMapped, let object = try access.objects(of: parent).object(forKey: key)
         else { throw InsertionCapture.Unsuited() }
         return object
     }
 
-    /// Makes sure that the target of a foreign key is there.
+    /// Ensures that the target of a foreign key exists.
     func check(_ table: TrackedTable, _ place: Int, _ values: [FieldValue]) throws {
         guard try lookup.isThere(table, place, values) else { throw InsertionCapture.Unsuited() }
     }

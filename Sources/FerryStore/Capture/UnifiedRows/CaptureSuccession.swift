@@ -1,23 +1,23 @@
 import FerryCore
 import FerryMerge
 
-/// Rows that stand under another key than that of their object, which is given another row under its own.
+/// Handles rows under a key different from their object's own key, when the object gets a new row under its own key.
 ///
-/// The key of a link refers by value to a row that shows another value, and the link with it (Docs/Rules.md, "Unified rows").
-/// Where that value is given to somebody else, and a link to them is inserted by the same key, the object is that link; the
-/// row that was its own is of the object that is known by the key it shows, as in `LinkSuccession`.
+/// The key of a link refers by value to a row showing a different value, and so does the link (Docs/Rules.md, "Unified
+/// rows"). Suppose a further object gets that value, and a link to the object is inserted by the same key. Then the
+/// object is that link. The former row belongs to the object of the shown key, as in `LinkSuccession`.
 extension CaptureHistory {
-    /// What an object left to another one.
+    /// A row left by an object to a successor.
     struct LeftRow {
         var table: Int
         var object: ObjectID
-        /// All of its own values before.
+        /// All of the object's own values before.
         var former: FieldValues
         var successor: ObjectID
     }
 
-    /// Leaves the row that an object has under another key than its own to the object of that key.
-    /// - Parameter note: of an insertion under the object's own key.
+    /// Leaves an object's row under a different key to the object of that key.
+    /// - Parameter note: an insertion under the object's own key.
     mutating func leaveRow(of object: ObjectID, to note: Note, _ clock: inout HybridClock) throws {
         let table = note.table
         guard table.hasReferencesInKey, try access.joined.areAny(in: table.id) else { return }
@@ -29,13 +29,13 @@ extension CaptureHistory {
         let key = tracks[table.id]?[object]?.key ?? state.key
         let heir = try table.derivedID(travelling.key(key, table))
         if heir == object { return }
-        // Later notes may tell that it is gone.
+        // Later pending changes may delete the row.
         let row = try travelling.values(access.reader(of: table.id).read(key) ?? [:], table)
         let former = row.overlaid(with: state.kept.fields)
         leftRows.append(LeftRow(table: table.id, object: object, former: former, successor: heir))
         let track = try self.track(object, table, key: key, isFresh: false)
         finish(track, at: time(for: track, note.time, togglesLife: true, &clock), oldRow: former)
-        // Nobody else's row shows that key now.
+        // No different row shows that key now.
         try access.joined.forget(RowToken(table: table.id, id: heir))
         let known = try states.load(heir)
         let successor = try self.track(heir, table, key: key, isFresh: false)
@@ -47,7 +47,7 @@ extension CaptureHistory {
         } else {
             successor.insertedAt = time
         }
-        // What a foreign key's action cleared is there still, beside the row.
+        // A value cleared by a foreign key's action still exists, as a shadow value.
         successor.detached = state.kept.fields.filter { column, _ in
             !table.columns[column].isLocal
                 || row[column] == .null && table.clearableColumns.contains(column)
@@ -55,7 +55,7 @@ extension CaptureHistory {
         }
     }
 
-    /// Tells who refers to rows that were left to other objects.
+    /// Records the successors of left rows, for objects referring to them.
     func noteLeftRows(_ writers: inout [Int: CapturedWriter]) throws {
         for left in leftRows {
             let values = try Travelling(access).row(showing: RowToken(table: left.table, id: left.successor))

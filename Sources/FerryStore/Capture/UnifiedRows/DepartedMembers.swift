@@ -1,14 +1,15 @@
 import FerryCore
 import FerryMerge
 
-/// Objects that the row of another one showed and that were given a row of their own: one was inserted by their key.
+/// Handles split members: objects shown by a unified row that got their own row, because a row was inserted by their
+/// key.
 ///
-/// To the person who writes there was no row by that key. So the new one begins anew, and nothing happened to the row that
-/// showed the object: the others that it shows are given what it had from the one that left, and who meant that one refers to
-/// them, as operations of their own.
+/// For the writing person no row had that key. So the new row begins anew, and the unified row must stay unchanged. The
+/// remaining members get the values shown from the split member, and references to the split member move to them. These
+/// are own operations.
 struct DepartedMembers {
     private struct Member {
-        /// As it was before this flush.
+        /// The member's state before this flush.
         var former: ObjectState
         var representative: ObjectID
     }
@@ -17,7 +18,7 @@ struct DepartedMembers {
     let table: TrackedTable
     private let members: [Member]
 
-    /// - Parameter tracks: what happened to the table's objects.
+    /// - Parameter tracks: the events of the table's objects.
     init(_ access: StoreAccess, _ table: TrackedTable, among tracks: [ObjectID: CaptureHistory.Track]) throws {
         self.access = access
         self.table = table
@@ -26,7 +27,7 @@ struct DepartedMembers {
             return
         }
         members = try tracks.values.sorted { $0.object < $1.object }.compactMap { track in
-            // Statements reach it by nothing but an insertion.
+            // Only an insertion makes a statement reach a member.
             guard !track.isFresh, track.insertedAt != nil || track.doneCount > 0,
                 let representative = try access.joined.representative(of: track.object, table.id)
             else { return nil }
@@ -37,14 +38,14 @@ struct DepartedMembers {
 
     var objects: Set<ObjectID> { Set(members.map(\.former.object)) }
 
-    /// Leaves the rows that showed them what they are, once all that was captured is written.
-    /// - Returns: what the rules have to look at.
+    /// Keeps the unified rows unchanged, after everything captured is written.
+    /// - Returns: the objects the rules may have to check.
     func leave(_ writers: inout [Int: CapturedWriter], _ clock: inout HybridClock) throws -> [TouchedObject] {
         guard var writer = writers[table.id] else { return [] }
         var touched: [TouchedObject] = []
         for representative in Set(members.map(\.representative)).sorted() {
             let shown = try Travelling(access).row(showing: RowToken(table: table.id, id: representative))
-            // It may have gone as well.
+            // The row may be gone as well.
             if shown.isEmpty { continue }
             let former = members.filter { $0.representative == representative }.map(\.former)
             touched += try takeOver(shown, from: former, representative, &writer, &clock)
@@ -57,7 +58,7 @@ struct DepartedMembers {
         return touched
     }
 
-    /// Gives the objects that a row goes on showing what it shows.
+    /// Gives the remaining members of a row the row's values.
     private func takeOver(
         _ shown: FieldValues, from former: [ObjectState], _ representative: ObjectID, _ writer: inout CapturedWriter,
         _ clock: inout HybridClock
@@ -79,21 +80,21 @@ struct DepartedMembers {
             let different = values.filter { own[$0.key] != $0.value && !keyColumns.contains($0.key) }
             if !different.isEmpty { touched.append(try writer.takeOver(different, state.object, &clock)) }
         }
-        // It shows fewer objects than before, whatever else.
+        // The row shows fewer objects than before in any case.
         touched.append(
             TouchedObject(
                 table: table.id, object: representative, columns: [], isDeleted: false, needsRules: true))
         return touched
     }
 
-    /// Whether a row does not tell what its objects have: in a column that is not here, or where a foreign key's action
-    /// may have cleared it.
+    /// True if the row does not tell its objects' value: the column is missing here, or a foreign key's action may have
+    /// cleared the value.
     private func isUnshown(_ column: TrackedColumn, in shown: FieldValues) -> Bool {
         guard let value = shown[column.id] else { return true }
         return value == .null && table.clearableColumns.contains(column.id)
     }
 
-    /// What was written last to a column of any of the objects that a row showed.
+    /// The last written value of a column among the row's objects.
     private func newest(_ column: TrackedColumn, of objects: [(state: ObjectState, own: FieldValues)]) -> FieldValue? {
         let written = objects.compactMap { object in
             object.state.registers.stamp(of: column.id).map { (stamp: $0, own: object.own) }

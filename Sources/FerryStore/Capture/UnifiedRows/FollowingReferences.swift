@@ -1,28 +1,28 @@
 import FerryCore
 import FerryMerge
 
-/// An object's own values that foreign keys refer to, which it gave up for those that its row shows.
+/// An object's own parent key values, given up for its row's values.
 struct GivenUpValues {
     var object: ObjectID
-    /// All of its own values before.
+    /// All of the object's own values before.
     var former: FieldValues
-    /// The columns in which it has others now.
+    /// The columns with new values.
     var columns: [Int]
-    /// Whom those mean now who knew it by its key, and what they are to say; `nil` where it is there still.
+    /// The successor for objects that referred by the key, with its values; `nil` if the object still exists.
     var successor: LinkSuccessor?
 }
 
-/// Lets references by value follow an object that gave up the value by which they mean it (`FreedClaims`): they are given
-/// what their rows show already, as operations of their own. To the person who writes nothing happened to the row that they
-/// refer to, and without that they would refer to nothing, or to somebody else.
+/// Moves references by value when an object gives up their value (`FreedClaims`): the references get the values their
+/// rows already show, as own operations. For the writing person nothing happened to the referenced row. Otherwise the
+/// references would have no target, or a wrong target.
 ///
-/// What refers by its key is another object under the value that it shows (`LinkSuccession`).
+/// An object referring by its own key becomes a new object under the shown value (`LinkSuccession`).
 struct FollowingReferences {
     let access: StoreAccess
     private let meaning: References
     private let travelling: Travelling
     private let found: ValueReferences
-    /// How much of what each table gave up has been followed.
+    /// Number of given-up values already followed, by table.
     private var done: [Int: Int] = [:]
 
     init(_ access: StoreAccess) {
@@ -32,15 +32,15 @@ struct FollowingReferences {
         found = ValueReferences(access)
     }
 
-    /// - Parameter writers: by table; those that are missing are made.
-    /// - Returns: what the rules have to look at.
+    /// - Parameter writers: writers by table; missing writers are made.
+    /// - Returns: the objects the rules may have to check.
     mutating func follow(
         _ writers: inout [Int: CapturedWriter], _ clock: inout HybridClock, notesReferences: Bool
     ) throws -> [TouchedObject] {
         var touched: [TouchedObject] = []
         while true {
             let followed = touched.count
-            // What follows may be referred to by value itself.
+            // References to following objects may be by value too.
             for table in access.registry.parentsFirst {
                 let values = writers[table.id]?.givenUp.dropFirst(done[table.id] ?? 0) ?? []
                 done[table.id, default: 0] += values.count
@@ -62,7 +62,7 @@ struct FollowingReferences {
         }
     }
 
-    /// Who means an object by a value that it gave up, what it is to refer to instead, and whether it is known by that.
+    /// The references to an object by a given-up value, their new values, and whether the values are part of the key.
     private func references(
         to given: GivenUpValues, _ table: TrackedTable
     ) throws -> [(child: RowToken, shown: FieldValues, isKey: Bool)] {
@@ -93,7 +93,7 @@ struct FollowingReferences {
         return result
     }
 
-    /// What a foreign key means by values of the columns that it refers to.
+    /// The target of a foreign key for given parent values.
     private func target(
         _ key: TrackedForeignKey, of table: TrackedTable, _ offered: [Int], _ parts: [FieldValue]
     ) -> RowToken? {
@@ -101,7 +101,7 @@ struct FollowingReferences {
         return RowToken(table: table.id, id: table.derivedID(order.map { parts[$0] }))
     }
 
-    /// The objects of a table that a value concerns and that have no row of their own.
+    /// The objects of a table concerned by a value and without an own row.
     private func withoutRows(_ token: RowToken, _ table: Int) throws -> [RowToken] {
         try access.exceptionTokens.objects(concernedBy: token).filter { object in
             guard object.table == table, let place = try access.objects(of: table).place(of: object.id) else {

@@ -1,10 +1,10 @@
 import FerryCore
 import FerryMerge
 
-/// Lets go of UNIQUE values that an object of a joined row has and the row does not show.
+/// Releases UNIQUE values an object of a unified row has and the row does not show.
 ///
-/// To the person who writes, such a value is free. Whoever takes it would be joined with that row; so the object that
-/// has it is given what its row shows, as an operation of its own.
+/// For the writing person such a value is free. A new row with the value would be unified with that row. So the value's
+/// object gets its row's values instead, as an own operation.
 struct FreedClaims {
     let access: StoreAccess
     let table: TrackedTable
@@ -14,8 +14,8 @@ struct FreedClaims {
         self.table = table
     }
 
-    /// - Parameter written: what this flush wrote to the table.
-    /// - Returns: the objects that let go of something.
+    /// - Parameter written: the flush's written objects of the table.
+    /// - Returns: the objects that released a value.
     func take(
         from written: [TouchedObject], _ writer: inout CapturedWriter, _ clock: inout HybridClock
     ) throws -> [TouchedObject] {
@@ -55,7 +55,7 @@ struct FreedClaims {
         let shown = try Travelling(access).values(row, table)
         let claims = UniqueClaims(access)
         let own = (representative == owner ? shown : [:]).overlaid(with: state.kept.fields)
-        // It may have let go of it before, and what its row shows nobody can have taken.
+        // The object may have released the value before, and nobody can have taken a value its row shows.
         guard try claims.claims(table, own, of: .init(state)).contains(where: { $0.token == claim.token }),
             try !claims.claims(table, shown, of: shownBy).contains(where: { $0.token == claim.token })
         else { return nil }

@@ -1,11 +1,11 @@
 import FerryCore
 import FerryMerge
 
-/// The rows whose deletion is held back, because others refer to them by RESTRICT or NO ACTION.
+/// The retained rows: deleted, but referred to by RESTRICT or NO ACTION.
 ///
-/// A device that sees no such reference may have forgotten the deletion, and with it the row (`TombstoneCollection`). So
-/// what this device does in knowledge of the deletion must say all that is needed: a row that it writes to, or that what
-/// it writes refers to, is published again whole, as an insertion of now.
+/// A device without such a reference may have forgotten the deletion and the row (`TombstoneCollection`). So writes
+/// made with knowledge of the deletion must be complete. A retained row written here, or newly referred to, is
+/// published again whole, as an insertion as of now.
 struct HeldBackRows {
     let access: StoreAccess
     private let objects: Set<RowToken>
@@ -23,15 +23,15 @@ struct HeldBackRows {
         objects = found
     }
 
-    /// Whether an object is shown though it is deleted.
+    /// True if a deleted object is shown.
     static func isHeldBack(_ state: ObjectState) -> Bool {
         state.registers.deleted != nil && state.registers.inserted != nil && !state.registers.isAlive
             && (state.shown == .exceptionalRow || state.shown == .joined)
     }
 
-    /// Publishes again what the captured objects refer to, and what that refers to.
-    /// - Parameter writers: by table; those that are missing are made.
-    /// - Returns: what the rules have to look at.
+    /// Publishes the retained targets of captured objects again, and their targets in turn.
+    /// - Parameter writers: writers by table; missing writers are made.
+    /// - Returns: the objects the rules may have to check.
     func publishAgain(
         _ writers: inout [Int: CapturedWriter], _ clock: inout HybridClock
     ) throws -> [TouchedObject] {
@@ -44,7 +44,7 @@ struct HeldBackRows {
             if references.isEmpty { return touched }
             seen.formUnion(references)
             for target in try Set(references.flatMap(targets)).sorted(by: isBefore) {
-                // It may have been written by now.
+                // The target may have been written meanwhile.
                 guard try Self.isHeldBack(access.objects(of: target.table).load(target.id)),
                     writers[target.table]?.successor(of: target.id) == nil
                 else { continue }
@@ -57,18 +57,18 @@ struct HeldBackRows {
         }
     }
 
-    /// In an order that does not change from run to run.
+    /// A total order, so every run does the same.
     private func isBefore(_ left: RowToken, _ right: RowToken) -> Bool {
         left.table != right.table ? left.table < right.table : left.id < right.id
     }
 
-    /// The held back objects that a reference may mean.
+    /// The retained objects a reference may mean.
     private func targets(of token: RowToken) throws -> [RowToken] {
         var found = [token]
         if let shown = try access.joined.representative(of: token.id, token.table) {
             found.append(RowToken(table: token.table, id: shown))
         }
-        // By values, too, under which it is found as what they concern.
+        // Tokens also find the object by its values.
         found += try access.exceptionTokens.objects(concernedBy: token).filter { $0.table == token.table }
         return found.filter(objects.contains)
     }

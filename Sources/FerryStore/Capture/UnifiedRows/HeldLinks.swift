@@ -1,33 +1,33 @@
 import FerryCore
 import FerryMerge
 
-/// References by RESTRICT or NO ACTION to a key that is made of references, where the row under that key is another object's:
-/// what its key refers to is one with another row.
+/// Handles references by RESTRICT or NO ACTION to a key made of references, if the row under that key belongs to a
+/// different object: the key's target was unified.
 ///
-/// The object that the key means by itself may have been deleted, here or elsewhere, and rule 1 would bring it back where its
-/// deletion is remembered, and only there. Whoever refers to the row wants there to be one by that key: so the object is
-/// inserted anew, with what the row shows, and is one with the row.
+/// The key's own object may have been deleted, here or elsewhere. Rule 1 would revive the object only on devices that
+/// remember the deletion. A reference to the row requires an object by that key. So the object is inserted anew with
+/// the row's values, and is unified with the row.
 struct HeldLinks {
     let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// Whether rows of a table may refer so.
+    /// True if rows of a table may have such references.
     func concern(_ table: TrackedTable) throws -> Bool {
         try table.foreignKeys.contains { key in
             try Self.holds(key, access.registry) && access.joined.areAny(in: key.parent)
         }
     }
 
-    /// Whether a foreign key keeps what it refers to, and refers to a key that is made of references.
+    /// True for a foreign key that retains its target, and refers to a key made of references.
     static func holds(_ key: TrackedForeignKey, _ registry: Registry) -> Bool {
         guard case .restrict = key.action, case .key = key.target else { return false }
         return registry[key.parent].hasReferencesInKey
     }
 
-    /// Inserts what the captured objects refer to and nobody has, and what that refers to.
-    /// - Parameter writers: by table; those that are missing are made.
-    /// - Returns: what the rules have to look at.
+    /// Inserts the missing targets of captured objects, and their missing targets in turn.
+    /// - Parameter writers: writers by table; missing writers are made.
+    /// - Returns: the objects the rules may have to check.
     func insert(
         _ writers: inout [Int: CapturedWriter], _ clock: inout HybridClock, notesReferences: Bool
     ) throws -> [TouchedObject] {
@@ -49,7 +49,7 @@ struct HeldLinks {
         }
     }
 
-    /// What the row that shows a link shows, where the link itself is not there.
+    /// The values of the row showing a link, if the link itself does not exist.
     private func missing(_ link: RowToken) throws -> FieldValues? {
         let table = access.registry[link.table]
         let state = try access.objects(of: table.id).load(link.id)
@@ -57,9 +57,9 @@ struct HeldLinks {
         guard let owner = try access.joined.representative(of: link.id, table.id) else { return nil }
         let shown = RowToken(table: table.id, id: owner)
         let row = try Travelling(access).row(showing: shown)
-        // It may have gone in this flush, or stand for something else now.
+        // The row may be gone in this flush, or have a different key now.
         guard !row.isEmpty, table.derivedID(of: row) == link.id else { return nil }
-        // What a foreign key's action cleared is there still, beside the row.
+        // A value cleared by a foreign key's action still exists, as a shadow value.
         let kept = try access.objects(of: table.id).load(owner).kept.fields
         let cleared = kept.filter { column, _ in
             row[column] == .null && table.clearableColumns.contains(column) && !table.keyColumnIDs.contains(column)

@@ -1,17 +1,17 @@
 import FerryCore
 import FerryMerge
 
-/// Who is there in place of an object that is known by a key which its row does not show, and what it has in its columns.
+/// The object that replaces a link whose key changed, with its column values.
 struct LinkSuccessor {
     var object: ObjectID
     var values: FieldValues
 }
 
-/// Gives objects of a table whose key refers by value, and whose target gave up that value for the one that it shows, the key
-/// that their rows show: the object goes, and one that is known by the shown key has what the row shows. To the person who
-/// writes the row stays what it is. Without that its key would mean whoever is given the value.
+/// Rekeys links: objects with a key referring by value, whose target gave up that value for the shown value. The object
+/// is deleted, and an object with the shown key gets the row's values. For the writing person the row stays unchanged.
+/// Otherwise the key would mean any object given the value.
 ///
-/// It is what an update of the key does, and ON UPDATE CASCADE.
+/// An update of the key does the same, and so does ON UPDATE CASCADE.
 struct LinkSuccession {
     let access: StoreAccess
     let table: TrackedTable
@@ -21,13 +21,13 @@ struct LinkSuccession {
         self.table = table
     }
 
-    /// - Parameter shown: what the reference shows.
+    /// - Parameter shown: the shown values of the reference.
     /// - Returns: the objects for the rules.
     func succeed(
         _ object: ObjectID, _ shown: FieldValues, _ writer: inout CapturedWriter, _ clock: inout HybridClock
     ) throws -> [TouchedObject] {
         let objects = access.objects(of: table.id)
-        // Another reference of its key may have changed before.
+        // A further reference of the key may have changed before.
         guard var former = try writer.successor(of: object) ?? whole(objects.load(object)) else { return [] }
         let object = former.object
         former.values = former.values.overlaid(with: shown)
@@ -44,15 +44,15 @@ struct LinkSuccession {
         return touched
     }
 
-    /// All values of an object: what its row shows, where it has one, and what no row shows. `nil` where it is not there.
+    /// All values of an object: its row's values, and values shown by no row. `nil` if the object does not exist.
     private func whole(_ state: ObjectState) throws -> LinkSuccessor? {
         guard state.registers.isAlive || HeldBackRows.isHeldBack(state) else { return nil }
         let row = try Travelling(access).row(showing: RowToken(table: table.id, id: state.object))
         let unshown = state.kept.fields.filter { column, _ in
             if row.isEmpty || !table.columns[column].isLocal { return true }
-            // Another object's row has that one's key.
+            // The row of a different object shows that object's key.
             if table.keyGroupColumns.contains(column) { return state.shown == .joined }
-            // What a foreign key's action cleared is there still, beside the row.
+            // A value cleared by a foreign key's action still exists, as a shadow value.
             return row[column] == .null && table.clearableColumns.contains(column)
         }
         return LinkSuccessor(object: state.object, values: row.overlaid(with: unshown))
