@@ -103,7 +103,7 @@ struct CaptureHistory {
         mintedPrefix = (milliseconds << 16 | bits >> 48, (bits & 0xffff_ffff) << 32)
     }
 
-    // MARK: Reading the notes
+    // MARK: Reading pending changes
 
     mutating func read(through end: Int64, _ clock: inout HybridClock) throws {
         let slots = (0..<registry.keyWidth).map { "k\($0)" }.joined(separator: ", ")

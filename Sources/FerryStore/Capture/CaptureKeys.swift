@@ -116,15 +116,15 @@ extension CaptureHistory {
         return .reference(reserved)
     }
 
-    /// True if a key without a row still means an object for referring rows. A checked column must not turn a plain
-    /// value into a key either (foreign keys may be off): the value would become a key for unchecked columns.
+    /// True if a key without a row still means an object for referring rows. Even a checked column must not turn a
+    /// plain value into a key (foreign keys may be off). Unchecked columns would find the key, too.
     func isReservable(_ value: FieldValue, in parent: TrackedTable, by column: TrackedColumn? = nil) -> Bool {
         let isPlain = column?.isUnchecked ?? false || parent.hasUncheckedReferences
         return !isPlain || KeyReservations.isReservable(value, in: parent)
     }
 
-    /// The portable value of a value nobody wrote in this flush: its meaning at the end of the last flush, since the
-    /// key may have a new owner.
+    /// The portable value of a value nobody wrote in this flush. The meaning at the end of the last flush counts,
+    /// because the key may have a new owner.
     mutating func formerTravelling(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue {
         guard let parent = column.reference, value != .null else { return value }
         if let known = try formerOwners.object(parent, column.key(value)) { return .reference(known) }
@@ -218,9 +218,10 @@ extension CaptureHistory {
         }
     }
 
-    /// True if an object with only a reserved key leaves the key to a new row. This concerns an object that had a row
-    /// and was deleted, an object with a row on a remote device, and an object whose identity the new row would not
-    /// have.
+    /// True if an object with only a reserved key leaves the key to a new row. Such an object
+    /// - had a row and was deleted,
+    /// - has a row on a remote device, or
+    /// - has an identity the new row would not have.
     private func yields(_ known: ObjectID, _ table: TrackedTable, to note: Note) throws -> Bool {
         guard table.hasUncheckedReferences, tracks[table.id]?[known] == nil else { return false }
         let state = try access.objects(of: table.id).load(known)

@@ -2,8 +2,10 @@ import FerryCore
 import FerryMerge
 
 extension CaptureHistory {
-    /// The events of an object in a flush. A flush has up to a hundred thousand tracks, so rare parts are stored apart
-    /// (`Rest`), and the values of a deleted row stay in the trigger's before-image (`NotedDeletion`).
+    /// The events of an object in a flush.
+    ///
+    /// A flush has up to a hundred thousand tracks. So rare parts are stored apart (`Rest`). The values of a deleted
+    /// row stay in the trigger's before-image (`NotedDeletion`).
     ///
     /// Invariants:
     /// - `deletion`, if present, comes before all of `done`.

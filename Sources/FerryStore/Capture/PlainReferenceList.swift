@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// The foreign keys of the schema counted as plain references in the whole container: some device's data broke them, or
+/// The foreign keys of the schema counted as plain references in the whole container. Some device's data broke them, or
 /// a person named them (Docs/Rules.md, "Foreign keys that the data breaks").
 ///
 /// They travel like policies (`PolicyList`), and are never removed.

@@ -22,8 +22,8 @@ struct SchemaNews: Codable, Sendable {
     /// Tables new to this database, or with new columns: values of peers may wait for them. They are shown after
     /// pending changes are packed, because the rules would overwrite changes no flush has read.
     var adopted: [Int] = []
-    /// Tables with display checksums to compute for objects not shown as written: the covered columns changed, or an
-    /// earlier version of Ferry did not compute them. Done together with `adopted`.
+    /// Tables with display checksums to compute for objects not shown as written. The covered columns changed, or an
+    /// earlier version of Ferry did not compute the checksums. Done together with `adopted`.
     var unproven: [Int] = []
 
     var isEmpty: Bool { unseen.isEmpty && reshaped.isEmpty && adopted.isEmpty && unproven.isEmpty }

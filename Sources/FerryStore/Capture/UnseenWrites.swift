@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// Finds unseen writes to a table, by comparing every row with the state, and records them for the next flush
+/// Finds unseen writes to a table by comparing every row with the state. Records them for the next flush
 /// (Docs/Architecture/schema-changes.md, "Writes that no trigger saw").
 ///
 /// The state has no values, but a checksum for each object: a hash of its fields with their stamps. If the row's values
@@ -99,7 +99,7 @@ struct UnseenWrites {
         return ids
     }
 
-    // MARK: Rows that are gone
+    // MARK: Missing rows
 
     /// Leaves an object whose row went with its table: no deletion. This device has lost the values, so the insertion
     /// counts as unknown. The object comes back with any new insertion, and not piece by piece.
@@ -139,7 +139,7 @@ struct UnseenWrites {
         try objects.save(state)
     }
 
-    // MARK: Rows that are there
+    // MARK: Present rows
 
     /// Compares a row with its object.
     /// - Returns: true if anything was recorded.
@@ -245,7 +245,7 @@ struct UnseenWrites {
         return rows
     }
 
-    // MARK: Rows that are new
+    // MARK: New rows
 
     private func noteNewRows(_ pending: PendingKeys) throws -> Int {
         // A 16-byte key equal to the ID is stored only as the ID.
@@ -271,7 +271,7 @@ struct UnseenWrites {
         return keys.count
     }
 
-    // MARK: Notes
+    // MARK: Pending changes
 
     private func append(_ event: PendingEvent, _ key: [FieldValue], mask: Int64? = nil) throws {
         let places = key.map { _ in "?" }.joined(separator: ", ")

@@ -176,7 +176,7 @@ struct GenerationChange {
         return (known.first { $0.inserted == inserted } ?? known.max { $0.inserted < $1.inserted })?.object
     }
 
-    // MARK: One object
+    // MARK: Single objects
 
     /// - Parameter row: the row's values by columns of the former generation; `nil` without an own row.
     private mutating func pass(_ state: ObjectState, _ row: FieldValues?) throws {
@@ -207,8 +207,8 @@ struct GenerationChange {
         }
     }
 
-    /// Deletes objects of the present generation an object no longer is: a write in the former generation gave its row
-    /// a new key of the present generation.
+    /// Deletes an object's outdated counterparts in the present generation: a write in the former generation gave the
+    /// row a new key of the present generation.
     private mutating func deleteFormerSelves(of state: ObjectState, besides object: ObjectID) throws {
         guard !table.isMapped, state.registers.isAlive, let known = counterparts[state.object] else { return }
         let key = Set(table.keyColumnIDs)

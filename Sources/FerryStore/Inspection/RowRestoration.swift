@@ -44,7 +44,7 @@ struct RowRestoration {
 
     static func refusal(_ message: String) -> FerryError { FerryError(.restoreRefused, message) }
 
-    // MARK: What a conflict lost
+    // MARK: Conflicts
 
     /// Restores the losing side of a conflict.
     func restore(_ conflict: ConflictReader.Entry) throws -> RestoredRow {

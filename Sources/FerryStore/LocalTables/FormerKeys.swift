@@ -1,7 +1,7 @@
 import FerryCore
 
-/// The former values of a parent key, where they are changed or gone after Ferry's transaction: a temporary table for
-/// the statements that update local rows (`StayingDeed`).
+/// The former values of a parent key, if changed or gone after Ferry's transaction. A temporary table for the
+/// statements updating local rows (`StayingDeed`).
 ///
 /// | column | content |
 /// | --- | --- |

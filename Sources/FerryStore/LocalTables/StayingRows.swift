@@ -1,7 +1,7 @@
 import FerryCore
 
-/// Applies the foreign key actions of local tables after travelling rows changed, as SQLite would if the app had
-/// changed those rows here (Docs/Merging.md, "Local tables that refer to travelling tables").
+/// Applies the foreign key actions of local tables after travelling rows changed, as SQLite would after the app's own
+/// changes (Docs/Merging.md, "Local tables that refer to travelling tables").
 ///
 /// Called at the end of a transaction of Ferry's, with foreign keys off. The actions depend only on the rows before and
 /// after the transaction. If the app's schema refuses an action, a dangling row remains and is reported

@@ -46,7 +46,7 @@ final class DisplayedRows {
     /// True if references may show values different from their own.
     private var isResolving: Bool { !classes.isTrivial || classes.hasLinks }
 
-    // MARK: One object
+    // MARK: Single objects
 
     /// An object's own values, with references resolved and cleared references NULL.
     func resolved(_ index: Int) -> FieldValues {

@@ -3,7 +3,7 @@ import FerryMerge
 
 /// Grows a region: adds the objects affected by a member's outcome, and the objects affecting a member.
 extension RuleRegion {
-    // MARK: Before the rules are solved
+    // MARK: Before solving the rules
 
     /// Adds the surroundings of all objects, whatever their outcomes, until no object is missing.
     ///
@@ -58,7 +58,7 @@ extension RuleRegion {
         }
     }
 
-    // MARK: After they are solved
+    // MARK: After solving the rules
 
     /// Adds the objects referring to a row that vanishes, loses members, or shows a changed key or parent key.
     func follow(_ object: RegionObject) throws {

@@ -63,7 +63,7 @@ final class RegionObject {
         self.rest = rest
     }
 
-    // MARK: What it is made of
+    // MARK: Content
 
     var state: ObjectState {
         get {
@@ -114,7 +114,7 @@ final class RegionObject {
 
     func forgetPassingClaims() { if !passingClaims.isEmpty { passingClaims = [] } }
 
-    // MARK: What few have
+    // MARK: Rare properties
 
     /// Objects retaining this object by RESTRICT; read if this object is deleted and has a row.
     var holders: [RowToken] {
@@ -127,7 +127,7 @@ final class RegionObject {
         set { if rest != nil || newValue != nil { changeRest { $0.refusal = newValue } } }
     }
 
-    // MARK: What came of it
+    // MARK: Outcome
 
     /// The objects shown by this object's row, including itself, oldest first; empty without a row.
     var members: [RegionObject] { isShown ? [self] + others : [] }

@@ -55,7 +55,7 @@ struct StateMerge {
         registers = RegisterMerge(table: table, hooks: access.hooks, conflicts: conflicts)
     }
 
-    /// Takes one operation of a changeset into account.
+    /// Merges an operation of a changeset.
     func apply(_ operation: ObjectOperation, _ part: ChangesetPart, _ merge: inout ObjectMerge) throws {
         let stamp = Stamp(time: operation.time, device: part.device)
         let formerDeletion = merge.state.registers.deleted

@@ -4,9 +4,8 @@ import FerryCore
 ///
 /// A device that has not heard of this device may forget a deletion unknown here. Once its head acknowledges a
 /// changeset of this device, the device waits for this device, as for any member.
-///
-/// Until then this device must be ready to publish retained and revived rows again (`KeptRows`), because its changes of
-/// them mean nothing to such a device.
+/// Until then this device must be ready to publish retained and revived rows again (`KeptRows`). Mere changes of such
+/// rows mean nothing to a device without the row.
 struct CountingDevices: Codable, Equatable {
     /// The first changeset of this device's log announcing this device, or its return.
     var first: UInt64 = 1

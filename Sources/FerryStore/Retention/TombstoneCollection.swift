@@ -92,7 +92,7 @@ struct TombstoneCollection {
         return ids
     }
 
-    // MARK: What may go
+    // MARK: Collectable tombstones
 
     private func isCollectable(_ state: ObjectState, _ table: TrackedTable) throws -> Bool {
         guard state.shown == .none, isSettled(state), !hasValuesToHold(state, table) else { return false }
@@ -149,7 +149,7 @@ struct TombstoneCollection {
         ).isEmpty
     }
 
-    // MARK: What must stay for others' sake
+    // MARK: Awaited objects
 
     /// An uncovered deletion may still lose; then the revived object would retain its targets. So would a tombstone
     /// kept for its values.

@@ -4,7 +4,7 @@ import FerryMerge
 /// Reserves local keys for objects without a row that rows refer to by unchecked references.
 ///
 /// Invariants:
-/// - A *reserved key* is in the state of an object without a row, as the key of a row is in the state of its object.
+/// - A *reserved key* is in the state of an object without a row. A row's key is in the state of the row's object.
 /// - Capture reserves the key written by the app. A deletion keeps the row's key reserved while rows refer to the key.
 /// - Replay knows only the object, and makes a *placeholder key*: an integer below all integers SQLite hands out.
 /// - A new row takes a reserved key, but never a placeholder key: the referring rows are rewritten instead.
@@ -52,7 +52,7 @@ struct KeyReservations {
         return key == .text(object.description)
     }
 
-    // MARK: Rows that come and go
+    // MARK: Rows inserted and deleted
 
     /// The key for an object getting a row: a reserved key, or the author's key if free.
     /// - Returns: the key, and the placeholder key rows use until `moveReferences` is called; `nil` if no key is
@@ -159,7 +159,7 @@ struct KeyReservations {
                 + "Let the table's constraints allow it, and sync again.")
     }
 
-    // MARK: Values that refer to nothing
+    // MARK: Values without a target
 
     /// True if a value of an unchecked column means an object even without a row of that key: integers SQLite hands
     /// out, and texts. Further values, such as 0 and -1, are an app's words for “none” and travel as values.

@@ -176,8 +176,8 @@ final class RowWriter {
         access.departures.note(.init(object: object, key: key, values: values), of: table.id)
     }
 
-    /// The values the row with a local key offers to local rows, in the order of the table's `stayingColumns`; `nil` if
-    /// there is no such row, or no local table refers to the table.
+    /// The values offered to local rows by the row with a local key, in the order of the table's `stayingColumns`.
+    /// `nil` without such a row, or if no local table refers to the table.
     func offered(by key: [FieldValue]) throws -> [FieldValue]? {
         guard let offer else { return nil }
         let statement = try offer.prepared()

@@ -1,10 +1,9 @@
 import FerryCore
 
 /// Gathers a table's objects into chunks.
-///
-/// Objects decide where a chunk ends, independent of preceding objects: after an object whose hashed ID falls within a
-/// range as wide as the object is large. So ends stay in place when objects elsewhere change. An unchanged stretch of a
-/// table is the same chunk in the next snapshot.
+/// Each object decides independently of preceding objects whether a chunk ends. A chunk ends after an object if the
+/// object's hashed ID falls within a range as wide as the object is large. So ends stay in place when distant objects
+/// change. An unchanged stretch of a table is the same chunk in the next snapshot.
 struct SnapshotChunkBuilder {
     /// A smaller chunk does not end. Estimated bytes before compression.
     static let minimumBytes = 256 << 10

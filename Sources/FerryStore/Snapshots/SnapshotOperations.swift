@@ -1,8 +1,8 @@
 import FerryCore
 import FerryMerge
 
-/// Converts chunks of a snapshot to changesets, a changeset for each writing device, with each operation at its stamp:
-/// the remainder of the logs the snapshot stands for.
+/// Converts chunks of a snapshot to changesets: a changeset for each writing device, with each operation at its stamp.
+/// Together they are the remainder of the logs the snapshot stands for.
 struct SnapshotOperations {
     private let vector: VersionVector
 

@@ -96,8 +96,8 @@ extension SQLConnection {
         return value
     }
 
-    /// An upper bound of the rows in a part of the key-value store, without counting rows: the living objects in the
-    /// state, plus the number of pending changes.
+    /// An upper bound of the rows in a part of the key-value store, without counting rows. The sum of living objects in
+    /// the state and pending changes.
     public func largestKeyValueCount(_ kind: KeyValueKind) throws -> Int {
         try count(
             """

@@ -74,7 +74,7 @@ final class StateDigests {
         changes = [:]
     }
 
-    // MARK: What the digests cover
+    // MARK: Covered columns
 
     /// Registers a digest's covered columns, and the schema of the table's rows.
     /// - Returns: true if object checksums must be computed anew, because columns are gone.

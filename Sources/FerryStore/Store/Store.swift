@@ -343,7 +343,7 @@ public final class Store: Sendable {
         }
     }
 
-    // MARK: Being tracked
+    // MARK: Identity
 
     /// The device and container of the store; `nil` for an untracked database.
     /// - Throws: `storeTooNew` for tables of a newer version of Ferry.

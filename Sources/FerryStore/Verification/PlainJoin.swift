@@ -272,7 +272,7 @@ struct PlainJoin {
         !missing.isEmpty && clearing(object, column) != nil
     }
 
-    // MARK: What does not fit
+    // MARK: Broken references and claims
 
     /// Objects meant by references without a visible target, after resolving the references' parts: by list of targets.
     func resolvedTargets(of candidates: [Bool]) -> [(list: Int, target: Int)] {

@@ -75,7 +75,7 @@ struct InsertionCapture {
         }
     }
 
-    // MARK: Reading the notes
+    // MARK: Reading pending changes
 
     private mutating func read(through end: Int64, _ clock: inout HybridClock) throws {
         let slots = (0..<access.registry.keyWidth).map { "k\($0)" }.joined(separator: ", ")

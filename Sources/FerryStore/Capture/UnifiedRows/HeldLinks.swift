@@ -2,7 +2,7 @@ import FerryCore
 import FerryMerge
 
 /// Handles references by RESTRICT or NO ACTION to a key made of references, if the row under that key belongs to a
-/// different object: the key's target was unified.
+/// different object. The target of the key was unified then.
 ///
 /// The key's own object may have been deleted, here or elsewhere. Rule 1 would revive the object only on devices that
 /// remember the deletion. A reference to the row requires an object by that key. So the object is inserted anew with

@@ -43,8 +43,8 @@ struct GivenKeys {
         return RuleClaim(token: RowToken(table: table.id, id: table.derivedID(of: claimed)), index: nil)
     }
 
-    /// The ID a row with such an integer in its key would be mistaken for, because a row of this device has that
-    /// integer; `nil` if none has.
+    /// The ID a row with such an integer in its key would be mistaken for. `nil` if no row of this device has the
+    /// integer.
     func mistakenID(_ values: FieldValues, _ table: TrackedTable) throws -> ObjectID? {
         let columns = table.plainClaimColumns.filter(table.keyColumnIDs.contains)
         if table.isMapped || columns.isEmpty { return nil }

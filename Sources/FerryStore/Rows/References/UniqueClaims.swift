@@ -92,8 +92,8 @@ struct UniqueClaims {
         return key
     }
 
-    /// The terms of an index for local values, computed by SQLite on a row with the table's types, collations and
-    /// generated columns; `nil` if the index omits the row.
+    /// The terms of an index for local values; `nil` if the index omits the row. SQLite computes the terms on a row
+    /// with the table's types, collations and generated columns.
     private func evaluate(
         _ table: TrackedTable, _ index: TrackedUniqueIndex, _ local: FieldValues, _ owner: Owner
     ) throws -> [FieldValue]? {

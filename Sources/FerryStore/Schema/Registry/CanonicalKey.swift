@@ -56,7 +56,7 @@ struct CanonicalKey {
     }
 
     /// Folds a text as NOCASE compares texts: ASCII letters in any case up to the first NUL, and after the NUL only the
-    /// length (`sqlite3_strnicmp` stops at a NUL). Bytes behind the NUL become zeros, so the length stays.
+    /// length. (`sqlite3_strnicmp` stops at a NUL.) Bytes behind the NUL become zeros, so the length stays.
     static func withoutCase(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var folded = bytes.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }
         if let end = folded.firstIndex(of: 0) {

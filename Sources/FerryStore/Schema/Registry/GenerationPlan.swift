@@ -122,7 +122,7 @@ struct GenerationPlan {
         return table.primaryKey
     }
 
-    // MARK: The index by which rows are found
+    // MARK: Index for finding rows
 
     private func indexName(_ number: Int) -> String { "ferry_\(number)_former" }
 

@@ -23,8 +23,8 @@ enum KeyEquality {
         column == key && builtIn.contains(column) ? column : "BINARY"
     }
 
-    /// True if a key may have several spellings with different IDs under a built-in collation: a UUID used as the ID,
-    /// with and without trailing spaces.
+    /// True if a key may have several spellings with different IDs under a built-in collation. An example is a UUID
+    /// used as the ID, with and without trailing spaces.
     static func hasSpellings(of key: [SchemaColumn]) -> Bool {
         key.count == 1 && key[0].collation == "RTRIM" && key[0].affinity == .text
     }

@@ -34,7 +34,7 @@ struct TableShape: Equatable {
         return UInt32(truncatingIfNeeded: hash.value)
     }
 
-    // MARK: What rows mean
+    // MARK: Meaning of rows
 
     private static func meanings(
         _ table: TrackedTable, _ local: SchemaTable, _ registry: Registry
@@ -58,7 +58,7 @@ struct TableShape: Equatable {
         return parts
     }
 
-    // MARK: What the schema refuses
+    // MARK: Constraints
 
     private static func constraints(_ table: TrackedTable, _ local: SchemaTable) -> [[String]] {
         var parts = table.columns.filter(\.isLocal).map { column in

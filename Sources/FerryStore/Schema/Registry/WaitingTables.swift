@@ -1,6 +1,6 @@
 import FerryCore
 
-/// Tables this process cannot write to, for lack of a collation or function found only in the app's process
+/// Tables this process cannot write to, for lack of a collation or function of the app's process
 /// (Docs/Architecture/replay.md, "Tables that wait for the app").
 ///
 /// Remote writes to such a table are merged into the state. The rows follow with a pass of a fully equipped process.

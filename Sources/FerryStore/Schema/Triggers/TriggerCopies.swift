@@ -71,7 +71,7 @@ final class TriggerCopies {
         numbers[Occasion(table: foldedName(table.name), event: event)] ?? []
     }
 
-    // MARK: Making them
+    // MARK: Making copies
 
     private func tables(like pattern: String) throws -> Set<String> {
         Set(
