@@ -333,7 +333,8 @@ struct CaptureHistory {
         return try access.objects(of: table.id).load(object).shown.hasRow
     }
 
-    /// True if a known object's row went with its table, so earlier writes to the row cannot be told (`UnseenWrites`).
+    /// True if a known object's row went with its table, so earlier writes to the row are indistinguishable
+    /// (`UnseenWrites`).
     func isLeftBehind(_ object: ObjectID, _ table: TrackedTable) throws -> Bool {
         let state = try access.objects(of: table.id).load(object)
         return state.isStored && state.registers.inserted == nil && state.registers.newest != nil

@@ -259,7 +259,7 @@ extension CaptureHistory {
         _ table: TrackedTable, _ key: [FieldValue]
     ) throws -> (id: ObjectID, isFresh: Bool) {
         if case .declared(let names) = table.identity,
-            // After a column was dropped, nothing tells the row's identity.
+            // After a column was dropped, the row's identity is unknown.
             names.allSatisfy({ name in table.localColumns.contains { equalNames($0.name, name) } }),
             let row = try access.reader(of: table.id).read(key)
         {

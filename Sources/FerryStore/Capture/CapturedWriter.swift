@@ -15,7 +15,8 @@ struct CapturedWriter {
     private let lastKnown: ObjectID?
     /// The targets of the written columns of written objects.
     var references: ReferenceNotes
-    /// Values given up by written objects for their row's values: referring objects follow (`FollowingReferences`).
+    /// Values released by written objects for the values of their rows: referring objects follow
+    /// (`FollowingReferences`).
     var givenUp: [GivenUpValues] = []
     /// The successors of objects replaced because of the key their rows showed (`LinkSuccession`).
     var successors: [ObjectID: LinkSuccessor] = [:]

@@ -117,7 +117,7 @@ struct TouchedObject {
 final class FlushedDeletion: Sendable {
     /// The row's portable values.
     let formerRow: FieldValues
-    /// Columns written by the flush before the deletion: nothing tells the values rows may have referred to there.
+    /// Columns written by the flush before the deletion. Rows may have referred by values unknown now.
     let rewritten: [Int]
 
     init(formerRow: FieldValues, rewritten: [Int]) {

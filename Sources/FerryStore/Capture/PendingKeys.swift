@@ -1,6 +1,6 @@
 import FerryCore
 
-/// The present keys of a table's rows as told by pending changes, as far as triggers saw them.
+/// The present keys of a table's rows according to pending changes, as far as triggers saw them.
 struct PendingKeys {
     private enum Holder {
         /// The row with this key at the last flush.
@@ -50,7 +50,7 @@ struct PendingKeys {
         deleted.contains(former) ? nil : moved[former] ?? former
     }
 
-    /// The keys without a row now, as told by pending changes, ascending.
+    /// The keys without a row now, according to pending changes, ascending.
     var vacantKeys: [[FieldValue]] {
         holders.filter { if case .nobody = $0.value { true } else { false } }.keys
             .sorted { $0.lexicographicallyPrecedes($1) }

@@ -46,7 +46,7 @@ struct RegisterWriter {
             if known == nil, operation.kind == .update, let value = defaults[column] {
                 register.plain = StampedValue(Self.never, value)
             }
-            // The register tells the value shown before. Without a register for a written column, only the value is
+            // The register has the value shown before. Without a register for a written column, only the value is
             // known.
             let isLost = known == nil && state.registers.stamp(of: column) != nil
             let written =

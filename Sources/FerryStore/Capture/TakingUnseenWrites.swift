@@ -20,8 +20,8 @@ extension Store {
     /// Compares every row with the state, and packs the differences as changes of this device. For writes without a
     /// trigger (`sqlite3_blob_write`, a restored page, an edited schema) and for findings of `verify`.
     ///
-    /// If the state tells the written column, the change is as of now. Otherwise all columns of the row travel, each at
-    /// the time just after its former value, so they overwrite no later remote write.
+    /// If the state identifies the written column, the change is as of now. Otherwise all columns of the row travel,
+    /// each at the time just after its former value, so they overwrite no later remote write.
     /// - Returns: the accepted changes, for tables with any difference.
     public func takeUnseenWrites(seal: SegmentSealer) throws -> [UnseenChanges] {
         try passing(seal) { work in

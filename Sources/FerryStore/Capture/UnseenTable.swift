@@ -28,7 +28,7 @@ struct SchemaNews: Codable, Sendable {
 
     var isEmpty: Bool { unseen.isEmpty && reshaped.isEmpty && adopted.isEmpty && unproven.isEmpty }
 
-    /// Adds later work. For a table already waiting to be compared, the first entry tells the covered columns.
+    /// Adds later work. For a table already waiting to be compared, the first entry has the covered columns.
     mutating func add(_ later: SchemaNews) {
         unseen += later.unseen.filter { table in !unseen.contains { $0.table == table.table } }
         reshaped = Set(reshaped).union(later.reshaped).sorted()
@@ -43,7 +43,7 @@ struct SchemaNews: Codable, Sendable {
     }
 }
 
-/// Tells the tables without triggers for a while, and the columns covered by object checksums.
+/// Finds the tables temporarily without triggers, and the columns covered by object checksums.
 struct UnseenTables {
     private let connection: SQLConnection
     private var meta: StoreMeta { StoreMeta(connection: connection) }

@@ -5,8 +5,8 @@ import FerryMerge
 /// (Docs/Architecture/schema-changes.md, "Writes that no trigger saw").
 ///
 /// The state has no values, but a checksum for each object: a hash of its fields with their stamps. If the row's values
-/// give the checksum, nothing was written. Otherwise something was written, and nobody knows the column, unless the
-/// checksum tells. Then all columns are recorded as possibly written (`PendingEvent.review`).
+/// give the checksum, nothing was written. Otherwise something was written. If the checksum does not reveal the column,
+/// all columns are recorded as possibly written (`PendingEvent.review`).
 struct UnseenWrites {
     private let access: StoreAccess
     private let table: TrackedTable
@@ -146,7 +146,7 @@ struct UnseenWrites {
     private func compare(
         _ state: ObjectState, _ row: FieldValues, _ exceptional: [ObjectID: ExpectedRow]
     ) throws -> Bool {
-        // Nothing tells the values of a retained row.
+        // The written values of a retained row are unknown.
         guard state.registers.isAlive else { return false }
         if wasAbsent { return try append(review: columns.map(\.id), state.key) }
         let expected = exceptional[state.object]

@@ -169,7 +169,7 @@ struct GenerationChange {
     }
 
     /// The object of the present generation an object was when the present generation was last left; `nil` if none. A
-    /// deleted object has no values: only the ID tells.
+    /// deleted object has no values and is found by ID alone.
     private func counterpart(of state: ObjectState) -> ObjectID? {
         let known = counterparts[state.object]?.filter { !present.contains($0.object) } ?? []
         let inserted = state.registers.inserted?.time

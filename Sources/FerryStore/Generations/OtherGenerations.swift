@@ -62,8 +62,8 @@ struct GenerationWriters {
         generations.writers[foldedName(name), default: [:]][device.hex] = table.id
     }
 
-    /// Records a generation left by this database. All remote devices count as showing the generation until they say
-    /// otherwise.
+    /// Records a generation left by this database. All remote devices count as showing the generation until they
+    /// announce the new generation.
     func noteLeft(_ table: TrackedTable, for present: TrackedTable) throws {
         var generations = try Generations.load(access.meta)
         generations.left.insert(table.id)

@@ -38,6 +38,7 @@ public struct StoreFingerprint: Equatable, Sendable {
     }
 
     /// Compares with the fingerprint `former`: a pure function of both (Docs/Architecture/identity-and-forks.md).
+    ///
     /// A changed path alone proves little. A folder may be renamed, and an app on iOS has a new path after every
     /// update, with the same file. A changed file number alone proves little, too. VACUUM INTO and a rename replace the
     /// file, and a network folder may renumber files.

@@ -7,6 +7,7 @@ import FerryMerge
 /// Each new stamp is a tick later than the former stamp. So the new stamp wins over the former, which a device may have
 /// read after all, if two copies published under the same ID. And the new stamp loses to later writes of remote
 /// devices. Insertions stay insertions of the same objects, so no row comes twice.
+///
 /// For columns under a policy, parts travel unchanged, with stamps of the former device. A counter's total of the
 /// former device counts once, regardless of the sender. If two copies have both published under the former ID, two
 /// totals have the same name. Only then the shown value is written plainly, and overtaken values become conflicts.

@@ -7,7 +7,7 @@ struct StayingDeed {
         case delete
         /// SET NULL, and SET DEFAULT.
         case clear, setDefault
-        /// Updates references to the values now offered by the row, or by the unified row.
+        /// Updates references to the present parent key values of the row, or of the unified row.
         case follow
     }
 
@@ -32,7 +32,7 @@ struct StayingDeed {
             deeds.append(deed(change, "former.fate = \(FormerKeys.gone)"))
         }
         let isChanged = "former.fate = \(FormerKeys.changed)"
-        // A unified row is still meant, whatever ON UPDATE says.
+        // References to a unified row follow, regardless of ON UPDATE.
         var follows = "former.fate = \(FormerKeys.joined)"
         switch reference.onUpdate {
         case .setNull, .setDefault:

@@ -316,7 +316,7 @@ final class DisplayedRows {
         return !cleared.isEmpty && !objects[index].offers.isEmpty
     }
 
-    /// The parent key a row offers to a foreign key, as shown.
+    /// The parent key of a row for a foreign key, as shown.
     private func shownToken(of representative: Int, _ key: TrackedForeignKey) -> RowToken? {
         let table = objects[representative].table
         switch key.target {

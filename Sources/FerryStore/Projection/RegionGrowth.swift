@@ -49,7 +49,7 @@ extension RuleRegion {
             try add(RowToken(table: parent, id: id))
         }
         // Adds anomalous objects that wait for or claim parent keys and values of this object, present or former. Also
-        // adds deleted objects offering the values this object refers to.
+        // adds deleted objects with the parent keys this object refers to.
         let tokens =
             [object.token] + object.offers + object.claims.map(\.token) + object.formerTokens
             + references.map(\.token).filter(offerSearch.isNoted)

@@ -94,10 +94,10 @@ final class RegionObject {
     /// The claims of the object's own values.
     var claims: [RuleClaim] { Facts.claims(facts) }
 
-    /// The parent keys offered outside the primary key.
+    /// The parent keys on columns outside the primary key.
     var offers: [RowToken] { Facts.offers(facts) }
 
-    /// Tokens offered or claimed by the present row and not by the state's values.
+    /// Parent keys and claims of the present row, without those of the state's values.
     var formerTokens: [RowToken] { Facts.formerTokens(facts) }
 
     /// Records claims of the present solving. Claims of the object's own values need no record.

@@ -29,7 +29,7 @@ extension RuleRegion: RuleSurroundings {
         return provider.map { !contains($0) } ?? false
     }
 
-    /// The object whose row offers a token.
+    /// The object with a row having the parent key of a token.
     private func provider(of token: RowToken) throws -> RowToken? {
         if offerSearch.isNoted(token) { return try offerSearch.object(offering: token) }
         return try access.objects(of: token.table).place(of: token.id)?.shown.hasRow ?? false ? token : nil

@@ -27,7 +27,7 @@ struct RegionWriter {
         }
     }
 
-    /// Thrown if rows are refused as not unique, because different rows hold claims unforeseen by the rules.
+    /// Thrown if rows are refused as not unique, because different rows hold claims unknown to the rules.
     struct TakenRows: Error {
         /// The holders of the claims.
         var values: [LearnedClaims.TakenValue] = []
@@ -394,9 +394,9 @@ struct RegionWriter {
         return object.table.telltaleColumns.contains { shown[$0] != values[$0] }
     }
 
-    /// The tokens that find this object later: everything it refers to, claims or offers. Own values count, visible
-    /// values, and any value the object had while the rules ran. Objects unified for a value in between stay unified,
-    /// though the row shows something different.
+    /// The tokens that find this object later: everything it refers to or claims, and its parent keys. Own values
+    /// count, visible values, and any value the object had while the rules ran. Objects unified for a value in between
+    /// stay unified, though the row shows something different.
     private func exceptionTokens(_ object: RegionObject) throws -> Set<RowToken> {
         var tokens = Set(object.references.map(\.token) + object.claims.map(\.token) + object.offers)
         // If a target through a further table's foreign keys is unified, the reference may mean an object.

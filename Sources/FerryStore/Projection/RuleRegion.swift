@@ -26,7 +26,7 @@ final class RuleRegion {
     let givenKeys: GivenKeys
     private(set) var objects: [RegionObject] = []
     private var places = TokenIndex()
-    /// Finds rows offering the values members refer to.
+    /// Finds rows with the parent keys members refer to.
     var offerSearch: OfferSearch
     /// Finds rows referring to members.
     let referring: ReferringRows
@@ -44,7 +44,8 @@ final class RuleRegion {
     var claimed: [RowToken: Claimed] = [:]
     var searched: Set<RowToken> = []
     var lookedUp: Set<RowToken> = []
-    /// The objects whose rows offer tokens, as far as looked up: rows do not change while the rules are solved.
+    /// The objects with rows having parent keys, by token, as far as looked up: rows do not change while the rules are
+    /// solved.
     var providers: [RowToken: RowToken?] = [:]
     var displayed: DisplayedRows?
     /// Objects whose rows at some point of the solving showed different values to references by value than they do now.
@@ -112,7 +113,7 @@ final class RuleRegion {
         if row != nil, !state.registers.isAlive {
             // A reference to a unified row may mean any of its objects.
             if isJoined { try addDependents(object) } else { try referring.readHolders(object) }
-            // A further object may offer the same values, so the referring objects are added.
+            // A further object may have the same parent key, so the referring objects are added.
             try addDependents(object) { if case .unique = $0.target { true } else { false } }
         }
         return true

@@ -102,7 +102,7 @@ struct SeedFinder {
         return tables
     }
 
-    /// True if an anomalous object refers to this object, or claims or offers the same.
+    /// True if an anomalous object refers to this object, has an equal claim, or has an equal parent key.
     private func isAwaited(_ object: TouchedObject, _ table: TrackedTable) throws -> Bool {
         let tokens = access.exceptionTokens
         guard try tokens.areAny(of: table.id) else { return false }
@@ -141,7 +141,7 @@ final class RowLookups {
     }
 }
 
-/// Tells whether a row's targets have their own rows. Caches answers: many rows refer to the same few targets.
+/// Determines whether a row's targets have their own rows. Caches answers: many rows refer to the same few targets.
 struct TargetLookup {
     private let access: StoreAccess
     private var known: [Int: [Int: [[FieldValue]: Bool]]] = [:]

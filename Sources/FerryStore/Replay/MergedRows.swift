@@ -30,7 +30,7 @@ final class MergedRows {
     private let isWaiting: Bool
     private let uniqueClaims: UniqueClaims
     private let givenKeys: GivenKeys
-    /// True if anomalous objects refer to, claim or offer a value of this table.
+    /// True if anomalous objects refer to or claim a value of this table, or have a parent key of this table.
     private let hasExceptions: Bool
     /// True if peers have columns missing here.
     private let hasForeignColumns: Bool

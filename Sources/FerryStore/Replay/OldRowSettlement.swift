@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// Settles pre-existing rows of a join after the container's rows are merged. Changes are merged like a remote
+/// Handles a join's pre-existing rows after the container's rows are merged. Changes are merged like a remote
 /// changeset: the app's triggers run, and the rules decide about the rows.
 extension Store {
     /// Sets the time of pre-existing rows, before they are packed.

@@ -7,7 +7,7 @@ struct SnapshotStanding {
     let snapshot: VersionVector
     /// The last backdated changesets of logs (`LateChanges`), as known to each side.
     private let late: (own: [DeviceID: UInt64], snapshot: [DeviceID: UInt64])
-    /// Logs in which neither position tells the known writes.
+    /// Logs in which neither position determines the known writes.
     private let forked: Set<DeviceID>
 
     init(_ access: StoreAccess, _ manifest: SnapshotManifest) throws {

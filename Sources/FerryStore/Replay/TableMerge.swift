@@ -195,7 +195,7 @@ final class TableMerge {
         var isNews = false
         for entry in entries {
             // An object known to this device and gone was deleted and collected here. Later writes are merged alone, as
-            // from a log. Only the author, after hearing of the deletion, can tell the later of both.
+            // from a log. Only the author, once informed of the deletion, knows the later of both.
             if isCovered(entry), !isKnown || !carriesParts(entry) { continue }
             let part = parts[entry.part]
             try merging.apply(part.operations[entry.operation], part, &merge)

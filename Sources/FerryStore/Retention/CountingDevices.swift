@@ -2,8 +2,9 @@ import FerryCore
 
 /// Member acknowledgements: the devices that count this device before they forget deletions (`ferry_meta`, `counting`).
 ///
-/// A device that has not heard of this device may forget a deletion unknown here. Once its head acknowledges a
-/// changeset of this device, the device waits for this device, as for any member.
+/// A device without knowledge of this device may forget a deletion unknown here. Once its head acknowledges a changeset
+/// of this device, that device waits for this device, as for any member.
+///
 /// Until then this device must be ready to publish retained and revived rows again (`KeptRows`). Mere changes of such
 /// rows mean nothing to a device without the row.
 struct CountingDevices: Codable, Equatable {

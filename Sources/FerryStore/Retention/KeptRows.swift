@@ -15,7 +15,7 @@ import FerryMerge
 /// forgotten is known here.
 ///
 /// An insertion has a meaning for every device: a device without the deletion takes the insertion for a new row. So if
-/// this device inserted an object others deleted, and the deletion stands, the deletion is said again.
+/// this device inserted an object others deleted, and the deletion stands, the deletion is published again.
 struct KeptRows {
     private let access: StoreAccess
 
@@ -63,7 +63,7 @@ struct KeptRows {
         return found
     }
 
-    /// Finds the deletions to say again: remote deletions of objects inserted by this device, under its present ID.
+    /// Finds the deletions to publish again: remote deletions of objects inserted by this device, under its present ID.
     ///
     /// Two devices insert the same object if both give a row the same key. Or if a device repeats its writes under a
     /// new ID (`UnsentRewriting`). A device knowing only the first insertion waited only for its author.
@@ -138,7 +138,7 @@ struct KeptRows {
         return touched
     }
 
-    /// Says deletions again, each at a time just after its own time: later writes stand.
+    /// Repeats deletions, each at a time just after its own time: later writes stand.
     func delete(_ found: Set<RowToken>) throws -> [TableChanges] {
         let byTable = Dictionary(grouping: found, by: \.table)
         return try access.registry.parentsFirst.compactMap { table in
@@ -160,7 +160,7 @@ struct KeptRows {
 
 extension Store {
     /// Publishes retained and revived rows again that remote devices may have forgotten without counting this device.
-    /// Also says again deletions of rows this device inserted.
+    /// Also publishes deletions of rows inserted by this device again.
     ///
     /// Does nothing unless a snapshot was merged, the device got a new ID, a device newly counts this device, or a
     /// device lacks an object.

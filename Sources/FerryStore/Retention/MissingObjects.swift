@@ -4,8 +4,8 @@ import FerryMerge
 /// Finds unresolved objects: objects needed here whose insertion is unknown. Hidden rows refer to them by RESTRICT or
 /// NO ACTION, or the objects were updated.
 ///
-/// Either the insertion is still to come. Or the object was deleted, and the deletion forgotten here before this device
-/// heard of the reference or update. Devices that remember the deletion show the row then.
+/// Either the insertion is still to come. Or the object was deleted, and the deletion forgotten here before the
+/// reference or update arrived. Devices that remember the deletion show the row then.
 ///
 /// So this device lists unresolved objects in its head, and a device with the row publishes the row again (`KeptRows`).
 /// If two devices have replayed the same and hold different states, updated objects are searched. Targets of hidden

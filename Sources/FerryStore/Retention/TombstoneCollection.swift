@@ -19,7 +19,7 @@ struct TombstoneCollection {
     private let access: StoreAccess
     private let stable: StampCoverage
     private let now: HybridTime
-    /// The objects and parent keys that remaining tombstones refer to by RESTRICT or NO ACTION, or offer.
+    /// The parent keys of remaining tombstones, and the objects and parent keys they refer to by RESTRICT or NO ACTION.
     private(set) var awaited: Set<RowToken>
     private let hasConflicts: Bool
     /// True if changes wait to be packed.

@@ -16,14 +16,14 @@ final class RowWriter {
     @exclusivity(unchecked) private var lastUpdate: (update: Update, statement: SQLStatement)?
     private lazy var deletion = LazyStatement(
         "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
-    /// Selects the values a row offers to local rows; `nil` if no local table refers to the table.
+    /// Selects the parent key values of a row for local rows; `nil` if no local table refers to the table.
     private lazy var offer: LazyStatement? = {
         if table.stayingKeys.isEmpty { return nil }
         let columns = table.stayingColumns.map { quoted($0.name) }.joined(separator: ", ")
         return LazyStatement(
             "SELECT \(columns) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
     }()
-    /// The columns offered to local rows; `nil` for any column, because some are generated.
+    /// The parent key columns used by local rows; `nil` for any column, because some are generated.
     private lazy var offeredColumns: Set<Int>? = {
         let staying = table.stayingColumns
         if staying.contains(where: \.isGenerated) { return nil }
@@ -101,7 +101,7 @@ final class RowWriter {
     }
 
     /// Writes with the copies of the app's triggers, if there are any.
-    /// - Parameter once: writes the row; the argument tells whether to overrule the constraints' conflict clauses.
+    /// - Parameter once: writes the row; the argument true overrules the constraints' conflict clauses.
     private func write(_ event: RowEvent, _ once: (Bool) throws -> Refusal?) throws -> Refusal? {
         guard let copies = access.triggerCopies, copies.concern(table, event) else { return try once(true) }
         // A clause overruling the constraints would overrule the triggers' own statements too.
@@ -176,8 +176,8 @@ final class RowWriter {
         access.departures.note(.init(object: object, key: key, values: values), of: table.id)
     }
 
-    /// The values offered to local rows by the row with a local key, in the order of the table's `stayingColumns`.
-    /// `nil` without such a row, or if no local table refers to the table.
+    /// The parent key values for local rows, from the row with a local key, in the order of the table's
+    /// `stayingColumns`. `nil` without such a row, or if no local table refers to the table.
     func offered(by key: [FieldValue]) throws -> [FieldValue]? {
         guard let offer else { return nil }
         let statement = try offer.prepared()

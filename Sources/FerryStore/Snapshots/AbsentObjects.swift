@@ -1,8 +1,8 @@
 import FerryCore
 import FerryMerge
 
-/// Objects in the store but not in a snapshot: deleted and collected elsewhere, or unknown there (`ferry_absent`).
-/// Gathered while chunks are merged, and settled at the end.
+/// Objects in the store but not in a snapshot: deleted and collected on remote devices, or unknown to the snapshot
+/// (`ferry_absent`). Gathered while chunks are merged, and handled at the end.
 struct AbsentObjects {
     private let access: StoreAccess
     private let standing: SnapshotStanding

@@ -1,6 +1,7 @@
 import FerryCore
 
 /// Gathers a table's objects into chunks.
+///
 /// Each object decides independently of preceding objects whether a chunk ends. A chunk ends after an object if the
 /// object's hashed ID falls within a range as wide as the object is large. So ends stay in place when distant objects
 /// change. An unchanged stretch of a table is the same chunk in the next snapshot.

@@ -2,7 +2,7 @@ import FerryCore
 import FerryMerge
 
 extension Store {
-    /// Settles the store's objects absent from a merged snapshot, in batches, and finally takes over the snapshot's
+    /// Handles the store's objects absent from a merged snapshot, in batches, and finally takes over the snapshot's
     /// position.
     ///
     /// An object known to the snapshot's devices and now missing was deleted and collected: the object is removed here
@@ -66,9 +66,9 @@ extension Store {
     }
 }
 
-/// Settles objects absent from a merged snapshot (`AbsentObjects`).
+/// Handles objects absent from a merged snapshot (`AbsentObjects`).
 private struct AbsentSettlement {
-    /// Number of objects settled in a transaction.
+    /// Number of objects handled in a transaction.
     private static let batchSize = 20_000
 
     private let access: StoreAccess

@@ -109,7 +109,8 @@ struct ConflictLog {
     }
 }
 
-/// The knowledge of authors at the time of writing. Tells whether an overwriting author knew a write that arrives late.
+/// The knowledge of authors at the time of writing. Determines whether an overwriting author knew a late-arriving
+/// write.
 struct ContextLog {
     let access: StoreAccess
 

@@ -1,6 +1,7 @@
 import FerryCore
 
-/// Records parent keys offered by travelling rows to local rows, as of before Ferry's first change in a transaction.
+/// Records the parent keys used by local rows, with their values in travelling rows as of before Ferry's first change
+/// in a transaction.
 ///
 /// Only rows of tables referred to by local rows are recorded. The end of the transaction decides their fate: a row
 /// removed and present again is unchanged.
@@ -69,7 +70,7 @@ final class Departures {
     }
 }
 
-/// Tells whether an index finds a local table's rows by their parent key.
+/// Determines whether an index finds a local table's rows by their parent key.
 struct ChildIndex {
     private let connection: SQLConnection
 

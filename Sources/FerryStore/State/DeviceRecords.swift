@@ -15,7 +15,7 @@ public struct DeviceRecord: Equatable, Sendable {
     public var checksum: Checksum?
     /// The reason for the log to wait at the last sync.
     public var waiting: WaitingReason?
-    /// For a retired device: the writing time of its last head at the moment of retirement. A later head says the
+    /// For a retired device: the writing time of its last head at the moment of retirement. A later head means the
     /// device is back.
     public var retiredMilliseconds: Int64?
 

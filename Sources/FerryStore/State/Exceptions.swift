@@ -132,8 +132,8 @@ struct DeadOffers {
     }
 }
 
-/// The dependency tokens of anomalous objects (`ferry_exception_token`): everything an object refers to, claims or
-/// offers. A token finds the object when a related object comes, goes or changes.
+/// The dependency tokens of anomalous objects (`ferry_exception_token`): everything an object refers to or claims, and
+/// its parent keys. A token finds the object when a related object comes, goes or changes.
 final class ExceptionTokens {
     private let connection: SQLConnection
     private let insert: LazyStatement

@@ -3,8 +3,8 @@ import FerryCore
 /// Logs written by two copies of a database under the same ID, with an unknown fork position. Lists the logs this
 /// database wrote a branch of, or merged all branches of (`ferry_meta`, `forked`).
 ///
-/// The replayed position in such a log does not tell the branch. So neither a position here nor a snapshot's position
-/// tells which of the log's writes are known (`SnapshotStanding`).
+/// The replayed position in such a log does not identify the branch. So neither a position here nor a snapshot's
+/// position identifies the known writes of the log (`SnapshotStanding`).
 enum ForkedLogList {
     static func add(_ device: DeviceID, _ meta: StoreMeta) throws {
         let known = try all(meta)

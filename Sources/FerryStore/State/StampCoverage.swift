@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// Tells which stamps devices know after replaying logs up to given positions.
+/// Determines the stamps devices know after replaying logs up to given positions.
 struct StampCoverage {
     private let positions: VersionVector
     private let sequences: VersionVector
@@ -16,7 +16,7 @@ struct StampCoverage {
 
     func covers(_ stamp: Stamp) -> Bool {
         let position = positions[stamp.device]
-        // Pre-existing rows share a time. Only the log's position tells how many of them are known.
+        // Pre-existing rows share a time. Only the log's position decides how many of them are known.
         if !stamp.time.isKnown { return sequences[stamp.device].sequence <= position.sequence }
         return stamp.time <= position.time
     }

@@ -130,7 +130,7 @@ final class StatesAhead {
                     return passed
                 }
             }
-            // The objects lie far apart. From now on a single step tells whether they still do.
+            // The objects lie far apart. From now on a single step shows whether they still do.
             patience = 1
         }
         statement.rewind()

@@ -158,7 +158,7 @@ public final class Store: Sendable {
 
     /// Writes only to Ferry's tables without triggers: the connection keeps its last mode.
     /// - Parameter durably: true if the write must survive a loss of power, whatever the connection's setting, so the
-    ///   container may be told of the write.
+    ///   write may be published.
     func note<Result>(durably: Bool = false, _ body: (SQLConnection) throws -> Result) throws -> Result {
         try writing(asApp: false, durably: durably, body)
     }
@@ -193,8 +193,8 @@ public final class Store: Sendable {
         }
     }
 
-    /// Writes as Ferry, with foreign keys and triggers off. After the return, writes survive a loss of power: the
-    /// container may be told of them.
+    /// Writes as Ferry, with foreign keys and triggers off. After the return, writes survive a loss of power and may be
+    /// published.
     /// - Parameter body: returns a result and the names of the app's changed tables, so observations of the app's own
     ///   connection are notified.
     func writeAsFerry<Result>(

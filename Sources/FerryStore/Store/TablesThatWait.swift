@@ -13,7 +13,7 @@ extension Store {
         try access { access in
             let former = try WaitingMark.load(access.meta)
             var waiting = try WaitingTables.find(among: access.registry.tables.keys, access.registry, access.connection)
-            // The mark tells the rows waiting since an earlier pass and writable now.
+            // The mark identifies rows waiting since an earlier pass and writable now.
             waiting.holdsNotes = former?.holdsNotes ?? false
             if waiting.isEmpty { return (false, []) }
             var mark = WaitingMark(waiting)

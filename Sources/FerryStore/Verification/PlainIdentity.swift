@@ -4,7 +4,7 @@ import FerryCore
 /// Computes IDs anew from values, for objects with IDs derived from the primary key. An ID for two keys, or the ID of a
 /// wrong key, is damage nothing else reveals.
 ///
-/// Built-in functions of SQLite tell the texts equal under a collation: `lower` folds as NOCASE, `rtrim` cuts as RTRIM.
+/// Built-in functions of SQLite find the texts equal under a collation: `lower` folds as NOCASE, `rtrim` cuts as RTRIM.
 /// https://www.sqlite.org/datatype3.html#collating_sequences
 ///
 /// Not thread-safe.

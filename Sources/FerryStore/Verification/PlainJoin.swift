@@ -124,7 +124,7 @@ struct PlainJoin {
                 return value(column).map { (column, world.indexed($0, table.columns[column], for: object)) }
             }
             guard let computed = try scratch.terms(of: unique, row, in: table) else { return nil }
-            // Column terms keep their values: a reference says more than its substitute number.
+            // Column terms keep their values: a reference has more information than its substitute number.
             for position in terms.indices {
                 if case .reference = terms[position] { continue }
                 terms[position] = computed[position]

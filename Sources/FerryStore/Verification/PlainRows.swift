@@ -1,8 +1,8 @@
 import FerryCore
 
-/// The model: computes the rows of a state over all objects at once, from the schema alone. Uses the plainest code that
-/// says what Docs/Rules.md says ("From state to rows"). Shares nothing with row maintenance except FerryCore's
-/// vocabulary, so each can check the other.
+/// The model: computes the rows of a state over all objects at once, from the schema alone. Follows Docs/Rules.md
+/// ("From state to rows") with the plainest code. Shares nothing with row maintenance except FerryCore's vocabulary, so
+/// each can check the other.
 final class PlainRows {
     let schema: PlainSchema
     private let policies: PlainPolicies

@@ -102,7 +102,7 @@ struct InsertionCapture {
         return made
     }
 
-    /// True if insertions into a table concern only their targets, as far as the table tells.
+    /// True if insertions into a table concern only their targets, judging by the table.
     private func isSuited(_ table: TrackedTable) throws -> Bool {
         if case .declared = table.identity { return false }
         // Some rows may belong only to the next generation.

@@ -4,8 +4,9 @@ import FerryMerge
 /// Handles rows under a key different from their object's own key, when the object gets a new row under its own key.
 ///
 /// The key of a link refers by value to a row showing a different value, and so does the link (Docs/Rules.md, "Unified
-/// rows"). Suppose a further object gets that value, and a link to the object is inserted by the same key. Then the
-/// object is that link. The former row belongs to the object of the shown key, as in `LinkSuccession`.
+/// rows"). Suppose a further object gets the target's value, and a link to the further object is inserted under the
+/// same key. Then the inserted link is the object. The former row belongs to the object of the shown key, as in
+/// `LinkSuccession`.
 extension CaptureHistory {
     /// A row left by an object to a successor.
     struct LeftRow {
@@ -17,7 +18,7 @@ extension CaptureHistory {
     }
 
     /// Leaves an object's row under a different key to the object of that key.
-    /// - Parameter note: an insertion under the object's own key.
+    /// - Parameter note: the pending insertion under the object's own key.
     mutating func leaveRow(of object: ObjectID, to note: Note, _ clock: inout HybridClock) throws {
         let table = note.table
         guard table.hasReferencesInKey, try access.joined.areAny(in: table.id) else { return }

@@ -87,8 +87,8 @@ struct DepartedMembers {
         return touched
     }
 
-    /// True if the row does not tell its objects' value: the column is missing here, or a foreign key's action may have
-    /// cleared the value.
+    /// True if the row does not reveal its objects' value: the column is missing here, or a foreign key's action may
+    /// have cleared the value.
     private func isUnshown(_ column: TrackedColumn, in shown: FieldValues) -> Bool {
         guard let value = shown[column.id] else { return true }
         return value == .null && table.clearableColumns.contains(column.id)

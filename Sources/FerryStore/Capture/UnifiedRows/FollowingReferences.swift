@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// An object's own parent key values, given up for its row's values.
+/// An object's own parent key values, released for the values of its row.
 struct GivenUpValues {
     var object: ObjectID
     /// All of the object's own values before.
@@ -12,8 +12,8 @@ struct GivenUpValues {
     var successor: LinkSuccessor?
 }
 
-/// Moves references by value when an object gives up their value (`FreedClaims`): the references get the values their
-/// rows already show, as own operations. For the writing person nothing happened to the referenced row. Otherwise the
+/// Moves references by value when an object releases their value (`FreedClaims`). As own operations, the references get
+/// the values already shown by their rows. For the writing person nothing happened to the referenced row. Otherwise the
 /// references would have no target, or a wrong target.
 ///
 /// An object referring by its own key becomes a new object under the shown value (`LinkSuccession`).

@@ -43,7 +43,7 @@ final class NewRows {
     private let holdsKeys: [Bool]
     /// The highest integer key of any row or state of a mapped table: all integers above are free.
     @exclusivity(unchecked) private var highestKey: Int64
-    /// The conflict resolution after a refused row. FAIL keeps the preceding rows, and the change count tells their
+    /// The conflict resolution after a refused row. FAIL keeps the preceding rows, and the change count is their
     /// number.
     ///
     /// ABORT undoes the statement. For that SQLite copies every changed page, into a file if there are many. ABORT is

@@ -1,11 +1,11 @@
-/// Tells the columns whose updates may leave the rules nothing to decide.
+/// Finds the columns with updates leaving the rules nothing to decide.
 ///
 /// Such are columns without any constraint, reference or policy. References by a foreign key with a single column
 /// qualify if both targets have rows. The new target needs its own row, and the former target a row shown as written. A
 /// retained target would be affected by its referring rows.
 ///
-/// Columns under a UNIQUE index qualify while no object nearby is anomalous: then SQLite tells whether a value is
-/// taken. If a target's row is removed later in the batch, that removal handles the referring rows.
+/// Columns under a UNIQUE index qualify while no object nearby is anomalous: then SQLite reports a value already in
+/// use. If a target's row is removed later in the batch, that removal handles the referring rows.
 final class PlainColumns {
     private let access: StoreAccess
     private let table: TrackedTable
@@ -47,7 +47,7 @@ final class PlainColumns {
         }
         if !areSimple { return .other }
         if !sensitive.claimed.contains(column.id) { return .free(places) }
-        // An object deleted in the batch may wait for a further object offering the same parent key.
+        // An object deleted in the batch may wait for a further object with the same parent key.
         return table.offeredKeys.isEmpty ? .claim(places) : .other
     }
 

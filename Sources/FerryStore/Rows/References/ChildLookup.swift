@@ -1,8 +1,8 @@
 import FerryCore
 import FerryMerge
 
-/// Tells whether rows refer to a key. After many lookups by a foreign key without an index, reads all references of the
-/// child table once.
+/// Determines whether rows refer to a key. After many lookups by a foreign key without an index, reads all references
+/// of the child table once.
 struct ChildLookup {
     /// Number of lookups after which reading all references is cheaper.
     private static let patience = 8

@@ -3,9 +3,9 @@ import FerryMerge
 
 /// References in unchecked columns to rows with an author's key of 0 or below.
 ///
-/// Elsewhere such an integer may mean "none" and travels as a value (`KeyReservations`). SQLite cannot tell the two
-/// apart on a device with the integer as the row's key. So under UNIQUE indexes and in keys, the reference claims the
-/// same as the integer. Claims follow from the state alone: every device decides alike, whatever key the row has there.
+/// Elsewhere such an integer may mean "none" and travels as a value (`KeyReservations`). On a device with the integer
+/// as the row's key, SQLite cannot distinguish the two. So under UNIQUE indexes and in keys, the reference claims the
+/// same as the integer. Claims follow from the state alone: every device decides alike, whatever the key of its row.
 struct GivenKeys {
     private let access: StoreAccess
 

@@ -156,7 +156,7 @@ final class LocalReferences {
 
     /// True if all references by value have rows showing their targets as written. References to mapped keys are
     /// resolved with their values, and a plain value in their place refers to nothing. For parent keys outside the
-    /// primary key only the rules can tell.
+    /// primary key only the rules can decide.
     /// - Parameters:
     ///   - values: portable values.
     ///   - isComing: true for an object of this table about to get its row.

@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// Finds the rows offering a parent key, by the token of the key.
+/// Finds the rows with a parent key, by the token of the key.
 struct OfferSearch {
     private let access: StoreAccess
     private let travelling: Travelling
@@ -21,7 +21,7 @@ struct OfferSearch {
     /// True if a token's meaning is recorded.
     func isNoted(_ token: RowToken) -> Bool { searches[token] != nil }
 
-    /// The object whose row offers a recorded parent key.
+    /// The object with a row having a recorded parent key.
     func object(offering token: RowToken) throws -> RowToken? {
         guard let (parent, columns, values) = searches[token] else { return nil }
         var local: [FieldValue] = []

@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// Finds rows referring to a UNIQUE parent key no row offers any more, if the former owner is unknown. Such parent keys
+/// Finds rows referring to a UNIQUE parent key no row has any more, if the former owner is unknown. Such parent keys
 /// seldom change.
 struct OrphanSearch {
     private let access: StoreAccess

@@ -54,7 +54,7 @@ struct UniqueClaims {
                 return nil
             }
             for (position, term) in computed.enumerated() {
-                // A reference stays a reference: the substitute integer says less.
+                // A reference stays a reference: the substitute integer has less information.
                 if case .reference? = terms[position] { continue }
                 terms[position] = term
             }

@@ -6,8 +6,8 @@ import FerryCore
 /// nothing to do with the former values: object IDs of rows become texts, for example. Devices before the migration
 /// could not show the new values.
 ///
-/// So Ferry treats the column as a new column, with the target in its name (`variant`). Every device's own schema tells
-/// the column in use.
+/// So Ferry treats the column as a new column, with the target in its name (`variant`). Every device's own schema
+/// decides the column in use.
 struct ColumnMeaning: Codable, Equatable, Sendable {
     /// The column's target, in lower case. `artist(id)` for an integer primary key; `artist(name text)` for a primary
     /// key of a different type; `artist.id` for any further column; empty without a target.

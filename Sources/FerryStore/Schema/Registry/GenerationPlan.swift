@@ -64,7 +64,7 @@ struct GenerationPlan {
         if let shown, let former, equalNames(former, key) { return shown.identity }
         let moved = TableIdentity.surrogateBy(key)
         if let known = all.first(where: { $0.identity.folded == moved.folded }) { return known.identity }
-        // If the former key's column is gone, the column counts as renamed: nothing tells a rename from a move.
+        // If the former key's column is gone, the column counts as renamed: a rename and a move look the same.
         if let shown, let former, table.column(former)?.isGenerated ?? true { return shown.identity }
         guard let first = all.first(where: { $0.identity == .surrogate }) else {
             return shown?.identity.isSurrogate ?? false ? moved : .surrogate

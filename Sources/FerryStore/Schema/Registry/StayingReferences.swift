@@ -3,7 +3,7 @@ import FerryCore
 /// Columns of a travelling table referred to by foreign keys of local tables.
 ///
 /// The rules ignore such foreign keys, because local tables must never make devices differ. Their actions are applied
-/// to the local rows at the end of a transaction, after travelling rows are settled (`StayingRows`).
+/// to the local rows at the end of a transaction, after travelling rows are projected (`StayingRows`).
 struct StayingKey: Sendable {
     /// The parent columns, as in the table.
     var columns: [SchemaColumn]

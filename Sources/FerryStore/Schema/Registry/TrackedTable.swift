@@ -72,7 +72,7 @@ final class TrackedTable: @unchecked Sendable {
         oldRowsTable = "ferry_old_\(id)"
     }
 
-    /// The stand-in for an unregistered number: not local, without columns and without a state.
+    /// The placeholder for an unregistered number: not local, without columns and without a state.
     static func absent(_ number: Int) -> TrackedTable {
         TrackedTable(id: number, name: "", identity: .surrogate, isLocal: false, columns: [], keyColumns: ["key"])
     }
@@ -147,7 +147,7 @@ final class TrackedTable: @unchecked Sendable {
     @exclusivity(unchecked) private(set) var keyGroupColumns: Set<Int> = []
 
     /// Columns whose shown value may differ from the object's own value even in a row of a single object. Therefore the
-    /// row may claim or offer something different.
+    /// row may have different claims or parent keys.
     ///
     /// These are the key's columns, references by value not wholly inside a UNIQUE index, and child columns that are
     /// also parent keys. Such a claim or parent key needs a token to lead to the object (`ExceptionTokens`). Elsewhere

@@ -13,7 +13,7 @@ import FerryCore
 /// Temporary triggers run although `SQLITE_DBCONFIG_ENABLE_TRIGGER` is off, since SQLite 3.35:
 /// https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfigenabletrigger
 final class TriggerCopies {
-    /// True if a copy, or a table written by a copy, says how conflicts are resolved. A statement's own OR clause would
+    /// True if a copy, or a table written by a copy, declares a conflict resolution. A statement's own OR clause would
     /// overrule the resolution.
     private(set) var resolvesConflicts = false
     /// The triggers without a possible copy.
