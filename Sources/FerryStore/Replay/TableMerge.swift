@@ -5,7 +5,8 @@ import FerryMerge
 /// nothing depends.
 ///
 /// Invariants:
-/// - `gathered` holds all operations of consecutive objects, in order, and at most `ahead.number` objects when merged.
+/// - `gathered` holds all operations of consecutive objects, in order: at most `ahead.number` objects, or a single
+///   object without `ahead`.
 /// - Nothing is written to the table while items wait in `waiting`, except by `waiting`.
 final class TableMerge {
     private let parts: [ChangesetPart]
