@@ -66,7 +66,7 @@ struct CompactionPage {
         return lines
     }
 
-    /// What was done, each beginning with a verb that serves for what would be done too.
+    /// The steps done, each beginning with a verb that also serves for a dry run.
     private var steps: [String] {
         var steps: [String] = []
         let rolled = report.rolledUp

@@ -79,7 +79,7 @@ struct RestoredRowReport: Encodable {
         self.dryRun = dryRun
     }
 
-    /// What was done, in a sentence.
+    /// The effect of a restoration, in a sentence.
     static func sentence(_ row: RestoredRow, isDryRun: Bool = false) -> String {
         let name = row.table + " " + Wording.oneLine(RowWords.key(row.key), limit: 36)
         switch (row.action, isDryRun) {

@@ -124,7 +124,7 @@ struct ConflictsCommand: DatabaseCommand {
     }
 }
 
-/// What `ferry conflicts list` lists.
+/// The filters of `ferry conflicts list`.
 struct ConflictListingOptions: ParsableArguments {
     @Option(name: .shortAndLong, help: "list: only conflicts and hidden rows of this table.")
     var table: String?
@@ -166,7 +166,7 @@ struct ConflictListingOptions: ParsableArguments {
         let limit = all ? Int(Int32.max) : limit
         let conflicts = hidden ? [] : try store.conflicts(filter, limit: limit, before: before)
         let total = try store.conflictCount(filter)
-        // Who narrows conflicts by what only conflicts have does not ask for hidden rows.
+        // A filter that only conflicts have leaves out hidden rows.
         let showsHidden = !resolved && kind == nil && before == nil
         let hiddenRows = showsHidden ? try store.hiddenRows(table: table, limit: limit) : []
         let hiddenTotal = try store.hiddenRowCount(table: table)

@@ -27,17 +27,17 @@ struct Console: Sendable {
 
     // MARK: Standard output
 
-    /// Tells people something that was done. Silent with `--quiet` and `--json`.
+    /// Prints news for people. Silent with `--quiet` and `--json`.
     func say(_ text: String = "") throws {
         if !isQuiet && !isJSON { try write(text) }
     }
 
-    /// Tells people what they asked for, also with `--quiet`: a key's value, a list. Silent with `--json`.
+    /// Prints the requested answer, also with `--quiet`: a key's value, a list. Silent with `--json`.
     func answer(_ text: String) throws {
         if !isJSON { try write(text) }
     }
 
-    /// Writes a JSON object on one line: keys sorted, slashes as they are.
+    /// Writes a JSON object on a single line: keys sorted, slashes unescaped.
     func emit(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -61,7 +61,7 @@ struct Console: Sendable {
         writeError(when + errorStyle.yellow("Warning: ") + text)
     }
 
-    /// Something that helps only people.
+    /// Prints a hint that helps only people.
     func hint(_ text: String) {
         if !isQuiet && !isJSON { writeError(errorStyle.dim(text)) }
     }
@@ -70,7 +70,7 @@ struct Console: Sendable {
         if isVerbose { writeError(errorStyle.dim(text)) }
     }
 
-    /// Tells a failure: in one sentence to people, as an object to scripts.
+    /// Reports a failure: in a sentence to people, as an object to scripts.
     func fail(_ error: FerryError) {
         if isJSON {
             // Where the output is closed the exit status still tells.
@@ -84,24 +84,24 @@ struct Console: Sendable {
     }
 
     private func writeError(_ text: String) {
-        // There is nowhere left to tell that standard error cannot be written.
+        // Nowhere is left to report a failure to write to standard error.
         try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     }
 }
 
-/// What the process's terminal can do.
+/// The abilities of the process's terminal.
 enum Terminal {
     /// Whether a person reads the descriptor.
     static func isPresent(_ descriptor: Int32) -> Bool {
         isatty(descriptor) != 0 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     }
 
-    /// Colours are for terminals, and for people who did not ask to be spared (https://no-color.org).
+    /// Colors are for terminals, and for people who did not ask to be spared (https://no-color.org).
     static func takesColour(_ descriptor: Int32) -> Bool {
         isPresent(descriptor) && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
     }
 
-    /// The number of columns; 80 where it is unknown.
+    /// The number of columns; 80 if unknown.
     static func width(_ descriptor: Int32) -> Int {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Ferry
 
-/// A command that does something and tells it. Failures are told here, once for all commands.
+/// A command that works on a database and reports its result. Failures of all commands are reported here.
 protocol DatabaseCommand: ParsableCommand {
     var output: OutputOptions { get }
 

@@ -41,11 +41,11 @@ struct DoctorCommand: DatabaseCommand {
     }
 }
 
-/// What an examination found, as text. A pure function of the report and the time.
+/// An examination's findings, as text. A pure function of the report and the time.
 struct DoctorPage {
     let report: DoctorReport
     let now: Int64
-    /// Whether it was asked to repair: then what is left is for a person.
+    /// Whether a repair was requested: then the findings left are for a person.
     let hasRepaired: Bool
 
     init(_ report: DoctorReport, now: Int64, hasRepaired: Bool = false) {
@@ -54,7 +54,7 @@ struct DoctorPage {
         self.hasRepaired = hasRepaired
     }
 
-    /// The failure that the exit status tells of; `nil` where nothing is broken.
+    /// The failure behind the exit status; `nil` if nothing is broken.
     var failure: FerryError? {
         report.isHealthy ? nil : FerryError(.verificationFailed, verdict)
     }

@@ -15,7 +15,7 @@ enum ExitStatus: Int32 {
     case inputOutput = 74
     case tryAgain = 75
 
-    /// What each kind of failure ends with. A code that is not here is of a later engine: `bug`.
+    /// The exit status of each kind of failure. An unlisted code is of a later engine: `bug`.
     static let byCode: [FerryError.Code: ExitStatus] = [
         .invalidArgument: .usage,
 

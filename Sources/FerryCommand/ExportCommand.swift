@@ -92,7 +92,7 @@ struct ImportCommand: DatabaseCommand {
         try console.say(sentence(report, console.style))
     }
 
-    /// The database that is there already.
+    /// The replica of a database that is there already.
     private func presentReplica() throws -> Replica {
         do {
             return try Replica(path: argument.database)

@@ -2,7 +2,7 @@ import ArgumentParser
 import Ferry
 import Foundation
 
-/// A failure as scripts read it: `{"error": {"code", "message"}}`, with the file or folder concerned where it is known.
+/// A failure for scripts: `{"error": {"code", "message"}}`, with the file or folder concerned if known.
 struct FailureReport: Encodable {
     struct Detail: Encodable {
         var code: String
@@ -18,7 +18,7 @@ struct FailureReport: Encodable {
 }
 
 extension FerryError {
-    /// Any error as one of Ferry's: what the system's frameworks throw is about files.
+    /// Wraps any error as a Ferry error: errors of the system's frameworks are about files.
     init(from error: any Error) {
         switch error {
         case let error as FerryError: self = error
@@ -32,7 +32,7 @@ extension FerryError {
     }
 }
 
-/// Ends the process when the arguments were refused, help was asked for, or a command has told its failure already.
+/// Ends the process when the arguments were refused, help was asked for, or a command has reported its failure already.
 enum RefusedArguments {
     static func end(_ error: any Error) -> Never {
         let isRefusal = !(error is ExitCode) && RootCommand.exitCode(for: error) != .success
@@ -44,7 +44,7 @@ enum RefusedArguments {
     }
 }
 
-/// A report and, where something is wrong, the failure that the exit status tells of.
+/// A report and, if something is wrong, the failure behind the exit status.
 struct ReportWithError<Report: Encodable>: Encodable {
     let report: Report
     let error: FerryError?

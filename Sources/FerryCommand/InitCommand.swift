@@ -103,13 +103,13 @@ struct InitCommand: DatabaseCommand {
         }
     }
 
-    /// The database's file name, as good a proposal as any for the other devices.
+    /// The database's file name, as good a proposal as any for other devices.
     private var databaseName: String {
         argument.database.split(separator: "/").last.map(String.init) ?? argument.database
     }
 }
 
-/// What people call this device.
+/// The device's name for people.
 struct DeviceNameOption: ParsableArguments {
     @Option(help: "What this device is called on the others. Without it, the computer's name.")
     var name: String?

@@ -25,7 +25,7 @@ enum JSONValue: Codable, Equatable {
         }
     }
 
-    /// Reads JSON text; `nil` where it is none.
+    /// Parses JSON text; `nil` for other text.
     init?(json text: String) {
         guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) else { return nil }
         self = value
@@ -63,7 +63,7 @@ enum JSONValue: Codable, Equatable {
         }
     }
 
-    /// The value as one line of JSON.
+    /// The value as a line of JSON.
     var text: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -125,7 +125,7 @@ struct JoinCommand: DatabaseCommand {
 
     private var winner: String { rows == .mine ? "this database's" : "the container's" }
 
-    /// How the rows on both sides stood to each other, where both had some.
+    /// Compares the rows of both sides, if both had some.
     private func tellRows(_ report: JoinReport, _ console: Console) throws {
         let compared = report.rows.filter { $0.same + $0.onlyHere + $0.differing > 0 }
         if compared.isEmpty { return }

@@ -17,7 +17,7 @@ struct KeyValueIncrement: DatabaseCommand {
 
     @OptionGroup var argument: DatabaseArgument
     @Argument(help: "The counter.") var counter: String
-    // A negative number looks like an option that nobody knows.
+    // A negative number looks like an unknown option.
     @Argument(parsing: .allUnrecognized, help: "By how much; 1 where it is left out.") var by: [String] = []
     @OptionGroup var output: OutputOptions
 
@@ -53,7 +53,7 @@ struct KeyValueCounter: DatabaseCommand {
     }
 }
 
-/// A counter and what it stands at.
+/// A counter and its value.
 private struct CounterReport: Encodable {
     var counter: String
     var value: Int64

@@ -132,7 +132,7 @@ struct KeyValueList: DatabaseCommand {
     }
 }
 
-/// What a value on the command line can be.
+/// The types of a value on the command line.
 enum KeyValueType: String, CaseIterable, ExpressibleByArgument {
     case string, integer, double, bool, data, date, json
 
@@ -194,7 +194,7 @@ extension KeyValue {
         }
     }
 
-    /// The value as people read it.
+    /// The value for people.
     var text: String {
         switch self {
         case .string(let value), .json(let value): value

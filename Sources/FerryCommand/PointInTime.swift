@@ -1,14 +1,14 @@
 import Foundation
 
-/// A point in time as people write it: how long ago (`90s`, `20min`, `2h`, `3d`, `1w`), or ISO 8601 with or without a zone
-/// (`2026-03-01`, `2026-03-01T14:05`, `2026-03-01 14:05:09.120`, `2026-03-01T13:05:09Z`, `…+01:00`); without one it is
-/// local time.
+/// A point in time as people write it: an age (`90s`, `20min`, `2h`, `3d`, `1w`), or ISO 8601 with or without a zone
+/// (`2026-03-01`, `2026-03-01T14:05`, `2026-03-01 14:05:09.120`, `2026-03-01T13:05:09Z`, `…+01:00`). Without a zone the
+/// time is local.
 enum PointInTime {
     /// Milliseconds since the Unix epoch; `nil` for any other text.
     static func parse(_ text: String, now: Int64, zone: TimeZone = .current) -> Int64? {
         let trimmed = text.trimmingCharacters(in: .whitespaces)
         if let ago = ago(trimmed) { return now - ago }
-        // A form that ends in the zone is tried first; a date alone has none.
+        // Patterns that end in the zone come first; a date alone has no zone.
         for (pattern, hasZone) in patterns {
             let formatter = DateFormatter()
             formatter.locale = Locale(identifier: "en_US_POSIX")

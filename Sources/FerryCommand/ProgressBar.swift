@@ -9,10 +9,10 @@ import Glibc
 import Darwin
 #endif
 
-/// Shows where long work stands, on one line of standard error, when that is a terminal.
+/// Shows the progress of long work on a line of standard error, if standard error is a terminal.
 ///
 /// Appears after half a second, is drawn five times a second, whether there is news or not, and is wiped when the work
-/// is done. Callable from any thread: the state is behind a lock, and so is the line.
+/// is done. Callable from any thread: a lock guards state and line.
 final class ProgressBar: Sendable {
     /// Before this many milliseconds the work is not long.
     private static let patienceMilliseconds: Int64 = 500
@@ -33,7 +33,7 @@ final class ProgressBar: Sendable {
         style = console.errorStyle
     }
 
-    /// Runs `body` with a handler that shows its progress, or none where nobody looks.
+    /// Runs `body` with a handler that shows its progress, or without a handler if nobody looks.
     static func during<Result>(_ console: Console, _ body: (ProgressHandler?) throws -> Result) rethrows -> Result {
         guard !console.isQuiet, !console.isJSON, Terminal.isPresent(STDERR_FILENO) else { return try body(nil) }
         let bar = ProgressBar(console)
@@ -82,7 +82,7 @@ final class ProgressBar: Sendable {
     private static func now() -> Int64 { ReplicaEnvironment.live.clock.milliseconds() }
 }
 
-/// The bar's line, and how long the phase will still take: a pure function of what was reported when.
+/// The bar's line and the phase's remaining time: a pure function of the reports and their times.
 struct ProgressEstimate {
     private var phase: SyncProgress.Phase?
     private var phaseStarted: Int64 = 0
@@ -102,8 +102,8 @@ struct ProgressEstimate {
         noted = now
     }
 
-    /// Seconds until the phase is done, by its pace up to the last report; `nil` while too little is known, and where
-    /// it takes longer than that.
+    /// Seconds until the phase is done, by its pace up to the last report; `nil` while too little is known, or if the
+    /// phase takes longer.
     func secondsLeft(atMilliseconds now: Int64) -> Double? {
         guard let total, completed > firstCompleted, completed < total, noted > phaseStarted else { return nil }
         let rate = Double(completed - firstCompleted) / Double(noted - phaseStarted)
@@ -111,8 +111,8 @@ struct ProgressEstimate {
         return milliseconds >= 500 ? milliseconds / 1000 : nil
     }
 
-    /// `Publishing  ████████░░░░░░░░  52 %   8,200 of 15,607 changes   4 s left`, and how long it has taken so far while
-    /// nothing tells how long it will take.
+    /// `Publishing ████████░░░░░░░░ 52 % 8,200 of 15,607 changes 4 s left`; the time taken so far while the remaining
+    /// time is unknown.
     func line(width: Int, atMilliseconds now: Int64) -> String {
         guard let phase else { return "" }
         let unit = phase == .reading ? "changeset" : "change"

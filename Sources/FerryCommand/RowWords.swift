@@ -10,10 +10,10 @@ enum RowWords {
 
     static func key(_ key: [FieldValue]) -> String { key.map(\.text).joined(separator: ", ") }
 
-    /// A value on one line.
+    /// A value on a single line.
     static func value(_ value: FieldValue, limit: Int = 60) -> String { Wording.oneLine(value.text, limit: limit) }
 
-    /// `title = One, year = 1999`, cut off where it is long.
+    /// `title = One, year = 1999`, cut off if too long.
     static func values(_ values: [NamedValue], limit: Int = 60) -> String {
         Wording.oneLine(values.map { "\($0.column) = \($0.value.text)" }.joined(separator: ", "), limit: limit)
     }

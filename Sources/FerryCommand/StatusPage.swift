@@ -1,11 +1,11 @@
 import Ferry
 
-/// The status as a page of text: what matters first, details below. A pure function of the report and the time.
+/// The status as a page of text: important lines first, details below. A pure function of the report and the time.
 struct StatusPage {
     let report: StatusReport
     let database: String
     let now: Int64
-    /// What devices are called on the page.
+    /// The names of devices on the page.
     private let labels: DeviceLabels
 
     init(_ report: StatusReport, database: String, now: Int64) {
@@ -65,10 +65,10 @@ struct StatusPage {
         return news
     }
 
-    /// What is said where nothing is to be done.
+    /// The line for a status without anything to do.
     private var rest: String {
         if report.devices.isEmpty { return "Everything is published; no other device has joined yet." }
-        // A device that goes on under another ID reads no more under this one, unless it was copied.
+        // A device that continues under another ID reads no more under this ID, unless the device was copied.
         let late = report.devices.filter {
             ($0.unacknowledged > 0 || $0.changesetsAhead ?? 0 > 0) && $0.activity == "active" && $0.successors == nil
         }
@@ -83,7 +83,7 @@ struct StatusPage {
             "Everything is sent and received here; \(names) \(late.count == 1 ? "has" : "have") not read all of it yet."
     }
 
-    /// What to do about it. A sync fetches nothing from a device whose files are not there.
+    /// Advice. A sync fetches nothing from a device whose files are not there.
     private func advice(_ style: Style) -> [String] {
         var lines: [String] = []
         let word = Wording.shellWord(database)
@@ -105,7 +105,7 @@ struct StatusPage {
         } ?? false
     }
 
-    /// A device that holds nothing back any more is named, so that nobody is surprised when it returns.
+    /// A device that no longer holds anything back is named, so that nobody is surprised when the device returns.
     private func silence(_ device: StatusReport.Peer, _ style: Style) -> String {
         let since = device.lastSeenMilliseconds.map {
             ": it wrote last " + Wording.age(sinceMilliseconds: $0, now: now)
@@ -120,11 +120,11 @@ struct StatusPage {
         let place = report.container
         let age = Wording.waiting(sinceMilliseconds: place.failingSinceMilliseconds, now: now)
         if let problem = place.problem { return [style.red("The container is not reachable. ") + problem + age] }
-        // It may be well by now: the next sync tells.
+        // The folder may be well by now: the next sync tells.
         return place.failure.map { [style.yellow("The last sync failed. ") + $0 + age] } ?? []
     }
 
-    /// Where a device knows the same and does not prove that it is the same: what differs, why, and what to do.
+    /// For a device that knows the same changes and does not prove equal rows: the difference, its reason, and advice.
     private func difference(_ device: StatusReport.Peer, _ style: Style) -> [String] {
         let name = device.name
         var lines: [String] = []

@@ -46,7 +46,7 @@ struct SyncCommand: DatabaseCommand {
     }
 }
 
-/// What a pass did, in a sentence or two.
+/// A pass's effect, in a sentence or two.
 enum SyncSentence {
     static func of(_ report: SyncReport, _ style: Style) -> String {
         var parts: [String] = []
@@ -90,7 +90,7 @@ enum WaitingDevices {
         }
     }
 
-    /// Warns of each, and ends the command where one waits for more than time: a file is damaged, foreign or too new.
+    /// Warns of each device, and ends the command if time alone will not help: a file is damaged, foreign or too new.
     static func tell(_ waiting: [SyncReport.Waiting], of database: String, _ console: Console) throws {
         warn(waiting, console)
         guard let code = waiting.first(where: \.isDamage)?.code else { return }
@@ -99,7 +99,7 @@ enum WaitingDevices {
     }
 }
 
-/// A report and, where a device's log is at fault, the failure that the exit status tells of.
+/// A report and, if a device's log is at fault, the failure behind the exit status.
 struct ReportWithFailure<Report: Encodable>: Encodable {
     let report: Report
     let waiting: [SyncReport.Waiting]

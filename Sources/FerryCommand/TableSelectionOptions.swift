@@ -1,7 +1,7 @@
 import ArgumentParser
 import Ferry
 
-/// Which tables travel, and by what their rows are known.
+/// The tables that travel, and the identity of their rows.
 struct TableSelectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -96,7 +96,7 @@ struct DeclaredIdentity: ExpressibleByArgument, Equatable {
         if table.isEmpty || columns.isEmpty { return nil }
     }
 
-    /// The names between commas, without spaces around them; empty ones do not count.
+    /// The names between commas, without spaces around them; empty names do not count.
     static func split(_ text: String) -> [String] {
         text.split(separator: ",").map(trimmed).filter { !$0.isEmpty }
     }

@@ -7,8 +7,8 @@ import Glibc
 import Darwin
 #endif
 
-/// Calls a handler at the first SIGINT or SIGTERM. A second one ends the process at once, as signals do: nothing that
-/// Ferry writes is left half done by that.
+/// Calls a handler at the first SIGINT or SIGTERM. A second signal ends the process at once, as signals do: Ferry
+/// leaves nothing half done even then.
 final class TerminationSignals {
     private final class Flag: Sendable {
         let isSet = Atomic(false)
@@ -25,8 +25,8 @@ final class TerminationSignals {
             registrations.enter()
             source.setRegistrationHandler {
                 #if canImport(Darwin)
-                // The default action would end the process before the source hears of it. Elsewhere the source has a
-                // handler of its own in its place.
+                // The default action would end the process before the source hears of the signal. Elsewhere the source
+                // has a handler of its own in its place.
                 signal(number, SIG_IGN)
                 #endif
                 registrations.leave()
@@ -39,7 +39,7 @@ final class TerminationSignals {
             }
             source.resume()
         }
-        // A signal that comes before ends the process, as that of any other; none that comes later is lost.
+        // An earlier signal ends the process, like a signal to any process; no later signal is lost.
         registrations.wait()
     }
 

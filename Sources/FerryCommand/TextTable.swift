@@ -12,7 +12,7 @@ struct TextTable {
 
     init(_ columns: [Column]) { self.columns = columns }
 
-    /// Columns with these titles; those that end in `#` are numbers and stand on the right.
+    /// Columns with these titles; titles that end in `#` mean numbers, aligned to the right.
     init(_ titles: String...) {
         columns = titles.map { title in
             title.hasSuffix("#")
@@ -24,7 +24,7 @@ struct TextTable {
 
     mutating func add(_ cells: String...) { rows.append(cells) }
 
-    /// Each line begins with two spaces; none ends with one.
+    /// Each line begins with two spaces; none ends with a space.
     func lines(_ style: Style) -> [String] {
         let titles = columns.map(\.title)
         let widths = columns.indices.map { index in ([titles] + rows).map { $0[index].count }.max() ?? 0 }

@@ -59,13 +59,13 @@ struct VerifyCommand: DatabaseCommand {
     }
 }
 
-/// What a verification found, as text. A pure function of the report.
+/// A verification's findings, as text. A pure function of the report.
 struct VerificationPage {
     let report: VerificationReport
 
     init(_ report: VerificationReport) { self.report = report }
 
-    /// The failure that the exit status tells of; `nil` where everything was looked at and nothing is wrong.
+    /// The failure behind the exit status; `nil` if everything was looked at and nothing is wrong.
     var failure: FerryError? {
         if report.isSound { return nil }
         let message = ([verdict] + report.remedies.map(\.advice)).joined(separator: " ")
@@ -91,7 +91,7 @@ struct VerificationPage {
         return style.green(what) + " (\(Wording.duration(report.seconds)))"
     }
 
-    /// What was taken as changes; nothing where nobody asked for that.
+    /// The rows taken as changes; no lines if nobody asked for `--take`.
     private func takenLines(_ style: Style) -> [String] {
         guard let taken = report.taken else { return [] }
         if taken.isEmpty { return ["There was nothing to take: every row is what the state says."] }
@@ -104,7 +104,7 @@ struct VerificationPage {
         return table.lines(style) + ["`ferry sync` sends them.", ""]
     }
 
-    /// What was taken, and what is wrong; nothing where nothing is.
+    /// The rows taken, and the faults found; no lines if there are none.
     func lines(_ style: Style) -> [String] {
         var lines = takenLines(style)
         if report.isSound { return lines }

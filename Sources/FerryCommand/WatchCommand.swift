@@ -40,7 +40,7 @@ struct WatchCommand: DatabaseCommand {
         teller.stopWhenNobodyListens { loop.stop() }
         loop.run()
         signals.cancel()
-        // Asked to end, it ends well, also while the container is away.
+        // Asked to end, the watch ends well, also while the container is away.
         if let failure = teller.failure, failure.isOfOutput || !signals.haveCome { throw failure.error }
     }
 }

@@ -2,8 +2,8 @@ import ArgumentParser
 import Ferry
 import Synchronization
 
-/// Tells what a watch does, as lines for people or objects for scripts. Called on the thread that watches; the state is
-/// behind a lock all the same.
+/// Reports a watch's events, as lines for people or objects for scripts. Called on the watching thread; a lock guards
+/// the state all the same.
 final class WatchTeller: Sendable {
     private struct State {
         var lastFailure: FerryError?
@@ -41,14 +41,14 @@ final class WatchTeller: Sendable {
         self.container = container
     }
 
-    /// What to do when the output is closed or full.
+    /// The action when the output is closed or full.
     func stopWhenNobodyListens(_ giveUp: @escaping @Sendable () -> Void) {
         state.withLock { $0.giveUp = giveUp }
     }
 
-    /// What went wrong last and was not mended.
-    /// - Returns: the error to throw, and whether it is that the output could not be written. A failed pass was told
-    ///   already, so that only its exit status is left to give.
+    /// The last failure that was not mended.
+    /// - Returns: the error to throw, and whether the output could not be written. A failed pass was reported already,
+    ///   so only its exit status is left to give.
     var failure: (error: any Error, isOfOutput: Bool)? {
         state.withLock { state in
             if let failure = state.outputFailure { return (failure, true) }
@@ -112,7 +112,7 @@ final class WatchTeller: Sendable {
         }
         noteSuccess()
         if let renewed = report.renewed { try console.say("\(time) \(renewed.sentence)") }
-        // What goes without a change of anybody's, such as a schema, is nothing to tell.
+        // A pass without anybody's changes, such as a schema alone, is no news.
         if isFirst || wasFailing || report.published.changes > 0 || report.replayed.changes > 0 {
             try console.say("\(time) \(SyncSentence.of(report, console.style))")
         }

@@ -7,7 +7,7 @@ enum Wording {
         "\(grouped(number)) \(number == 1 ? singular : plural ?? singular + "s")"
     }
 
-    /// What one flush of a device's changes is called to people: `1 set of changes`, `3 sets of changes`.
+    /// The words for flushes of a device's changes: `1 set of changes`, `3 sets of changes`.
     static func changesets(_ number: Int) -> String { count(number, "set of changes", "sets of changes") }
 
     /// `15,607`.
@@ -62,7 +62,7 @@ enum Wording {
         }
     }
 
-    /// ` (for 3 hours)`; nothing for what is not a minute old.
+    /// ` (for 3 hours)`; empty for less than a minute.
     static func waiting(sinceMilliseconds then: Int64?, now: Int64) -> String {
         guard let then, now.milliseconds(since: then) >= 60_000 else { return "" }
         return " (for " + age(sinceMilliseconds: then, now: now).replacing(" ago", with: "") + ")"
@@ -71,7 +71,7 @@ enum Wording {
     /// `2026-03-01 14:05:09` by the local clock.
     static func dateAndTime(_ milliseconds: Int64) -> String { format(milliseconds, "yyyy-MM-dd HH:mm:ss") }
 
-    /// `2026-03-01 14:05:09.120` by the local clock: exact, as `ferry restore --at` takes it.
+    /// `2026-03-01 14:05:09.120` by the local clock: exact, as `ferry restore --at` takes the time.
     static func exactTime(_ milliseconds: Int64) -> String { format(milliseconds, "yyyy-MM-dd HH:mm:ss.SSS") }
 
     /// `14:05:09` by the local clock.
@@ -84,14 +84,14 @@ enum Wording {
         return formatter.string(from: Date(timeIntervalSince1970: Double(milliseconds) / 1000))
     }
 
-    /// A word as a shell takes it: quoted where it has to be.
+    /// A word for a shell: quoted if necessary.
     static func shellWord(_ word: String) -> String {
         let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./~+:@%,")
         if !word.isEmpty && word.allSatisfy(plain.contains) { return word }
         return "'" + word.replacing("'", with: #"'\''"#) + "'"
     }
 
-    /// The text on one line, without characters that move a terminal's cursor, at most so long.
+    /// The text on a single line, without characters that move a terminal's cursor, cut off at the limit.
     static func oneLine(_ text: String, limit: Int = 60) -> String {
         let clean = String(
             text.unicodeScalars.map { scalar in

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 
-// The library's log is for apps; here the commands tell what happens, and --verbose tells the rest.
+// The library's log is for apps; here the commands report events, and --verbose shows the rest.
 let isVerbose = CommandLine.arguments.contains("--verbose") || CommandLine.arguments.contains("-v")
 LoggingSystem.bootstrap { label in
     guard isVerbose else { return SwiftLogNoOpLogHandler() }

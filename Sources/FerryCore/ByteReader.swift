@@ -1,8 +1,8 @@
 /// Reads the format's primitive values from bytes that nobody vouches for.
 ///
-/// Every read checks what is left first and throws `damagedFile` where that is too little; nothing is allocated by a
-/// count from the bytes before `readCount` has held it against what is left. Slices share the buffer.
-/// Inlinable, because decoders call it for every number of a file.
+/// Every read first checks that enough bytes are left, and throws `damagedFile` if not. Nothing is allocated by a count
+/// from the bytes before `readCount` has compared the count with the rest. Slices share the buffer. Inlinable, because
+/// decoders call the functions for every number of a file.
 public struct ByteReader: Sendable {
     @usableFromInline let bytes: ArraySlice<UInt8>
     @usableFromInline var position: Int
@@ -35,7 +35,7 @@ public struct ByteReader: Sendable {
         return bytes[position..<position + count]
     }
 
-    /// What it reads from, all of it. Its indices are those that `skip` returns.
+    /// The whole buffer. Its indices are those that `skip` returns.
     @inlinable
     public var all: ArraySlice<UInt8> { bytes }
 
@@ -84,7 +84,7 @@ public struct ByteReader: Sendable {
         return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
-    /// A count of things that take at least `minimumBytes` each: more than what is left can hold is damage.
+    /// A count of things that take at least `minimumBytes` each: a count beyond the rest of the bytes is damage.
     @inlinable
     public mutating func readCount(minimumBytes: Int = 1) throws(FerryError) -> Int {
         let count = try readVarint()
@@ -109,7 +109,7 @@ public struct ByteReader: Sendable {
         try read(readCount())
     }
 
-    /// A string that must be valid UTF-8.
+    /// A string of valid UTF-8.
     @inlinable
     public mutating func readString() throws(FerryError) -> String {
         guard let string = String(validating: try readCounted(), as: UTF8.self) else {
@@ -133,7 +133,7 @@ public struct ByteReader: Sendable {
 
     @usableFromInline static var cutOff: FerryError { malformed("it ends too early") }
 
-    /// Whether an error says that there are too few bytes, so that more of them might do.
+    /// Whether an error means too few bytes, so that more bytes might help.
     public static func isCutOff(_ error: FerryError) -> Bool {
         error.code == .damagedFile && error.message == cutOff.message
     }

@@ -1,5 +1,5 @@
-/// Appends the format's primitive values to a buffer (Docs/Format.md, "Primitives").
-/// Inlinable, because encoders call it for every number of a file.
+/// Appends the format's primitive values to a buffer (Docs/Format.md, "Primitives"). Inlinable, because encoders call
+/// the functions for every number of a file.
 public struct ByteWriter: Sendable {
     @usableFromInline var buffer: [UInt8]
 
@@ -65,7 +65,7 @@ public struct ByteWriter: Sendable {
     @inlinable
     public mutating func writeCounted(_ string: String) { writeCounted(string.utf8) }
 
-    /// One value with its tag (Docs/Format.md, "Values").
+    /// A value with its tag (Docs/Format.md, "Values").
     @inlinable
     public mutating func write(_ value: FieldValue) {
         write(value.tag)

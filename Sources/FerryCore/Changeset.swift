@@ -1,13 +1,13 @@
-/// What one flush of a device captured; replayed in one transaction.
+/// The changes that a flush of a device captured; replayed in a single transaction.
 public struct Changeset: Sendable {
     public var device: DeviceID
-    /// Its number in the device's log, from 1, without gaps.
+    /// The changeset's number in the device's log, from 1, without gaps.
     public var sequence: UInt64
-    /// The latest time of any change in it, at least the time of the changeset before.
+    /// The latest time of any change inside, at least the time of the changeset before.
     public var time: HybridTime
-    /// What the author had replayed by then, its own log excepted.
+    /// Everything that the author had replayed by then, except the author's own log.
     public var context: VersionVector
-    /// The author's schema; only in its first changeset and after a change of the schema.
+    /// The author's schema; only in the author's first changeset and after a change of the schema.
     public var schema: SchemaRecord?
     public var tables: [TableChanges]
 
@@ -34,7 +34,7 @@ public struct Changeset: Sendable {
 public enum TableIdentity: Hashable, Sendable {
     /// IDs are minted at capture and mapped to a local integer key.
     case surrogate
-    /// The same, by a column that became the integer key in the place of another one.
+    /// The same, by a column that became the integer key in place of another column.
     case surrogateBy(String)
     /// IDs are derived from the values of the primary key's columns, named here in key order.
     case key([String])
@@ -68,7 +68,7 @@ public enum TableIdentity: Hashable, Sendable {
         }
     }
 
-    /// The columns that it names.
+    /// The columns that the identity names.
     public var columns: [String] {
         switch self {
         case .surrogate: []
@@ -78,20 +78,20 @@ public enum TableIdentity: Hashable, Sendable {
     }
 }
 
-/// The changes of one changeset to one table. Values lie in one array, so that an operation allocates nothing.
+/// A changeset's changes to a table. Values lie in a single array, so that an operation allocates nothing.
 public struct TableChanges: Sendable {
     public var name: String
     public var identity: TableIdentity
-    /// The names of the columns that the shapes refer to.
+    /// The names of the columns to which the shapes refer.
     public var columns: [String]
-    /// For each of `columns` what its values are a part of; `nil` for plain values. A column that carries both stands
-    /// twice in `columns`. Empty where all are plain.
+    /// For each of `columns` the kind of part that the values are; `nil` for plain values. A column with both stands
+    /// twice in `columns`. Empty if all values are plain.
     public var payloads: [PayloadKind?]
-    /// The distinct sets of columns that operations carry, as ascending indices into `columns`.
+    /// The distinct sets of columns of operations, as ascending indices into `columns`.
     public var shapes: [[Int]]
     /// Sorted by object ID; an object's own operations in the order of their times.
     public var operations: [ObjectOperation]
-    /// The values of all operations, one after another. Empty where `source` has them.
+    /// The values of all operations, in a row. Empty if `source` has the values.
     public var values: [FieldValue]
     /// Where the values are made or read when they are asked for: there are too many of them to lie in memory.
     public var source: (any ChangeValueSource)?
@@ -109,15 +109,15 @@ public struct TableChanges: Sendable {
         self.values = values
     }
 
-    /// What the values of a column are a part of: one of `columns`, by its index.
+    /// The kind of part that a column's values are; the column by its index in `columns`.
     @inlinable
     public func payload(of column: Int) -> PayloadKind? { column < payloads.count ? payloads[column] : nil }
 
     /// The number of all operations' values.
     public var valueCount: Int { source?.count ?? values.count }
 
-    /// The values of an operation, in the order of its shape's columns. Where `source` has them this is fast for
-    /// operations in their order.
+    /// The values of an operation, in the order of its shape's columns. With a `source` this is fast for operations in
+    /// their order.
     @inlinable
     public func values(of operation: ObjectOperation) -> ArraySlice<FieldValue> {
         let indices = operation.firstValue..<operation.firstValue + shapes[operation.shape].count
@@ -126,15 +126,15 @@ public struct TableChanges: Sendable {
     }
 }
 
-/// Has the values of a table's changes, and hands them out operation by operation. What it has was verified.
+/// Has the verified values of a table's changes, and hands them out operation by operation.
 public protocol ChangeValueSource: AnyObject, Sendable {
     /// The number of values.
     var count: Int { get }
-    /// The values of one operation, by their indices among all.
+    /// The values of an operation, by their indices among all values.
     func values(at indices: Range<Int>) -> ArraySlice<FieldValue>
 }
 
-/// One change of one object. A changeset has a hundred thousand of them and more: it takes 48 bytes.
+/// A change of an object. A changeset has a hundred thousand operations and more, so an operation takes 48 bytes.
 public struct ObjectOperation: Sendable {
     public enum Kind: UInt8, Sendable {
         case insert = 1
@@ -150,7 +150,7 @@ public struct ObjectOperation: Sendable {
     public var kind: Kind
     @usableFromInline var storedShape: Int32
 
-    /// Mostly an integer, where there is one.
+    /// Mostly an integer, if there is a key.
     @usableFromInline
     enum Key: Sendable {
         case none
@@ -208,12 +208,12 @@ public struct ObjectOperation: Sendable {
 
 /// The statements that create an author's schema, so that a device can join with an empty database.
 public struct SchemaRecord: Equatable, Sendable {
-    /// One statement of `sqlite_schema`.
+    /// A statement of `sqlite_schema`.
     public struct Statement: Equatable, Sendable {
         /// `table`, `index`, `view` or `trigger`.
         public var type: String
         public var name: String
-        /// The table it belongs to.
+        /// The table to which the statement belongs.
         public var table: String
         public var sql: String
 
@@ -229,7 +229,7 @@ public struct SchemaRecord: Equatable, Sendable {
     public var applicationID: Int64
     /// Tables first, then indexes, views and triggers, in the order of their creation.
     public var statements: [Statement]
-    /// Each tracked table and its identity, so that a device that joins tracks the same tables the same way.
+    /// Each tracked table and its identity. A device that joins tracks the same tables in the same way.
     public var tracked: [TrackedTableRecord]
     /// References between tracked tables that no foreign key declares.
     public var references: [UndeclaredReference]
@@ -246,9 +246,9 @@ public struct SchemaRecord: Equatable, Sendable {
     }
 }
 
-/// A column that holds another table's keys though the schema has no foreign key that says so.
+/// A column that holds another table's keys without a foreign key in the schema.
 public struct UndeclaredReference: Hashable, Codable, Sendable {
-    /// The table that has the column.
+    /// The table with the column.
     public var table: String
     public var column: String
     /// The table whose primary key the column's values are.
@@ -261,7 +261,7 @@ public struct UndeclaredReference: Hashable, Codable, Sendable {
     }
 }
 
-/// A table that travels, and how its objects are identified.
+/// A travelling table, and how its objects are identified.
 public struct TrackedTableRecord: Equatable, Sendable {
     public var name: String
     public var identity: TableIdentity

@@ -4,11 +4,11 @@ import CUUID
 import CryptoKit
 #endif
 
-/// A name-based 16-byte hash: RFC 9562's version 5 (SHA-1), computed by libuuid's `uuid_generate_sha1`, or by
-/// CryptoKit on Apple's systems, where libuuid lacks that function.
+/// A name-based 16-byte hash: RFC 9562's version 5 (SHA-1), computed by libuuid's `uuid_generate_sha1`, or by CryptoKit
+/// on Apple's systems, where libuuid lacks the function.
 ///
-/// It serves two purposes: object IDs derived from keys, and the checksums of unsealed containers. As a checksum it
-/// detects accidents, not malice; a sealed container authenticates instead (Docs/Format.md, "Checksums").
+/// The hash serves two purposes: object IDs derived from keys, and the checksums of unsealed containers. As a checksum
+/// the hash detects accidents, not malice; a sealed container authenticates instead (Docs/Format.md, "Checksums").
 public enum ContentHash {
     /// Hashes `bytes` under a 16-byte namespace; equal inputs give equal IDs on every platform.
     public static func hash<Kind, Namespace>(
@@ -18,7 +18,7 @@ public enum ContentHash {
         var result: [UInt8] = Array(repeating: 0, count: 16)
         namespace.bytes.withUnsafeBufferPointer { space in
             result.withUnsafeMutableBufferPointer { out in
-                // An empty buffer may have no address; libuuid reads nothing from it then.
+                // An empty buffer may have no address; libuuid reads nothing then.
                 if let base = bytes.baseAddress {
                     uuid_generate_sha1(
                         out.baseAddress, space.baseAddress, base.assumingMemoryBound(to: CChar.self), bytes.count)
@@ -57,15 +57,15 @@ public enum ContentHash {
         hash(bytes, in: checksumNamespace)
     }
 
-    /// The checksum that a file's last 16 bytes are, where they are that of all bytes before; `nil` where the file is
-    /// damaged or cut off.
+    /// The checksum in a file's last 16 bytes, if it is the checksum of all bytes before; `nil` if the file is damaged
+    /// or cut off.
     public static func verifiedTrailer(of file: [UInt8]) -> Checksum? {
         guard file.count >= 16, let told = Checksum(bytes: file.suffix(16)) else { return nil }
         let content = file.withUnsafeBytes { checksum(UnsafeRawBufferPointer(rebasing: $0.dropLast(16))) }
         return content == told ? told : nil
     }
 
-    /// The namespace under which object IDs are derived from key values.
+    /// The namespace of object IDs that are derived from key values.
     public static let objectNamespace = UniqueID<NamespaceKind>(high: 0x6665_7272_792d_6f62, low: 0x6a65_6374_2d69_6431)
     private static let checksumNamespace = UniqueID<NamespaceKind>(
         high: 0x6665_7272_792d_6368, low: 0x6563_6b73_756d_2d31)

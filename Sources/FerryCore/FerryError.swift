@@ -1,31 +1,31 @@
-/// The one error that Ferry throws: what failed, what to do about it, and where.
+/// The only error that Ferry throws: the failure, the remedy, and the place.
 ///
 /// Messages name files, tables, columns and devices; they never contain a row's values.
 public struct FerryError: Error, Sendable {
-    /// What kind of failure it is. Open: later versions add codes.
+    /// The kind of failure. Open: later versions add codes.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// An argument makes no sense; nothing was changed.
         public static let invalidArgument = Code(rawValue: "invalidArgument")
-        /// There is nothing under the key or number that was asked for.
+        /// Nothing is under the requested key or number.
         public static let nothingFound = Code(rawValue: "nothingFound")
-        /// A row cannot be brought back as asked: its table, column or past is gone, or the schema refuses it. Nothing
-        /// was changed.
+        /// A row cannot be brought back as asked: its table, column or past is gone, or the schema refuses the row.
+        /// Nothing was changed.
         public static let restoreRefused = Code(rawValue: "restoreRefused")
-        /// The app's `willCommitReplay` threw or broke a foreign key. Nothing was replayed; it is tried again with the
-        /// next pass.
+        /// The app's `willCommitReplay` threw or broke a foreign key. Nothing was replayed; the next pass tries again.
         public static let replayHookFailed = Code(rawValue: "replayHookFailed")
         /// The database file does not exist.
         public static let databaseMissing = Code(rawValue: "databaseMissing")
-        /// Another file was put in the database's place while it was open. Close the connection and open the file again.
+        /// Another file was put in the database's place while the database was open. Close the connection and open the
+        /// file again.
         public static let databaseReplaced = Code(rawValue: "databaseReplaced")
         /// The file is not an SQLite database.
         public static let notADatabase = Code(rawValue: "notADatabase")
-        /// The database or its lock is held by somebody else; try again.
+        /// Somebody else holds the database or its lock; try again.
         public static let busy = Code(rawValue: "busy")
-        /// SQLite found the database damaged; nothing more is written to it.
+        /// SQLite found the database damaged; Ferry writes nothing more into the file.
         public static let databaseCorrupt = Code(rawValue: "databaseCorrupt")
         /// SQLite refused a statement; the message is SQLite's.
         public static let database = Code(rawValue: "database")
@@ -37,7 +37,7 @@ public struct FerryError: Error, Sendable {
         public static let unsupportedTable = Code(rawValue: "unsupportedTable")
         /// Ferry's tables in the database are from a newer Ferry.
         public static let storeTooNew = Code(rawValue: "storeTooNew")
-        /// An earlier Ferry kept the store in another way. Leave the container and join it again.
+        /// An earlier Ferry kept the store in another way. Leave the container and join again.
         public static let storeTooOld = Code(rawValue: "storeTooOld")
         /// The folder is missing: probably not mounted.
         public static let containerMissing = Code(rawValue: "containerMissing")
@@ -45,7 +45,7 @@ public struct FerryError: Error, Sendable {
         public static let containerEmpty = Code(rawValue: "containerEmpty")
         /// The folder holds a container already.
         public static let containerExists = Code(rawValue: "containerExists")
-        /// The folder holds another container than the one this database belongs to.
+        /// The folder holds another container than the database's own.
         public static let containerMismatch = Code(rawValue: "containerMismatch")
         /// The container was written by a newer Ferry.
         public static let containerTooNew = Code(rawValue: "containerTooNew")
@@ -55,7 +55,7 @@ public struct FerryError: Error, Sendable {
         public static let formatTooNew = Code(rawValue: "formatTooNew")
         /// A file belongs to another container or another device.
         public static let foreignFile = Code(rawValue: "foreignFile")
-        /// The folder shows less of a device than was seen of it before.
+        /// The folder shows less of a device than was seen before.
         public static let olderState = Code(rawValue: "olderState")
         /// The operating system refused to read or write.
         public static let inputOutput = Code(rawValue: "inputOutput")
@@ -63,36 +63,38 @@ public struct FerryError: Error, Sendable {
         public static let limitExceeded = Code(rawValue: "limitExceeded")
         /// Somebody else published under this device's ID.
         public static let deviceForked = Code(rawValue: "deviceForked")
-        /// A file that another device published is not there yet. Nothing to do but wait for the folder's syncer.
+        /// A file of another device's is not there yet. Nothing to do but wait for the folder's syncer.
         public static let fileNotThereYet = Code(rawValue: "fileNotThereYet")
-        /// A device's log begins later than what is next: a snapshot is needed, and none is there that will do. Wait for it.
+        /// A device's log begins later than the next changeset: a snapshot is needed, and none is there that will do.
+        /// Wait for a snapshot.
         public static let logCollected = Code(rawValue: "logCollected")
-        /// A device's clock is far ahead; its changes win until it is set right.
+        /// A device's clock is far ahead; its changes win until somebody sets the clock right.
         public static let clockAhead = Code(rawValue: "clockAhead")
         /// A peer's table cannot be matched with this database's.
         public static let incompatibleSchema = Code(rawValue: "incompatibleSchema")
         /// A peer changed a table under a policy that is not known here, or whose hook is not registered.
         public static let unknownPolicy = Code(rawValue: "unknownPolicy")
-        /// The schema uses a collation or a function of the app's own that this process does not have. Sync from the app.
+        /// The schema uses a collation or a function of the app's own that this process does not have. Sync from the
+        /// app.
         public static let missingFunction = Code(rawValue: "missingFunction")
-        /// A database is not as its state says: `verify` lists what differs.
+        /// A database is not as its state says: `verify` lists the differences.
         public static let verificationFailed = Code(rawValue: "verificationFailed")
-        /// Not everything in a database could be verified here, and nothing wrong was found in the rest. `verify` lists the tables,
-        /// and what is missing.
+        /// A part of a database could not be verified here, and nothing wrong was found in the rest. `verify` lists the
+        /// tables and the missing functions.
         public static let notAllVerified = Code(rawValue: "notAllVerified")
         /// A bug in Ferry: an invariant does not hold.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }
 
     public var code: Code
-    /// One sentence or two: what failed and what to do.
+    /// A sentence or two: the failure and the remedy.
     public var message: String
     /// The file or folder concerned.
     public var path: String?
     public var device: DeviceID?
     /// The sequence number concerned, in the log of `device`.
     public var sequence: UInt64?
-    /// What it was caused by.
+    /// The error behind this error.
     public var cause: (any Error)?
 
     public init(

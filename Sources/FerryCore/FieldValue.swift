@@ -1,14 +1,14 @@
-/// One value of a field: SQLite's five storage classes, and a reference to an object.
+/// A value of a field: SQLite's five storage classes, and a reference to an object.
 ///
-/// Text is bytes, because SQLite keeps NULs and invalid UTF-8 in text and so does Ferry. Slices may share the buffer
-/// that a segment was decoded from.
+/// Text is bytes, because SQLite keeps NULs and invalid UTF-8 in text and so does Ferry. Slices may share the buffer of
+/// a decoded segment.
 public enum FieldValue: Sendable {
     case null
     case integer(Int64)
     case real(Double)
     case text(ArraySlice<UInt8>)
     case blob(ArraySlice<UInt8>)
-    /// A foreign key to a table whose keys differ from device to device travels as the ID of the object it refers to.
+    /// A foreign key to a table whose keys differ from device to device travels as the target's object ID.
     case reference(ObjectID)
 
     /// The text of a string's UTF-8.
@@ -27,7 +27,7 @@ public enum FieldValue: Sendable {
         }
     }
 
-    /// The bytes of text and blobs, the eight or sixteen of the others.
+    /// The bytes of text and blobs; eight or sixteen for other values.
     public var byteCount: Int {
         switch self {
         case .null: 0
@@ -65,7 +65,7 @@ extension FieldValue: Hashable {
 }
 
 extension FieldValue: Comparable {
-    /// A total order that decides between values with equal stamps; it means nothing else.
+    /// A total order that decides between values with equal stamps, without any further meaning.
     public static func < (left: FieldValue, right: FieldValue) -> Bool {
         if left.tag != right.tag { return left.tag < right.tag }
         switch (left, right) {

@@ -4,20 +4,20 @@ import Glibc
 import Darwin
 #endif
 
-/// Tells one machine, and one file on it, from another: what shows that a database was copied. Injected, so that tests
-/// decide on which machine they are.
+/// Identifies a machine, and a file on the machine: evidence that a database was copied. Injected, so that tests choose
+/// the machine.
 public protocol HostIdentity: Sendable {
-    /// An ID that this machine keeps for as long as its system is installed; `nil` where it has none, which is no
-    /// evidence of anything.
+    /// An ID that this machine keeps for as long as its system is installed; `nil` if there is no ID, as no evidence at
+    /// all.
     func machineID() -> String?
-    /// The number under which the file system knows the file at a path (its inode); `nil` where there is no file.
+    /// The file system's number for the file at a path (its inode); `nil` without a file.
     func fileNumber(at path: String) -> UInt64?
 }
 
-/// The computer that this process runs on.
+/// The computer on which this process runs.
 ///
-/// The machine's ID is that of https://www.freedesktop.org/software/systemd/man/machine-id.html on Linux and that of
-/// gethostuuid(2) on a Mac. iOS gives none to apps: there only path and file tell.
+/// The machine's ID is machine-id on Linux (https://www.freedesktop.org/software/systemd/man/machine-id.html) and the
+/// UUID of gethostuuid(2) on a Mac. iOS gives apps no ID: there only path and file tell.
 public struct SystemHost: HostIdentity {
     public init() {}
 
@@ -40,7 +40,7 @@ public struct SystemHost: HostIdentity {
     }
 
     #if os(Linux)
-    /// The longest ID that is believed, in bytes; the documented form has 32.
+    /// The longest believed ID, in bytes; the documented form has 32.
     private static let maximumBytes = 128
 
     private static func firstLine(of path: String) -> String? {
@@ -51,7 +51,7 @@ public struct SystemHost: HostIdentity {
         let count = read(descriptor, &bytes, bytes.count)
         guard count > 0 else { return nil }
         let line = String(decoding: bytes[..<count].prefix { $0 > 0x20 }, as: UTF8.self)
-        // An image that is still to be installed says "uninitialized".
+        // An image before its installation says "uninitialized".
         return line.isEmpty || line == "uninitialized" ? nil : line
     }
     #endif

@@ -1,26 +1,26 @@
 /// Assigns the times of a device's own changes: never earlier than the wall clock at capture, never earlier than
 /// anything assigned or observed before.
 ///
-/// A value: the caller keeps it in the store, and writes it in the transaction that uses its times, so that a time is
-/// on disk before it is published.
+/// A value: the caller keeps the clock in the store, and saves it in the transaction that uses its times, so that a
+/// time is on disk before its publication.
 public struct HybridClock: Equatable, Sendable {
     /// The latest time assigned or observed.
     public private(set) var now: HybridTime
 
-    /// How far a peer's time may be ahead of the local wall clock and still move this clock: one day. What is further
-    /// ahead is replayed all the same, and the device is named in the status (Docs/Faults.md, 18).
+    /// How far a peer's time may be ahead of the local wall clock and still move this clock: one day. Changes further
+    /// ahead are replayed all the same, and the status names their device (Docs/Faults.md, 18).
     public static let maximumLeadMilliseconds: Int64 = 24 * 3600 * 1000
 
     public init(now: HybridTime = .zero) { self.now = now }
 
-    /// Moves to the wall-clock time of a captured change, or stays where that is in the past.
-    /// Changes of one millisecond share a time; call `tick` to tell them apart.
+    /// Moves to the wall-clock time of a captured change, unless that time is in the past. Changes of a millisecond
+    /// share a time; call `tick` to tell them apart.
     public mutating func advance(toMilliseconds milliseconds: Int64) -> HybridTime {
         now = max(now, HybridTime(milliseconds: milliseconds))
         return now
     }
 
-    /// The milliseconds since the Unix epoch that a Julian day stands for, within what SQLite's dates can be.
+    /// The milliseconds since the Unix epoch of a Julian day, within the range of SQLite's dates.
     public static func milliseconds(julianDay: Double) -> Int64 {
         let milliseconds = (julianDay - 2_440_587.5) * 86_400_000
         guard milliseconds.isFinite else { return 0 }
@@ -33,8 +33,8 @@ public struct HybridClock: Equatable, Sendable {
         return now
     }
 
-    /// Takes note of a peer's time, so that later changes of this device are later than it.
-    /// - Returns: false where the time is too far ahead of `wallMilliseconds`, and the clock stayed where it was.
+    /// Observes a peer's time, so that later changes of this device are later.
+    /// - Returns: false if the time is too far ahead of `wallMilliseconds`; the clock did not move then.
     @discardableResult
     public mutating func observe(_ time: HybridTime, wallMilliseconds: Int64) -> Bool {
         if time <= now { return true }

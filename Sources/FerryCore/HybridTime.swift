@@ -1,8 +1,8 @@
 /// A hybrid logical clock time: 48 bits of milliseconds since the Unix epoch, then a 16-bit counter.
 ///
 /// Source: Kulkarni and others, "Logical Physical Clocks and Consistent Snapshots in Globally Distributed Databases"
-/// (2014). Values up to `latest` are admitted from peers, so that arithmetic on any admitted time cannot overflow and
-/// the raw value always fits a signed SQLite integer.
+/// (2014). Values up to `latest` are admitted from peers. So arithmetic on any admitted time cannot overflow, and the
+/// raw value always fits a signed SQLite integer.
 public struct HybridTime: Hashable, Comparable, Sendable {
     /// `milliseconds << 16 | counter`.
     public let rawValue: UInt64
@@ -10,7 +10,7 @@ public struct HybridTime: Hashable, Comparable, Sendable {
     @inlinable
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// Milliseconds outside of 0 ..< 2^47 are clamped to that range.
+    /// Milliseconds outside of 0 ..< 2^47 are clamped to the range.
     @inlinable
     public init(milliseconds: Int64, counter: UInt16 = 0) {
         let bounded = UInt64(min(max(milliseconds, 0), 1 << 47 - 1))
@@ -27,32 +27,32 @@ public struct HybridTime: Hashable, Comparable, Sendable {
     @inlinable
     public static func < (left: HybridTime, right: HybridTime) -> Bool { left.rawValue < right.rawValue }
 
-    /// The time of what was there before a database joined a container: earlier than anything written since, so that it
-    /// fills gaps and overwrites nothing.
+    /// The time of pre-existing rows of a database that joins: earlier than anything written since. Such rows fill gaps
+    /// and overwrite nothing.
     public static let unknown = HybridTime(milliseconds: 1)
     /// The first time that does not give way.
     private static let firstThatStays: UInt64 = 1 << 15
-    /// Whether it is the time of rows that joined a container where others' count (`ferry join --rows merge` and `theirs`).
-    /// Each database that joins so takes an earlier one than those that joined before it, so that its values lose to theirs.
-    /// For the same reason its insertions count as younger than all others (`Stamp.isOlder`).
+    /// Whether this is the time of rows that joined a container where others' rows count (`ferry join --rows merge` and
+    /// `theirs`). Each such database takes an earlier time than the databases before, so that its values lose to
+    /// theirs. For the same reason its insertions count as younger than all others (`Stamp.isOlder`).
     @inlinable public var givesWay: Bool { rawValue > 0 && rawValue < 1 << 15 }
 
     /// The time for the rows of a database that joins.
     /// - Parameters:
-    ///   - givingWay: whether what the container has counts.
-    ///   - present: the unknown times of what the container has. Where so many databases have joined that no earlier time
-    ///     is left, several share the last one, and the devices' IDs decide between them.
+    ///   - givingWay: whether the container's rows count.
+    ///   - present: the unknown times in the container. After so many joins that no earlier time is left, several
+    ///     databases share the last time, and the devices' IDs decide between them.
     public static func joining(givingWay: Bool, among present: some Sequence<HybridTime>) -> HybridTime {
         let rivals = present.filter { !$0.isKnown && $0.givesWay == givingWay && $0 != .zero }.map(\.rawValue)
         if givingWay { return HybridTime(rawValue: max((rivals.min() ?? firstThatStays) - 1, 1)) }
         return HybridTime(rawValue: max((rivals.min() ?? unknown.rawValue + 1) - 1, firstThatStays))
     }
-    /// Whether it says when something was written.
+    /// Whether this is a time of writing.
     public var isKnown: Bool { self > .unknown }
     /// Earlier than every time that a device assigns.
     public static let zero = HybridTime(rawValue: 0)
-    /// The last time that a device gives a change of its own, in the year 5000. A clock that says more is wrong: nothing is packed
-    /// before it is set right (`FerryError.Code.clockAhead`).
+    /// The last time that a device gives a change of its own, in the year 5000. A later clock is wrong: nothing is
+    /// packed before somebody sets the clock right (`FerryError.Code.clockAhead`).
     public static let latestOfClock = HybridTime(milliseconds: 95_617_584_000_000)
     /// The last time that is admitted from a peer, in the year 6425.
     public static let latest = HybridTime(rawValue: ((1 << 47) - (1 << 37)) << 16)

@@ -1,18 +1,18 @@
-/// How concurrent writes to one column merge (Docs/Merging.md, "Policies").
+/// How concurrent writes to a column merge (Docs/Merging.md, "Policies").
 public enum ColumnPolicy: Hashable, Sendable {
     /// The latest write wins: the rule where nothing else is said.
     case lastWriterWins
-    /// Of writes that did not know of each other the earliest wins.
+    /// Of concurrent writes the earliest wins.
     case firstWriterWins
     /// The greatest value wins, in SQLite's order of values.
     case max
     /// The least value wins, in SQLite's order of values; NULL is no value.
     case min
-    /// What devices add up to an integer is summed.
+    /// The devices' additions to an integer are summed.
     case counter
-    /// The value is a JSON array, whose elements merge one by one.
+    /// The value is a JSON array, whose elements merge separately.
     case set
-    /// A function of the app's, known by its name, makes one value of two.
+    /// A function of the app's, known by its name, makes a single value of two.
     case hook(String)
 
     /// The word for people, scripts and the log.
@@ -44,10 +44,10 @@ public enum ColumnPolicy: Hashable, Sendable {
     }
 }
 
-/// What a policy is about. Names are as SQLite compares them: ASCII letters fold.
+/// The target of a policy. Names are as SQLite compares them: ASCII letters fold.
 public enum PolicyTarget: Hashable, Sendable {
     case table(String)
-    /// A UNIQUE index by its name, or any by its table and columns: `song(isrc)`.
+    /// A UNIQUE index by its name, or any index by its table and columns: `song(isrc)`.
     case index(String)
     case column(table: String, column: String)
 
@@ -60,9 +60,9 @@ public enum PolicyTarget: Hashable, Sendable {
         }
     }
 
-    /// Reads the text form; where the kind is left out, a name with a dot is a column's and any other a table's.
+    /// Reads the text form. Without a kind, a name with a dot is a column's and any other name a table's.
     ///
-    /// A table whose name holds a dot can be named only in code.
+    /// A table with a dot in its name can be named only in code.
     /// - Returns: `nil` for text of another form.
     public init?(text: String) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -90,18 +90,18 @@ public enum PolicyTarget: Hashable, Sendable {
     }
 }
 
-/// The words of policies that are not a column's.
+/// The words of policies of tables and indexes.
 public enum PolicyWord {
     /// Of a table: only an insertion brings a deleted row back.
     public static let deleteWins = "deleteWins"
-    /// Of a UNIQUE index: of rows that claim one value the oldest is shown and the others are hidden.
+    /// Of a UNIQUE index: of rows that claim a value the oldest is shown and the rest are hidden.
     public static let hideLoser = "hideLoser"
 }
 
-/// One policy as it is set: what it is about, and the word for it.
+/// A policy as set: its target and its word.
 public struct PolicySetting: Hashable, Sendable {
     public var target: PolicyTarget
-    /// A word of `ColumnPolicy`, or of `PolicyWord`; one of a newer Ferry where a peer set it.
+    /// A word of `ColumnPolicy` or of `PolicyWord`; perhaps a word of a newer Ferry, if a peer set the policy.
     public var word: String
 
     public init(_ target: PolicyTarget, _ word: String) {
@@ -115,12 +115,12 @@ public struct PolicySetting: Hashable, Sendable {
     }
 }
 
-/// What a value that travels is a part of, where it is not simply what somebody wrote (Docs/Format.md, "Payloads").
+/// The kind of part that a portable value is, if not simply a written value (Docs/Format.md, "Payloads").
 public enum PayloadKind: UInt8, CaseIterable, Sendable {
     case maximum = 1
     case minimum = 2
     case counter = 3
     case set = 4
-    /// Values that stand beside each other, and what each replaced: for `firstWriterWins` and hooks.
+    /// Values side by side, and the values that each replaced: for `firstWriterWins` and hooks.
     case versions = 5
 }

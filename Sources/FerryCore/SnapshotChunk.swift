@@ -1,13 +1,13 @@
-/// A part of a snapshot: consecutive objects of one table with all their registers (Docs/Format.md, "Snapshots").
+/// A part of a snapshot: consecutive objects of a table with all their registers (Docs/Format.md, "Snapshots").
 ///
-/// It says what the state says and nothing about the device that wrote it: names are in lower case, and of local keys
-/// there are those that an object's author gave it. So devices with the same state write the same chunks.
+/// The chunk says what the state says, and nothing about the device that wrote the chunk. Names are in lower case, and
+/// local keys are those of an object's author. So devices with the same state write the same chunks.
 public struct SnapshotChunk: Sendable, Equatable {
-    /// A column of the table's, as cells refer to it.
+    /// A column of the table, as cells refer to the column.
     public struct Column: Hashable, Sendable {
         /// In lower case.
         public var name: String
-        /// Whether its cells hold registers (`PolicyCodec`) instead of plain values. A column with both stands twice.
+        /// Whether the cells hold registers (`PolicyCodec`) instead of plain values. A column with both stands twice.
         public var isRegister: Bool
 
         public init(name: String, isRegister: Bool = false) {
@@ -16,7 +16,7 @@ public struct SnapshotChunk: Sendable, Equatable {
         }
     }
 
-    /// The registers of one object but for its fields, which are cells.
+    /// The registers of an object, without its fields, which are cells.
     public struct Object: Sendable, Equatable {
         public var id: ObjectID
         public var inserted: Stamp?
@@ -24,11 +24,11 @@ public struct SnapshotChunk: Sendable, Equatable {
         public var deleted: Stamp?
         /// Further deletions that still matter, ascending. Mostly none.
         public var earlierDeletions: [Stamp] = []
-        /// The key that the newest insertion gave it, in a table with surrogate or declared identity.
+        /// The key from the object's newest insertion, in a table with surrogate or declared identity.
         public var key: FieldValue?
-        /// Index of its columns in `shapes`.
+        /// Index of the object's columns in `shapes`.
         public var shape: Int
-        /// Index of its first cell in `cells`.
+        /// Index of the object's first cell in `cells`.
         public var firstCell: Int
 
         public init(
@@ -59,15 +59,15 @@ public struct SnapshotChunk: Sendable, Equatable {
 
     /// The table's name in lower case.
     public var table: String
-    /// The names in it in lower case.
+    /// The names inside are in lower case.
     public var identity: TableIdentity
     /// By name, a column's plain values before its registers.
     public var columns: [Column]
-    /// The distinct sets of columns that objects have, as ascending indices into `columns`.
+    /// The distinct sets of columns of objects, as ascending indices into `columns`.
     public var shapes: [[Int]]
     /// By ascending ID.
     public var objects: [Object]
-    /// The cells of all objects, one object after another, in the order of its shape.
+    /// The cells of all objects, object after object, in the order of each shape.
     public var cells: [Cell]
 
     public init(

@@ -1,13 +1,13 @@
-/// What a snapshot is made of: how far it goes, and the list of its chunks (Docs/Format.md, "Snapshots").
+/// The content of a snapshot: its version vector, and the list of its chunks (Docs/Format.md, "Snapshots").
 public struct SnapshotManifest: Sendable, Equatable {
-    /// How far a snapshot goes in one device's log.
+    /// How far a snapshot goes in a device's log.
     public struct Position: Hashable, Sendable {
         /// The last changeset, and the latest time up to there.
         public var log: LogPosition
-        /// The checksum of the segment that ends there, for telling forks; `nil` where the writer does not know it.
+        /// The checksum of the segment that ends there, for telling forks; `nil` if the writer does not know the
+        /// checksum.
         public var checksum: Checksum?
-        /// The last changeset up to there that holds changes of before the ones that precede it in the log; 0 where there is
-        /// none, or the writer does not know it.
+        /// The last backdated changeset up to there; 0 without any, or if the writer does not know.
         public var lastLate: UInt64
 
         public init(log: LogPosition, checksum: Checksum? = nil, lastLate: UInt64 = 0) {
@@ -47,13 +47,13 @@ public struct SnapshotManifest: Sendable, Equatable {
         }
     }
 
-    /// A file that holds a chunk.
+    /// A file with a chunk.
     public struct Chunk: Hashable, Sendable {
-        /// Of the file; also its name.
+        /// Of the file; also the file's name.
         public var checksum: Checksum
         /// The file's length.
         public var bytes: Int
-        /// The number of objects in it.
+        /// The number of objects inside.
         public var objects: Int
 
         public init(checksum: Checksum, bytes: Int, objects: Int) {
@@ -64,7 +64,7 @@ public struct SnapshotManifest: Sendable, Equatable {
     }
 
     public var container: ContainerID
-    /// How far it goes in each device's log.
+    /// How far the snapshot goes in each device's log.
     public var positions: [DeviceID: Position]
     public var contexts: [Context]
     /// The newest schema that a device had published by then.
@@ -83,11 +83,11 @@ public struct SnapshotManifest: Sendable, Equatable {
         self.tables = tables
     }
 
-    /// What it covers.
+    /// The changesets that the snapshot covers.
     public var vector: VersionVector { VersionVector(positions.mapValues(\.log)) }
-    /// The last changesets of logs that hold changes of before the ones that precede them.
+    /// The last backdated changesets of logs.
     public var lateChanges: [DeviceID: UInt64] { positions.mapValues(\.lastLate).filter { $0.value > 0 } }
-    /// The latest time that it covers.
+    /// The latest covered time.
     public var time: HybridTime { positions.values.map(\.log.time).max() ?? .zero }
     /// The length of all chunks.
     public var chunkBytes: Int { tables.reduce(0) { $0 + $1.chunks.reduce(0) { $0 + $1.bytes } } }
@@ -95,7 +95,7 @@ public struct SnapshotManifest: Sendable, Equatable {
     public var objects: Int { tables.reduce(0) { $0 + $1.chunks.reduce(0) { $0 + $1.objects } } }
 }
 
-/// A schema, and the changeset that published it: its time and its author.
+/// A schema, and the time and author of the changeset that published the schema.
 public struct StampedSchema: Sendable, Equatable {
     public var record: SchemaRecord
     public var stamp: Stamp

@@ -1,4 +1,4 @@
-/// When something was written, and by which device. Stamps are totally ordered: by time, then by device.
+/// The time of a write, and its device. Stamps are totally ordered: by time, then by device.
 public struct Stamp: Hashable, Comparable, Sendable {
     public let time: HybridTime
     public let device: DeviceID
@@ -14,10 +14,10 @@ public struct Stamp: Hashable, Comparable, Sendable {
         left.time != right.time ? left.time < right.time : left.device < right.device
     }
 
-    /// Whether an insertion counts as older than another one: who is older represents rows that are shown as one.
+    /// Whether an insertion counts as older than another insertion: the oldest object represents a unified row.
     ///
-    /// The earlier stamp is. Only rows that joined a container and gave way there count as younger than all others, and of
-    /// those the ones that joined first count as the older ones.
+    /// The earlier stamp is older. Only rows that joined a container and gave way there count as younger than all
+    /// others; of those rows the first to join count as older.
     @inlinable
     public func isOlder(than other: Stamp) -> Bool {
         let (givesWay, otherGivesWay) = (time.givesWay, other.time.givesWay)

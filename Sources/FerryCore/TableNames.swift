@@ -1,4 +1,5 @@
-/// A name with its ASCII letters in lower case: SQLite takes names with the same one for the same name, and no others.
+/// A name with its ASCII letters in lower case: SQLite takes two names for the same name if and only if these are
+/// equal.
 package func foldedName(_ name: String) -> String {
     // Most names are in lower case.
     if !name.utf8.contains(where: isCapital) { return name }
@@ -14,5 +15,5 @@ private func isCapital(_ byte: UInt8) -> Bool { (0x41...0x5a).contains(byte) }
 
 private func folded(_ byte: UInt8) -> UInt8 { isCapital(byte) ? byte + 0x20 : byte }
 
-/// Whether a table, index or trigger is Ferry's own, be it one that travels: an app's name never begins like that.
+/// Whether a table, index or trigger is Ferry's own, travelling or not: an app's name never begins like this.
 package func isFerryName(_ name: String) -> Bool { foldedName(name).hasPrefix("ferry_") }

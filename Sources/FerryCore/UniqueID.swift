@@ -1,7 +1,7 @@
 /// A 16-byte identifier. `ObjectID`, `DeviceID` and `ContainerID` are the kinds in use; they cannot be mixed.
 ///
-/// Two integers rather than a tuple of bytes: comparison and hashing are on the hot path of every merge.
-/// The order is the order of the bytes (big-endian, unsigned), so it is the same in SQLite's BLOB comparison.
+/// Two integers rather than a tuple of bytes: comparison and hashing are on the hot path of every merge. The order is
+/// the order of the bytes (big-endian, unsigned), the same as in SQLite's BLOB comparison.
 public struct UniqueID<Kind>: Hashable, Comparable, Sendable {
     /// The first eight bytes, most significant first.
     public let high: UInt64
@@ -85,11 +85,11 @@ public enum ObjectKind {}
 public enum DeviceKind {}
 public enum ContainerKind {}
 
-/// Names one row of a tracked table on every device (unique within its table).
+/// Names a row of a tracked table on every device (unique within the table).
 public typealias ObjectID = UniqueID<ObjectKind>
-/// Names one replica of a database. Minted per database, never per machine.
+/// Names a replica of a database. Minted per database, never per machine.
 public typealias DeviceID = UniqueID<DeviceKind>
-/// Names one container.
+/// Names a container.
 public typealias ContainerID = UniqueID<ContainerKind>
 
 /// Formats bytes as lower-case hexadecimal digits.
@@ -107,7 +107,7 @@ private func hexDigit(_ value: UInt64) -> UInt8 {
     UInt8(truncatingIfNeeded: value < 10 ? UInt64(UInt8(ascii: "0")) + value : UInt64(UInt8(ascii: "a")) + value - 10)
 }
 
-/// The value of one ASCII hexadecimal digit, or `nil`.
+/// The value of an ASCII hexadecimal digit, or `nil`.
 @inlinable
 public func hexDigitValue(_ character: UInt8) -> UInt8? {
     switch character {

@@ -1,4 +1,4 @@
-/// What of a device's log has been seen: its changesets up to a sequence number, and the time of the last of them.
+/// The known part of a device's log: its changesets up to a sequence number, and the time of the last changeset.
 public struct LogPosition: Hashable, Sendable {
     /// The number of the last changeset seen; the first changeset of a device has number 1, so 0 means none.
     public var sequence: UInt64
@@ -14,12 +14,12 @@ public struct LogPosition: Hashable, Sendable {
     public static let none = LogPosition(sequence: 0, time: .zero)
 }
 
-/// Where a log ends that is written no more: its last changeset, and what a segment that follows would name before it. Of a log
-/// that has several branches, this tells which one is meant.
+/// The end of a log that nobody continues: its last changeset, and the checksum that a following segment would name. In
+/// a log with several branches, this tells the branch.
 public struct LogEnd: Hashable, Sendable {
     /// The number of the last changeset.
     public var sequence: UInt64
-    /// `SegmentHeader.chainEnd` of the segment that ends with it.
+    /// `SegmentHeader.chainEnd` of the last segment.
     public var checksum: Checksum
 
     public init(sequence: UInt64, checksum: Checksum) {
@@ -28,7 +28,7 @@ public struct LogEnd: Hashable, Sendable {
     }
 }
 
-/// What has been seen of every device's log. An author's vector at the time of a changeset is its *context*.
+/// The known part of every device's log. An author's vector at the time of a changeset is its *context*.
 public struct VersionVector: Equatable, Sendable {
     public private(set) var positions: [DeviceID: LogPosition]
 
@@ -39,14 +39,14 @@ public struct VersionVector: Equatable, Sendable {
         positions[device] ?? .none
     }
 
-    /// Moves a device's position forward; an earlier one changes nothing.
+    /// Moves a device's position forward; an earlier position changes nothing.
     public mutating func advance(_ device: DeviceID, to position: LogPosition) {
         let known = self[device]
         positions[device] = LogPosition(
             sequence: max(known.sequence, position.sequence), time: max(known.time, position.time))
     }
 
-    /// Whether a write with this stamp had been seen. Every device's times grow with its sequence, so its latest seen
+    /// Whether a write with this stamp had been seen. Every device's times grow with its sequence, so the latest seen
     /// time decides.
     @inlinable
     public func includes(_ stamp: Stamp) -> Bool {

@@ -4,11 +4,11 @@ import Glibc
 import Darwin
 #endif
 
-/// Tells the wall-clock time. Injected, so that tests and the simulator decide what time it is.
+/// Tells the wall-clock time. Injected, so that tests and the simulator decide the time.
 public protocol WallClock: Sendable {
     /// Milliseconds since the Unix epoch.
     func milliseconds() -> Int64
-    /// The time of a change that a trigger noted at `captured` milliseconds by SQLite's clock. The live clock is the
+    /// The time of a change that a trigger recorded at `captured` milliseconds by SQLite's clock. The live clock is the
     /// same clock and answers `captured`.
     func milliseconds(captured: Int64) -> Int64
 }

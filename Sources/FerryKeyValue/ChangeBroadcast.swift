@@ -2,16 +2,16 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// Finds out what others changed and tells those who listen.
+/// Finds others' changes and reports them to listeners.
 ///
-/// The database numbers the changes of the key-value store, whoever makes them (`SQLConnection.keyValueChanges`). This
-/// remembers the last number that it has told, so a check costs what is new and misses nothing, in whatever process the
-/// change was made.
+/// The database numbers the changes of the key-value store, whoever makes them (`SQLConnection.keyValueChanges`). The
+/// broadcast remembers the last number reported. So a check costs only the new changes and misses none, in whatever
+/// process a change was made.
 final class ChangeBroadcast: Sendable {
     private let store: Store
     private let writer: UniqueID<KeyValueWriter>
     private let limits: KeyValueLimits
-    /// What was told last. Held while the database is read, so that two checks at once tell everything once.
+    /// The last changes reported. Held while the database is read, so that two checks at once report everything once.
     private let told: Locked<Told>
     private let listeners = Locked(Listeners())
 
@@ -41,7 +41,7 @@ final class ChangeBroadcast: Sendable {
 
     // MARK: Finding out
 
-    /// Tells what others changed since the last check, and signals again whoever could not read a value.
+    /// Reports others' changes since the last check, and signals again each follower that could not read a value.
     func check() throws {
         let unread = listeners.withLock { listeners in
             defer { listeners.unread = [] }
@@ -75,7 +75,7 @@ final class ChangeBroadcast: Sendable {
         return changes
     }
 
-    /// Whether a device is the one that was told of, perhaps under a new ID.
+    /// Whether a device is the reported device, perhaps under a new ID.
     private func isSame(_ device: DeviceID, _ told: Told) throws -> Bool {
         if device == told.identity?.device { return true }
         return try store.reading().formerDevices.contains { $0.device == told.identity?.device }
@@ -112,7 +112,7 @@ final class ChangeBroadcast: Sendable {
     /// Records that a follower could not read its value. Only the next check signals the follower again.
     func recordUnread(_ name: KeyValueName) { listeners.withLock { _ = $0.unread.insert(name) } }
 
-    /// Tells those who follow one thing that this store changed it.
+    /// Reports to the followers of a name that this store changed the value.
     func tellOwn(_ name: KeyValueName) {
         let named = listeners.withLock { listeners in
             listeners.named.values.filter { $0.name == name }.map(\.signal)
@@ -131,8 +131,7 @@ final class ChangeBroadcast: Sendable {
         return stream
     }
 
-    /// A stream that yields at once and after every change of one thing; changes that come before the last was taken
-    /// merge.
+    /// A stream that yields at once and after every change of a name; changes merge until the reader takes them.
     func signals(of name: KeyValueName) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         continuation.yield()

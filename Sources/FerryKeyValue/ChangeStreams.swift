@@ -2,25 +2,25 @@ import FerryStore
 
 /// Following changes. Streams end with the store.
 extension KeyValueStore {
-    /// What others change from now on; not what this store's own calls change. Every call makes a stream of its own.
-    /// Nothing is missed while nobody reads it, so read it or let it go.
+    /// Others' changes from now on, without this store's own calls. Every call makes a stream of its own. Nothing is
+    /// missed while nobody reads the stream, so read the stream or let it go.
     public var externalChanges: AsyncStream<KeyValueChange> { broadcast.changes() }
 
-    /// The value of a key now and after every change of it, whoever makes it; `nil` while it has none. Who reads slowly
-    /// gets the newest only.
+    /// The value of a key now and after every change, whoever makes the change; `nil` without a value. A slow reader
+    /// gets the newest value only.
     public func values(forKey key: String) -> AsyncStream<KeyValue?> {
         let name = KeyValueName(.value, Self.composed(key))
         return stream(of: name) { try $0.value(forKey: name.name) }
     }
 
-    /// A counter now and after every change of it.
+    /// A counter now and after every change.
     public func values(ofCounter counter: String) -> AsyncStream<Int64> {
         let name = KeyValueName(.counter, Self.composed(counter))
         return stream(of: name) { try $0.counter(name.name) }
     }
 
-    /// The members of a set now and after every change of it. For a very large set that changes often prefer
-    /// `externalChanges` and `contains`.
+    /// The members of a set now and after every change. For a very large set with many changes prefer `externalChanges`
+    /// and `contains`.
     public func members(followingSet set: String) -> AsyncStream<Set<String>> {
         let name = KeyValueName(.set, Self.composed(set))
         return stream(of: name) { try $0.members(ofSet: name.name) }

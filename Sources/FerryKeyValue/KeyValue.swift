@@ -9,7 +9,7 @@ public enum KeyValue: Hashable, Sendable {
     case bool(Bool)
     case data(Data)
     case date(Date)
-    /// JSON text, as `setCodable` makes it.
+    /// JSON text, as `setCodable` makes.
     case json(String)
     case array([KeyValue])
     case dictionary([String: KeyValue])
@@ -50,7 +50,7 @@ extension KeyValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Exp
     public init(floatLiteral value: Double) { self = .double(value) }
     public init(booleanLiteral value: Bool) { self = .bool(value) }
     public init(arrayLiteral elements: KeyValue...) { self = .array(elements) }
-    /// The last of several values for one key counts.
+    /// The last of several values for a key counts.
     public init(dictionaryLiteral elements: (String, KeyValue)...) {
         self = .dictionary(Dictionary(elements) { $1 })
     }
@@ -60,7 +60,7 @@ extension KeyValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Exp
 
 extension KeyValue {
     /// Takes over a property list: strings, numbers, booleans, data, dates, arrays and dictionaries with string keys.
-    /// - Returns: `nil` where it holds anything else.
+    /// - Returns: `nil` for anything else inside.
     public init?(propertyList object: Any) {
         switch object {
         case let value as KeyValue: self = value

@@ -3,11 +3,11 @@ import Foundation
 
 /// How values lie in the column `value` of `ferry_kv_value` (Docs/KeyValue.md, "In the database").
 ///
-/// One column holds kind and content, so that concurrent writes of different kinds cannot mix. Strings, integers and
-/// doubles are SQLite's own; the others are BLOBs that begin with a letter for their kind. Reading never fails: a BLOB
-/// that is none of these was written by somebody else and is data.
+/// The column holds kind and content, so that concurrent writes of different kinds cannot mix. Strings, integers and
+/// doubles are SQLite's own; all else is a BLOB that begins with a letter for its kind. Reading never fails: a BLOB of
+/// a foreign form is data.
 enum KeyValueCoding {
-    /// Arrays and dictionaries within each other.
+    /// The depth of arrays and dictionaries within each other.
     static let maximumDepth = 64
 
     private enum Tag {
@@ -60,7 +60,7 @@ enum KeyValueCoding {
         case .dictionary(let entries):
             writer.write(Tag.dictionary)
             writer.writeVarint(UInt64(entries.count))
-            // Sorted, so that equal dictionaries are equal bytes and writing one again is no change.
+            // Sorted, so that equal dictionaries are equal bytes and a repeated write is no change.
             for (key, element) in entries.sorted(by: { $0.key < $1.key }) {
                 writer.writeCounted(key)
                 try write(element, depth: depth + 1, &writer)
@@ -80,7 +80,7 @@ enum KeyValueCoding {
 
     // MARK: Reading
 
-    /// - Returns: `nil` for NULL, which is no value.
+    /// - Returns: `nil` for NULL, the absence of a value.
     static func decode(_ field: FieldValue) -> KeyValue? {
         switch field {
         case .null: return nil

@@ -2,17 +2,17 @@ import FerryCore
 
 /// How much a `KeyValueStore` takes. Going beyond a limit is `limitExceeded`, names the limit and changes nothing.
 ///
-/// Limits are checked where something is written; what other devices wrote under larger limits is kept all the same.
+/// Limits are checked on writing; other devices' values under larger limits are kept all the same.
 public struct KeyValueLimits: Hashable, Sendable {
     /// The bytes of a key, of a set's name and of a counter's name, in UTF-8.
     public var keyBytes = 1024
-    /// The bytes of a value. Larger content is better kept in a file or a table of its own.
+    /// The bytes of a value. A file or a table of its own suits larger content better.
     public var valueBytes = 1 << 20
     /// The number of keys with values.
     public var keys = 100_000
     /// The bytes of a set's member, in UTF-8.
     public var memberBytes = 1024
-    /// The number of members of one set.
+    /// The number of members of a set.
     public var members = 1_000_000
 
     public init() {}

@@ -21,14 +21,14 @@ public final class KeyValueStore: Sendable {
     public let limits: KeyValueLimits
     let engine: SyncEngine
     var store: Store { engine.store }
-    /// By which this store tells its own changes from others'.
+    /// Tells this store's own changes from others'.
     let writer: UniqueID<KeyValueWriter> = SystemRandom().makeID()
     let broadcast: ChangeBroadcast
     private let sizes = SizeCache()
     private let follower: Task<Void, Never>
 
     /// Uses an engine, whose events bring news of external changes.
-    /// - Throws: `notTracked` where the database left its container.
+    /// - Throws: `notTracked` if the database left its container.
     public init(_ engine: SyncEngine, limits: KeyValueLimits = KeyValueLimits()) throws {
         self.engine = engine
         self.limits = limits
@@ -38,7 +38,7 @@ public final class KeyValueStore: Sendable {
         follower = Task.detached {
             for await event in events {
                 switch event {
-                // A failure to read now is made good at the next event, which finds the same news.
+                // The next event finds the same news and makes up for a failure to read now.
                 case .synced, .databaseChanged, .reopened: try? broadcast.check()
                 case .started, .following, .leading, .failed, .stopped: break
                 }
@@ -46,7 +46,7 @@ public final class KeyValueStore: Sendable {
         }
     }
 
-    /// Uses a database without keeping it in step: `synchronize` does so on request.
+    /// Uses a database without keeping the database in step: `synchronize` does so on request.
     public convenience init(_ store: Store, limits: KeyValueLimits = KeyValueLimits()) throws {
         try self.init(SyncEngine(store), limits: limits)
     }
@@ -68,15 +68,15 @@ public final class KeyValueStore: Sendable {
         return report
     }
 
-    /// Tells external changes that are in the database already: for processes in which no engine watches.
+    /// Reports external changes that are in the database already: for processes in which no engine watches.
     public func checkForChanges() throws { try broadcast.check() }
 
     // MARK: Access
 
-    /// Writes in one transaction and notes what changed.
+    /// Writes in a transaction and records the changes.
     /// - Parameters:
-    ///   - counted: what `body` counts, if it counts.
-    ///   - body: returns its result, whether it changed anything, and how many of `counted` there are then.
+    ///   - counted: the name that `body` counts, if any.
+    ///   - body: returns its result, whether anything changed, and how many of `counted` there are then.
     func write<Result>(
         _ name: KeyValueName, counting counted: KeyValueName? = nil,
         _ body: (SQLConnection) throws -> (result: Result, hasChanged: Bool, size: Int?)
@@ -93,8 +93,8 @@ public final class KeyValueStore: Sendable {
         return outcome.result
     }
 
-    /// The number of rows that `sql` counts, without counting where nothing changed since this store counted last; `nil`
-    /// where it need not be known, because with `additions` more there cannot be more than `limit`.
+    /// The number of rows that `sql` counts, without counting if nothing changed since this store's last count. `nil`
+    /// if the number does not matter, because `additions` more cannot exceed `limit`.
     func size(
         of name: KeyValueName, adding additions: Int, atMost limit: Int, _ connection: SQLConnection, _ sql: String,
         _ values: FieldValue...
@@ -111,7 +111,7 @@ public final class KeyValueStore: Sendable {
         string.utf8.allSatisfy { $0 < 0x80 } ? string : string.precomposedStringWithCanonicalMapping
     }
 
-    /// - Throws: `invalidArgument` for an empty name, `limitExceeded` for a long one.
+    /// - Throws: `invalidArgument` for an empty name, `limitExceeded` for a long name.
     func checked(_ name: String) throws -> String {
         let composed = Self.composed(name)
         try limits.check(name: composed)

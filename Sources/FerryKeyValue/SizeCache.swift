@@ -1,13 +1,13 @@
 import FerryContainer
 import FerryStore
 
-/// Remembers how many keys there are and how many members sets have, so that adding one need not count a million.
+/// Remembers the number of keys and of sets' members, so that an addition need not count a million.
 final class SizeCache: Sendable {
     /// While this stays the same, nobody has changed the key-value store.
     struct Version: Equatable, Sendable {
         /// Changes with other connections' commits.
         private let data: Int
-        /// Changes with what this connection replays and what key-value stores write.
+        /// Changes with this connection's replays and with writes of key-value stores.
         private let revision: Int64
 
         init(_ connection: SQLConnection) throws {
@@ -22,7 +22,7 @@ final class SizeCache: Sendable {
         shared.withLock { $0.version == version ? $0.sizes[name] : nil }
     }
 
-    /// Remembers a size as of a version, which this store's own transaction made; what others have is as before.
+    /// Remembers a size as of a version of this store's own transaction; all other sizes stay.
     func save(_ size: Int, _ name: KeyValueName, _ version: Version) {
         shared.withLock { shared in
             if shared.version != version { shared.sizes = [:] }

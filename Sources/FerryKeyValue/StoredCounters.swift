@@ -1,13 +1,13 @@
 import FerryCore
 import FerryStore
 
-/// Counters to which concurrent additions add up: every device keeps a row of its own with what it has added, and the
-/// counter is their sum.
+/// Counters that sum concurrent additions: every device keeps a row with its own additions, and the counter is the sum
+/// of the rows.
 extension KeyValueStore {
     /// Adds to a counter; a negative number subtracts.
     /// - Returns: the counter as this device knows it then.
-    /// - Throws: `invalidArgument` for an empty name; `limitExceeded` for a long one, and where what this device added,
-    ///   or the sum, would leave the range of `Int64`. Nothing is added then.
+    /// - Throws: `invalidArgument` for an empty name; `limitExceeded` for a long name, or if this device's additions or
+    ///   the sum would leave the range of `Int64`. Nothing is added then.
     @discardableResult
     public func increment(_ counter: String, by amount: Int64 = 1) throws -> Int64 {
         let counter = try checked(counter)
@@ -31,8 +31,8 @@ extension KeyValueStore {
         }
     }
 
-    /// What all devices have added to a counter, as far as it is known here; 0 where nobody has. A sum beyond the range
-    /// of `Int64` is the nearest number in it.
+    /// The known additions of all devices to a counter; 0 without any. A sum beyond the range of `Int64` is the nearest
+    /// number in the range.
     public func counter(_ counter: String) throws -> Int64 {
         let counter = Self.composed(counter)
         return try store.read { try Self.sum(of: counter, $0).sum }
@@ -45,7 +45,7 @@ extension KeyValueStore {
         }
     }
 
-    /// - Returns: the sum, cut to the range, and the sign of what was cut off.
+    /// - Returns: the sum, cut to the range, and the sign of the excess.
     private static func sum(of counter: String, _ connection: SQLConnection) throws -> (sum: Int64, overflow: Int) {
         // In two words, because amounts of opposite signs may leave the range on the way and come back.
         var sum = (high: Int64(0), low: UInt64(0))

@@ -1,18 +1,18 @@
 import FerryCore
 import FerryStore
 
-/// Sets of strings whose members merge one by one: different members never meet, and of an addition and a discard of
-/// one member the later counts.
+/// Sets of strings whose members merge separately: different members never meet, and of an addition and a discard of a
+/// member the later counts.
 extension KeyValueStore {
-    /// Adds a member; one that is there already is no change.
-    /// - Returns: whether it is new.
+    /// Adds a member; a present member is no change.
+    /// - Returns: whether the member is new.
     /// - Throws: as `add(contentsOf:toSet:)`.
     @discardableResult
     public func add(_ member: String, toSet set: String) throws -> Bool {
         try add(contentsOf: [member], toSet: set) > 0
     }
 
-    /// Adds members in one transaction; those that are there already are no change.
+    /// Adds members in a transaction; present members are no change.
     /// - Returns: how many are new.
     /// - Throws: `invalidArgument` for an empty name of the set; `limitExceeded`: `keyBytes`, `memberBytes` or
     ///   `members`. None is added then.
@@ -43,14 +43,14 @@ extension KeyValueStore {
         }
     }
 
-    /// Removes a member; has no effect where it is not there.
-    /// - Returns: whether it was there.
+    /// Removes a member; no effect on an absent member.
+    /// - Returns: whether the member was there.
     @discardableResult
     public func discard(_ member: String, fromSet set: String) throws -> Bool {
         try discard(contentsOf: [member], fromSet: set) > 0
     }
 
-    /// Removes members in one transaction.
+    /// Removes members in a transaction.
     /// - Returns: how many were there.
     @discardableResult
     public func discard(contentsOf members: some Sequence<String>, fromSet set: String) throws -> Int {
@@ -76,7 +76,7 @@ extension KeyValueStore {
         }
     }
 
-    /// All members of a set, which is empty where it was never heard of.
+    /// All members of a set; empty for an unknown set.
     public func members(ofSet set: String) throws -> Set<String> {
         let set = Self.composed(set)
         return try store.read { connection in
@@ -93,7 +93,7 @@ extension KeyValueStore {
         }
     }
 
-    /// The names of the sets that have members.
+    /// The names of all sets with members.
     public func setNames() throws -> Set<String> {
         try store.read { connection in
             Set(try connection.rows("SELECT DISTINCT \"set\" FROM ferry_kv_member").compactMap { $0[0].string })

@@ -2,11 +2,11 @@ import FerryCore
 import FerryStore
 import Foundation
 
-/// Values by key. The newest write of a key wins; an older one that had not seen it becomes a conflict record.
+/// Values by key. The newest write of a key wins; an older concurrent write becomes a conflict record.
 extension KeyValueStore {
     // MARK: Reading
 
-    /// The value of a key; `nil` where it has none.
+    /// The value of a key; `nil` without a value.
     public func value(forKey key: String) throws -> KeyValue? {
         let key = Self.composed(key)
         return try store.read { connection in
@@ -15,7 +15,7 @@ extension KeyValueStore {
         }
     }
 
-    /// Every key and its value, as of one moment.
+    /// Every key and its value, as of a single moment.
     public func dictionaryRepresentation() throws -> [String: KeyValue] {
         try store.read { connection in
             var entries: [String: KeyValue] = [:]
@@ -29,32 +29,32 @@ extension KeyValueStore {
     /// The value as a property list (`KeyValue.propertyList`).
     public func object(forKey key: String) throws -> Any? { try value(forKey: key)?.propertyList }
 
-    /// The value where it is a string.
+    /// The value if it is a string.
     public func string(forKey key: String) throws -> String? {
         if case .string(let value)? = try value(forKey: key) { value } else { nil }
     }
 
-    /// The value where it is data.
+    /// The value if it is data.
     public func data(forKey key: String) throws -> Data? {
         if case .data(let value)? = try value(forKey: key) { value } else { nil }
     }
 
-    /// The value where it is a date.
+    /// The value if it is a date.
     public func date(forKey key: String) throws -> Date? {
         if case .date(let value)? = try value(forKey: key) { value } else { nil }
     }
 
-    /// The value where it is an array.
+    /// The value if it is an array.
     public func array(forKey key: String) throws -> [KeyValue]? {
         if case .array(let value)? = try value(forKey: key) { value } else { nil }
     }
 
-    /// The value where it is a dictionary.
+    /// The value if it is a dictionary.
     public func dictionary(forKey key: String) throws -> [String: KeyValue]? {
         if case .dictionary(let value)? = try value(forKey: key) { value } else { nil }
     }
 
-    /// The value as a boolean: a number is true unless it is zero, everything else and nothing is false.
+    /// The value as a boolean: a number is true unless the number is zero; everything else and nothing is false.
     public func bool(forKey key: String) throws -> Bool {
         switch try value(forKey: key) {
         case .bool(let value): value
@@ -78,7 +78,7 @@ extension KeyValueStore {
     /// The value as an integer, under `NSUbiquitousKeyValueStore`'s name: `int64(forKey:)`.
     public func longLong(forKey key: String) throws -> Int64 { try int64(forKey: key) }
 
-    /// The value as a double: true is 1, everything else that is no number and nothing is 0.
+    /// The value as a double: true is 1; everything else that is no number, and nothing, is 0.
     public func double(forKey key: String) throws -> Double {
         switch try value(forKey: key) {
         case .double(let value): value
@@ -88,8 +88,8 @@ extension KeyValueStore {
         }
     }
 
-    /// The value that `setCodable` stored; `nil` where there is none.
-    /// - Throws: `invalidArgument` where the key has a value that is no JSON of this type.
+    /// The value that `setCodable` stored; `nil` without a value.
+    /// - Throws: `invalidArgument` if the key's value is no JSON of this type.
     public func value<Value: Decodable>(_ type: Value.Type, forKey key: String) throws -> Value? {
         guard let stored = try value(forKey: key) else { return nil }
         guard case .json(let text) = stored else {
@@ -106,7 +106,7 @@ extension KeyValueStore {
 
     // MARK: Writing
 
-    /// Sets the value of a key; `nil` removes it. Setting what is there already changes nothing.
+    /// Sets the value of a key; `nil` removes the value. Setting an equal value changes nothing.
     /// - Throws: `invalidArgument` for an empty key; `limitExceeded`: `keyBytes`, `valueBytes` or `keys`.
     public func set(_ value: KeyValue?, forKey key: String) throws {
         guard let value else { return try removeValue(forKey: key) }
@@ -140,7 +140,7 @@ extension KeyValueStore {
     public func set(_ value: [String: KeyValue], forKey key: String) throws { try set(.dictionary(value), forKey: key) }
 
     /// Sets a property list; `nil` removes the value.
-    /// - Throws: `invalidArgument` where it holds anything that is no property list; otherwise as `set`.
+    /// - Throws: `invalidArgument` for anything inside that is no property list; otherwise as `set`.
     public func setObject(_ object: Any?, forKey key: String) throws {
         guard let object else { return try removeValue(forKey: key) }
         guard let value = KeyValue(propertyList: object) else {
@@ -151,12 +151,12 @@ extension KeyValueStore {
     }
 
     /// Sets a value of a type of the app's own, as JSON. The newest write wins as a whole.
-    /// - Throws: what encoding it throws; otherwise as `set`.
+    /// - Throws: errors of the encoding; otherwise as `set`.
     public func setCodable(_ value: some Encodable, forKey key: String) throws {
         try set(.json(String(decoding: Self.encoder().encode(value), as: UTF8.self)), forKey: key)
     }
 
-    /// Removes a key and its value; has no effect where there is none.
+    /// Removes a key and its value; no effect on an absent key.
     public func removeValue(forKey key: String) throws {
         let key = Self.composed(key)
         try write(KeyValueName(.value, key)) { connection in
@@ -170,7 +170,7 @@ extension KeyValueStore {
 
     // MARK: Conversions
 
-    /// Under which the number of all keys is remembered: no key is empty.
+    /// The name under which the number of all keys is remembered: no key is empty.
     static let allKeys = KeyValueName(.value, "")
 
     private static func integer(_ double: Double) -> Int64 {
@@ -181,7 +181,7 @@ extension KeyValueStore {
 
     private static func encoder() -> JSONEncoder {
         let encoder = JSONEncoder()
-        // Equal values are equal text, so that setting one again is no change.
+        // Equal values are equal text, so that a repeated write is no change.
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
             positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")

@@ -1,16 +1,16 @@
 import FerryCore
 import Synchronization
 
-/// The values of a table block of which only a window of operations is in memory; the others are read from the segment's
-/// body when they are asked for.
+/// The values of a table block, with only a window of operations in memory; the rest is read from the segment's body on
+/// request.
 ///
-/// Values that are alike take hardly any bytes of a segment, so a small one can hold more of them than a device has
-/// memory for. A window is read by a look through all columns of the block. Windows are as large a part of each block as
-/// what may be in memory at once is of the segment, so that each block is looked through so many times as the segment has
-/// more values than that, and not for each operation.
+/// Equal values take hardly any bytes of a segment. So a small segment can hold more values than a device has memory
+/// for. Reading a window means a look through all columns of the block. A window's part of its block equals the part of
+/// the segment's values that may be in memory at once. So the number of looks is the quotient of both, and not the
+/// number of operations.
 ///
-/// Of fewer values, and yet many, the columns stay in memory as they were read: a value takes eight bytes or sixteen there,
-/// and forty in a window, which is made of them quickly and can be small.
+/// Of fewer values, and yet many, the columns stay in memory as read. A value takes eight bytes or sixteen there, and
+/// forty in a window. Such a window is made quickly and can be small.
 final class BlockValues: ChangeValueSource {
     /// The block, and its columns of values.
     struct Place: Sendable {
@@ -24,19 +24,19 @@ final class BlockValues: ChangeValueSource {
     enum Columns: Sendable {
         /// In the order of `CellLayout.columns`.
         case inMemory([ValueColumn])
-        /// What stands where they begin, and what it takes to read them. All was read before, so that it can be read.
+        /// The reader's state at their beginning. All was read before, so reading again cannot fail.
         case inBody(IdentifierColumnReader, ByteReader)
     }
 
     /// Blocks with no more values have them all in memory.
     static let few = 1 << 14
-    /// How many values a window has that is made of columns in memory: so many that a list of shapes is looked through only
-    /// as often as there are windows.
+    /// The number of values in a window of columns in memory: large enough to look through a list of shapes only once
+    /// per window.
     static func atOnce(of count: Int, few: Int) -> Int { max(few, count / 64) }
 
     let count: Int
     private let place: Place
-    /// The most values in a window. An operation that has more is a window that is not kept.
+    /// The most values in a window. A larger operation is a window that is not kept.
     private let atOnce: Int
     private let window = Mutex(Window())
 
@@ -108,7 +108,8 @@ final class BlockValues: ChangeValueSource {
         return window
     }
 
-    /// The first operation whose first value's index fulfils a condition that all behind it fulfil too.
+    /// The first operation whose first value's index fulfils a condition. All operations behind fulfil the condition,
+    /// too.
     private func operation(where condition: (Int) -> Bool) -> Int {
         var range = 0..<place.operations.count
         while let middle = range.isEmpty ? nil : range.lowerBound + range.count / 2 {

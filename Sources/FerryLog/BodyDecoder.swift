@@ -3,10 +3,10 @@ import FerryCore
 /// Decodes the body of a segment: the dictionaries, then the changesets (Docs/Format.md, "Bodies").
 enum BodyDecoder {
     /// - Parameters:
-    ///   - header: told how many bytes of texts and blobs there are (`SegmentHeader.contentBytes`).
-    ///   - valuesAtOnce: the most values that are to be in memory.
-    ///   - fewValues: the most values of a table that lie in memory as they are; of others their columns do.
-    ///   - schemasOnly: whether the last changeset's tables are not wanted. Then what is read is not held against the header.
+    ///   - header: receives the number of bytes of texts and blobs (`SegmentHeader.contentBytes`).
+    ///   - valuesAtOnce: the most values in memory.
+    ///   - fewValues: the most values of a table that lie in memory as they are; of larger tables the columns do.
+    ///   - schemasOnly: whether to leave out the last changeset's tables. Then nothing is compared with the header.
     static func decode(
         _ body: ArraySlice<UInt8>, header: inout SegmentHeader, valuesAtOnce: Int = SegmentLimits.valuesAtOnce,
         fewValues: Int = BlockValues.few, schemasOnly: Bool = false

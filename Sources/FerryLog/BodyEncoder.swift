@@ -2,13 +2,13 @@ import FerryCore
 
 /// Encodes the body of a segment: the dictionaries, then the changesets (Docs/Format.md, "Bodies").
 enum BodyEncoder {
-    /// Segments without payloads have the same bytes as ever, which older readers understand.
+    /// Segments without payloads keep the bytes that older readers understand.
     static func formatVersion(of changesets: [Changeset]) -> UInt8 {
         changesets.contains(where: \.carriesPayloads) ? SegmentHeader.payloadVersion : 1
     }
 
-    /// - Parameter formatVersion: at least what `formatVersion(of:)` says, which it is where it is `nil`.
-    /// - Returns: the body, and where in it nothing stands that stood before.
+    /// - Parameter formatVersion: at least `formatVersion(of:)`; that version if `nil`.
+    /// - Returns: the body, and the ranges without repetitions of earlier bytes.
     static func encode(
         _ changesets: [Changeset], formatVersion version: UInt8? = nil, budget: inout SegmentBudget
     ) throws(FerryError) -> (bytes: [UInt8], unrepeated: [Range<Int>]) {
@@ -96,7 +96,7 @@ enum BodyEncoder {
         }
     }
 
-    /// All devices that a context names, in the order of their IDs.
+    /// All devices in contexts, in the order of their IDs.
     private static func contextDevices(_ changesets: [Changeset]) throws(FerryError) -> [DeviceID] {
         var devices: Set<DeviceID> = []
         var previous = VersionVector()
@@ -107,7 +107,7 @@ enum BodyEncoder {
         return devices.sorted()
     }
 
-    /// The first pass over every object ID, in any order that is always the same.
+    /// The first pass over every object ID, in any order that never changes.
     private static func prefixes(_ changesets: [Changeset]) -> IdentifierPrefixes {
         var prefixes = IdentifierPrefixes()
         for changeset in changesets {

@@ -1,9 +1,9 @@
 import FerryCore
 
-/// Which cells each column of a table block has, in the order of the operations. Built alike from both sides, in time
-/// proportional to the values and the columns.
+/// The cells of each column of a table block, in the order of the operations. Both sides build the layout alike, in
+/// time proportional to the values and the columns.
 ///
-/// It lists the cells of a *window* of operations, all of them or consecutive ones.
+/// Lists the cells of a *window* of operations: all of them, or consecutive operations.
 struct CellLayout {
     /// An operation and the index of its value.
     struct Cell {
@@ -11,14 +11,14 @@ struct CellLayout {
         var value: UInt32
     }
 
-    /// The columns that have cells, ascending.
+    /// The columns with cells, ascending.
     let columns: [Int]
-    /// Where all operations have one shape: its number of columns. Then no cell needs to be listed.
+    /// The number of columns, if all operations have the same shape. Then no cell needs to be listed.
     private let uniformWidth: Int?
     private let operationCount: Int
     private let window: Range<Int>
-    /// For each of `columns`: how many cells it has, which of them are the window's, and what is to be added to one's
-    /// position to find it in `cells`.
+    /// For each of `columns`: the number of cells, the range inside the window, and the offset from a position to the
+    /// place in `cells`.
     private var counts: [Int] = []
     private var windows: [Range<Int>] = []
     private var offsets: [Int] = []
@@ -88,10 +88,10 @@ struct CellLayout {
     /// The number of cells of `columns[index]`.
     func count(_ index: Int) -> Int { uniformWidth == nil ? counts[index] : operationCount }
 
-    /// The positions of the cells of `columns[index]` that are the window's.
+    /// The positions of the window's cells of `columns[index]`.
     func positions(_ index: Int) -> Range<Int> { uniformWidth == nil ? windows[index] : window }
 
-    /// The cell at a position of `columns[index]`, one of the window's. Values are counted operation by operation.
+    /// The cell at a position of `columns[index]` inside the window. Values are counted operation by operation.
     @inline(__always)
     func cell(_ index: Int, _ position: Int) -> (operation: Int, value: Int) {
         if let uniformWidth { return (position, position * uniformWidth + index) }

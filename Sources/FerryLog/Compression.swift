@@ -14,8 +14,8 @@ enum Compression {
     static let level: Int32 = 1
 
     /// Compresses a body of at most `SegmentLimits.bodyBytes`.
-    /// - Parameter unrepeated: where in it nothing stands that stood before, ascending; it may be empty.
-    /// - Returns: the compressed bytes, or nil where they would not be shorter.
+    /// - Parameter unrepeated: the ranges without repetitions of earlier bytes, ascending; may be empty.
+    /// - Returns: the compressed bytes, or nil if they would not be shorter.
     static func compress(_ body: [UInt8], unrepeated: [Range<Int>] = []) throws(FerryError) -> [UInt8]? {
         guard body.count > 1 else { return nil }
         if body.count > PiecewiseCompression.pieceBytes {
@@ -29,7 +29,7 @@ enum Compression {
         defer { deflateEnd(&stream) }
         let result = [UInt8](unsafeUninitializedCapacity: body.count - 1) { output, count in
             body.withUnsafeBufferPointer { input in
-                // zlib reads its input only; its interface is older than `const`.
+                // zlib only reads its input; its interface is older than `const`.
                 stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
                 stream.avail_in = UInt32(input.count)
                 stream.next_out = output.baseAddress
@@ -41,13 +41,13 @@ enum Compression {
         return result.isEmpty ? nil : result
     }
 
-    /// A body of more bytes is looked at while it is decompressed, each time that room for more is made.
+    /// A larger body is examined during decompression, each time that room for more is made.
     static let unexaminedBytes = 16 << 20
 
-    /// Decompresses to exactly `bodyLength` bytes, which the caller has held against the limits. Room is made as the
-    /// bytes come, so that a false length costs nothing.
-    /// - Parameter examine: reads the beginning of a body that is longer. Where it throws anything else than that the bytes end
-    ///   too early, no body begins so, and the rest is not decompressed.
+    /// Decompresses to exactly `bodyLength` bytes. The caller has compared the length with the limits. Room is made as
+    /// the bytes come, so that a false length costs nothing.
+    /// - Parameter examine: reads the beginning of a longer body. Any error except "cut off" means that no body begins
+    ///   so, and ends the decompression.
     static func decompress(
         _ stored: ArraySlice<UInt8>, bodyLength: Int, examine: ((ArraySlice<UInt8>) throws(FerryError) -> Void)? = nil
     ) throws(FerryError) -> [UInt8] {
@@ -78,7 +78,7 @@ enum Compression {
                 }
             }
             if status == Z_STREAM_END { break }
-            // Another round makes progress only where the output was full and may still grow.
+            // Another round makes progress only if the output was full and may still grow.
             guard status == Z_OK || status == Z_BUF_ERROR, produced == body.count, body.count < bodyLength else {
                 throw ByteReader.malformed("its body cannot be decompressed")
             }
@@ -92,7 +92,7 @@ enum Compression {
         return body
     }
 
-    /// Throws where what stands so far is not the beginning of more.
+    /// Throws unless the bytes so far are the beginning of more.
     private static func check(
         _ beginning: ArraySlice<UInt8>, _ examine: (ArraySlice<UInt8>) throws(FerryError) -> Void
     ) throws(FerryError) {
@@ -105,7 +105,7 @@ enum Compression {
         throw ByteReader.malformed("its body goes on behind its end")
     }
 
-    /// Decompresses no more than the beginning of a body; nothing of it is verified.
+    /// Decompresses no more than the beginning of a body; nothing is verified.
     static func decompress(_ stored: ArraySlice<UInt8>, first byteCount: Int) throws(FerryError) -> [UInt8] {
         var stream = z_stream()
         guard inflateInit_(&stream, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
@@ -118,7 +118,7 @@ enum Compression {
                 stream.avail_in = UInt32(clamping: input.count)
                 stream.next_out = output.baseAddress
                 stream.avail_out = UInt32(byteCount)
-                // Where it fails there is less.
+                // On failure there are fewer bytes.
                 _ = inflate(&stream, Z_NO_FLUSH)
                 count = byteCount - Int(stream.avail_out)
             }

@@ -1,14 +1,14 @@
 import FerryCore
 
-/// The contents of a column's texts and blobs as read (Docs/Format.md, "Columns"): where each lies in the body, so that
-/// the many of a large segment take eight bytes each.
+/// The contents of a column's texts and blobs as read (Docs/Format.md, "Columns"). Keeps only each content's place in
+/// the body, so that the many contents of a large segment take eight bytes each.
 struct ContentColumn {
     private struct Place {
         var start: UInt32
         var count: UInt32
     }
 
-    /// What the contents lie in.
+    /// The bytes with the contents.
     private var bytes: ArraySlice<UInt8> = []
     private var places: [Place] = []
 
@@ -22,7 +22,7 @@ struct ContentColumn {
     }
 
     /// Reads `count` contents.
-    /// - Parameter budget: is charged with the bytes of all, each as often as it stands.
+    /// - Parameter budget: is charged with the bytes of all contents, repetitions included.
     init(_ count: Int, budget: inout SegmentBudget, from reader: inout ByteReader) throws(FerryError) {
         guard count > 0 else { return }
         bytes = reader.all

@@ -1,9 +1,9 @@
 import FerryCore
 
-/// Collects the contents of a column's texts and blobs and writes them (Docs/Format.md, "Columns"): lengths and bytes,
-/// or, where few contents come often, each of them once and then their indices.
+/// Collects the contents of a column's texts and blobs and writes them (Docs/Format.md, "Columns"): lengths and bytes.
+/// If few contents come often, each distinct content is written once, and then the indices.
 ///
-/// Contents that share a buffer go on sharing it: what a small segment says of many rows takes no more memory here.
+/// Contents that share a buffer go on sharing the buffer: a small segment about many rows takes no more memory here.
 struct ContentColumnWriter {
     enum Form {
         static let plain: UInt8 = 0

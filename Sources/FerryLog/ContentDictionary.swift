@@ -1,15 +1,15 @@
-/// The distinct contents of a column, where there are few enough of them to be worth an index each.
+/// The distinct contents of a column, if they are few enough to be worth an index each.
 ///
-/// The order is that of first occurrence; the keyed hash decides nothing that is written.
+/// The order is the order of first occurrence; the keyed hash decides nothing that is written.
 struct ContentDictionary {
     /// Where each of the distinct contents stands first.
     private(set) var distinct: [Int] = []
-    /// For every content of the column, its index among the distinct ones.
+    /// For every content of the column, its index among the distinct contents.
     private(set) var indices: [Int64] = []
     /// Open addressing over `distinct`: 0 is free, otherwise the position plus 1.
     private var slots: [Int32] = Array(repeating: 0, count: 512)
 
-    /// The first look at a column: contents that hardly repeat so far are not worth the search.
+    /// The first look at a column: contents with hardly any repetition so far are not worth the search.
     private static let sample = (size: 128, maximumDistinct: 126)
     /// Further looks.
     private static let stretch = 2048
@@ -18,7 +18,7 @@ struct ContentDictionary {
     init?(_ contents: [ArraySlice<UInt8>]) {
         indices.reserveCapacity(contents.count)
         for position in contents.indices {
-            // What one segment said of many rows is known without a look at it.
+            // A content in the same buffer as the content before is equal without a look.
             if position > 0, Self.isSameBuffer(contents[position - 1], contents[position]), let last = indices.last {
                 indices.append(last)
                 continue

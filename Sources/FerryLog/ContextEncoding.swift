@@ -1,7 +1,7 @@
 import FerryCore
 
 /// Contexts (Docs/Format.md, "Contexts"): only the entries that differ from the changeset before; an entry of zeros
-/// takes one away.
+/// removes an entry.
 enum ContextEncoding {
     /// The entries of `context` that differ from `previous`, in the order of the devices' IDs.
     static func changes(
@@ -23,7 +23,7 @@ enum ContextEncoding {
         budget: inout SegmentBudget, to writer: inout ByteWriter
     ) throws(FerryError) {
         try budget.check(count, atMost: SegmentLimits.contextDevices, "devices in one context")
-        // A decoder copies the whole context where it changes.
+        // A decoder copies the whole context at each change.
         if !changes.isEmpty { try budget.take(changes.count + previousCount, .contextEntries) }
         writer.writeVarint(UInt64(changes.count))
         for (device, position) in changes {
@@ -38,7 +38,7 @@ enum ContextEncoding {
         }
     }
 
-    /// Reads the context that follows `previous`.
+    /// Reads the context after `previous`.
     static func read(
         after previous: VersionVector, devices: [DeviceID], budget: inout SegmentBudget, from reader: inout ByteReader
     ) throws(FerryError) -> VersionVector {

@@ -8,13 +8,12 @@ struct IdentifierColumnWriter {
     private var lastSuffixes: [UInt32]
     private var runs = RunLength()
     private var steps: [Int64] = []
-    /// Where in the bytes written IDs stand in full: nothing of them stands anywhere else in the segment, so that a search for
-    /// it would be in vain.
+    /// The ranges of IDs in full: nothing of them stands anywhere else in the segment, so a search would be in vain.
     private(set) var unrepeated: [Range<Int>] = []
-    /// What is shorter is not listed.
+    /// Shorter ranges are not listed.
     private static let leastUnrepeated = 16 << 10
 
-    /// - Parameter prefixes: after its first pass over every ID that is going to be written.
+    /// - Parameter prefixes: after its first pass over every ID that will be written.
     init(prefixes: IdentifierPrefixes) {
         self.prefixes = prefixes
         lastSuffixes = Array(repeating: 0, count: prefixes.chosen.count)
@@ -47,13 +46,13 @@ struct IdentifierColumnWriter {
     }
 }
 
-/// Reads what `IdentifierColumnWriter` wrote, in the same order over the whole segment.
+/// Reads the output of `IdentifierColumnWriter`, in the same order over the whole segment.
 struct IdentifierColumnReader {
     private let prefixes: [IdentifierPrefix]
     private var lastSuffixes: [UInt32]
-    /// The last suffixes in a reader that knows only those of some prefixes.
+    /// The last suffixes in a reader with only some prefixes.
     private var someSuffixes: [Int: UInt32]?
-    /// What the suffixes of the prefixes that were met since `startNoting` were before; `nil` where it is not noted.
+    /// The former suffixes of the prefixes met since `startNoting`; `nil` while nothing is recorded.
     private var noted: [Int: UInt32]?
 
     init(prefixes: [IdentifierPrefix]) {
@@ -61,10 +60,10 @@ struct IdentifierColumnReader {
         lastSuffixes = Array(repeating: 0, count: prefixes.count)
     }
 
-    /// From here on notes what it takes to read again.
+    /// Records from here on everything needed to read again.
     mutating func startNoting() { noted = [:] }
 
-    /// A reader of what was read since `startNoting`, which ends the noting. It is as large as what was read there, not as
+    /// A reader of everything read since `startNoting`, which ends the recording. Its size depends on that part, not on
     /// the number of prefixes.
     mutating func readerFromStart() -> IdentifierColumnReader {
         var reader = self

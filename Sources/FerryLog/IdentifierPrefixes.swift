@@ -1,6 +1,6 @@
 import FerryCore
 
-/// The first 12 bytes of an object ID. IDs minted in one flush share them and count up in the last 4.
+/// The first 12 bytes of an object ID. IDs minted in a flush share the prefix and count up in the last 4 bytes.
 struct IdentifierPrefix: Hashable {
     let high: UInt64
     let middle: UInt32
@@ -28,7 +28,7 @@ struct IdentifierPrefixes {
         var index: Int
     }
 
-    /// What the segment's dictionary of prefixes holds.
+    /// The segment's dictionary of prefixes.
     private(set) var chosen: [IdentifierPrefix] = []
     private var entries: [Entry] = []
     /// Open addressing over `entries`: 0 is free, otherwise the position plus 1.
@@ -63,7 +63,7 @@ struct IdentifierPrefixes {
         lastEntry = -1
     }
 
-    /// The position of a noted ID's prefix in `chosen`, or -1 where it is not there.
+    /// The position of a recorded ID's prefix in `chosen`, or -1 for an unknown prefix.
     mutating func index(of prefix: IdentifierPrefix) -> Int {
         if lastEntry >= 0, entries[lastEntry].prefix == prefix { return entries[lastEntry].index }
         let slot = slot(of: prefix)

@@ -1,8 +1,8 @@
 import FerryCore
 
 /// A column of 64-bit integers (Docs/Format.md, "Columns"): all equal, or distances from the smallest, or differences
-/// from one to the next, whichever is shortest. What all distances are multiples of, as a power of two, is taken out:
-/// times of whole milliseconds count up in steps of 65,536.
+/// between neighbors, whichever is shortest. A power of two that divides all distances is taken out: times of whole
+/// milliseconds count up in steps of 65,536.
 ///
 /// The arithmetic wraps, so that every sequence of integers has a form and every form is a sequence of integers.
 enum IntegerColumn {
@@ -61,7 +61,7 @@ enum IntegerColumn {
         let shift = try reader.readByte()
         guard shift < 64 else { throw ByteReader.malformed("a column of integers has a wrong step") }
         let base = try reader.readZigzag()
-        // One byte each at least, before room is made for them.
+        // At least a byte each, before room is made for them.
         guard count - 1 <= reader.remaining else { throw ByteReader.malformed("it ends too early") }
         var values: [Int64] = []
         values.reserveCapacity(count)
@@ -80,6 +80,6 @@ enum IntegerColumn {
 
     private static func zigzag(_ value: Int64) -> UInt64 { UInt64(bitPattern: (value << 1) ^ (value >> 63)) }
 
-    /// The bytes of a varint: one for each seven bits begun.
+    /// The bytes of a varint: one byte for each seven bits begun.
     private static func varintLength(_ value: UInt64) -> Int { (70 - (value | 1).leadingZeroBitCount) / 7 }
 }

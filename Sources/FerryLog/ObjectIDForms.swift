@@ -1,7 +1,7 @@
 import FerryCore
 
-/// The two forms in which a key's value can be its object's ID. Text is made without a `String`, for it is made and
-/// compared for every row of a bulk load.
+/// The two forms in which a key's value can be its object's ID. Text is made without a `String`, because a bulk load
+/// makes and compares the text of every row.
 extension ObjectID {
     func appendBytes(to bytes: inout [UInt8]) {
         withUnsafeBytes(of: high.bigEndian) { bytes.append(contentsOf: $0) }
@@ -28,7 +28,7 @@ extension ObjectID {
         return true
     }
 
-    /// Whether a content is what `appendText` appends.
+    /// Whether a content equals the output of `appendText`.
     func isText(_ content: ArraySlice<UInt8>) -> Bool {
         guard content.count == CellTag.objectTextBytes else { return false }
         var position = content.startIndex

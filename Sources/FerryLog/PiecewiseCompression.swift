@@ -2,22 +2,22 @@ import CFerryZlib
 import Dispatch
 import FerryCore
 
-/// Compresses a large body as one zlib stream whose pieces are made side by side, each as suits it. As `Compression`, it
-/// gives zlib pointers into an array that outlives the call.
+/// Compresses a large body as a single zlib stream whose pieces are made side by side, each with a suitable strategy.
+/// As in `Compression`, zlib gets pointers into an array that outlives the call.
 ///
-/// Every piece but the last ends on a byte (`Z_SYNC_FLUSH`), so that they can be put together; each knows the 32 KiB before
-/// it, so that hardly anything is lost at its beginning. What comes of it depends on the body alone.
+/// Every piece but the last ends on a byte (`Z_SYNC_FLUSH`), so that the pieces can be put together. Each piece knows
+/// the 32 KiB before, so that hardly anything is lost at its beginning. The result depends on the body alone.
 enum PiecewiseCompression {
     static let pieceBytes = 256 << 10
     private static let windowBytes = 32 << 10
     /// RFC 1950: deflate with a window of 32 KiB, the quickest level.
     private static let header: [UInt8] = [0x78, 0x01]
 
-    /// What is compressed by itself.
+    /// A range that is compressed separately.
     private struct Extent {
         var range: Range<Int>
-        /// Whether a search for what stood before is worthwhile: in random bytes, which get a code of single bytes only, it
-        /// would take two thirds of the time and find nothing.
+        /// Whether a search for repetitions is worthwhile. In random bytes, which get a code of single bytes only, a
+        /// search would take two thirds of the time and find nothing.
         var isSearched: Bool
     }
 
@@ -26,15 +26,15 @@ enum PiecewiseCompression {
         var sum: UInt
     }
 
-    /// - Parameter unrepeated: where nothing stands that stood before, ascending.
-    /// - Returns: the stream; `nil` where there is not enough memory.
+    /// - Parameter unrepeated: the ranges without repetitions of earlier bytes, ascending.
+    /// - Returns: the stream; `nil` without enough memory.
     static func compress(_ body: [UInt8], unrepeated: [Range<Int>]) -> [UInt8]? {
         let extents = extents(of: body.count, unrepeated)
         var pieces = [Piece?](repeating: nil, count: extents.count)
         body.withUnsafeBufferPointer { body in
             pieces.withUnsafeMutableBufferPointer { pieces in
-                // Both are there for longer than any piece is worked at; the one is only read, and each thread writes to
-                // places of its own in the other.
+                // Both outlive the work on any piece. The body is only read, and each thread writes to places of its
+                // own in `pieces`.
                 nonisolated(unsafe) let (body, pieces) = (body, pieces)
                 DispatchQueue.concurrentPerform(iterations: extents.count) { index in
                     pieces[index] = compress(extents[index], of: body)
@@ -95,11 +95,11 @@ enum PiecewiseCompression {
         {
             return nil
         }
-        // The bound is of a stream that is finished; a flush adds an empty block.
+        // The bound holds for a finished stream; a flush adds an empty block.
         let capacity = Int(deflateBound(&stream, UInt(input.count))) + 16
         var isDone = false
         let result = [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
-            // zlib reads its input only; its interface is older than `const`.
+            // zlib only reads its input; its interface is older than `const`.
             stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
             stream.avail_in = UInt32(input.count)
             stream.next_out = output.baseAddress

@@ -1,10 +1,10 @@
 import FerryCore
 
-/// A column of reals (Docs/Format.md, "Columns"): their bit patterns, or, where every one of them is the double nearest
-/// to a decimal number of few places (prices, ratings), those numbers as integers.
+/// A column of reals (Docs/Format.md, "Columns"): their bit patterns, or integers if every value is the double nearest
+/// to a decimal number of few places (prices, ratings).
 ///
-/// Both forms give back the same bits: dividing an integer below 2^53 by an exact power of ten rounds correctly
-/// (IEEE 754), on every machine.
+/// Both forms give back the same bits: dividing an integer below 2^53 by an exact power of ten rounds correctly (IEEE
+/// 754), on every machine.
 enum RealColumn {
     private static let maximumPlaces = 9
     private static let maximumInteger = 9_007_199_254_740_992.0
@@ -43,8 +43,8 @@ enum RealColumn {
         return values
     }
 
-    /// The fewest places with which all values are decimals, and the values as integers of that unit; nil where there
-    /// are none.
+    /// The fewest places with which all values are decimals, and the values as integers of that unit; nil if some value
+    /// is no decimal.
     private static func decimals(_ values: [Double]) -> (places: Int, integers: [Int64])? {
         var places = 0
         for value in values {
@@ -67,7 +67,7 @@ enum RealColumn {
         // False for NaN, too.
         guard scaled.magnitude <= maximumInteger else { return nil }
         let integer = Int64(scaled)
-        // A negative zero does not come back as one, so it has no decimal form.
+        // A negative zero would come back as zero, so it has no decimal form.
         return (Double(integer) / powersOfTen[places]).bitPattern == value.bitPattern ? integer : nil
     }
 }

@@ -3,7 +3,7 @@ import FerryCore
 /// A column of small numbers as runs: the number as a varint, then the length of its run as a varint of at least 1
 /// (Docs/Format.md, "Columns"). The count of numbers is known from elsewhere.
 struct RunLength {
-    /// One number and how many times in a row it stands.
+    /// A number and its repetitions in a row.
     struct Run {
         var value: Int
         var count: Int
@@ -28,7 +28,7 @@ struct RunLength {
         }
     }
 
-    /// Reads runs that make up exactly `count` numbers, each below `bound`.
+    /// Reads runs of exactly `count` numbers, each below `bound`.
     static func read(_ count: Int, below bound: Int, from reader: inout ByteReader) throws(FerryError) -> RunLength {
         var result = RunLength()
         var left = count

@@ -2,7 +2,7 @@ import FerryCore
 
 /// Schema records (Docs/Format.md, "Schemas"); names come from the segment's dictionary, statements stand in place.
 enum SchemaEncoding {
-    /// What stands in a changeset in front of its schema (Docs/Format.md, "Bodies").
+    /// The byte before a changeset's schema (Docs/Format.md, "Bodies").
     enum Form: UInt8 {
         case absent = 0
         case plain = 1

@@ -1,6 +1,6 @@
 import FerryCore
 
-/// A segment as a file: consecutive changesets of one device, encoded (Docs/Format.md, "Segments").
+/// A segment as a file: consecutive changesets of a device, encoded (Docs/Format.md, "Segments").
 public struct Segment: Sendable {
     /// The whole file.
     public let bytes: [UInt8]
@@ -10,16 +10,16 @@ public struct Segment: Sendable {
     public let firstSequence: UInt64
     /// The sequence number of the last changeset.
     public let lastSequence: UInt64
-    /// The checksum of the file, which is its last 16 bytes.
+    /// The checksum of the file: its last 16 bytes.
     public let checksum: Checksum
-    /// What the segment before is named by, or nil where there is none.
+    /// The name of the segment before, or nil for the first segment.
     public let previous: Checksum?
-    /// The `chainEnd` of the last of the segments that were rolled up into this one; nil where it is one of its own.
+    /// The `chainEnd` of the last segment that was rolled up into this segment; nil if nothing was rolled up.
     public let tail: Checksum?
-    /// What the next segment refers to.
+    /// The name by which the next segment refers to this segment.
     public var chainEnd: Checksum { tail ?? checksum }
 
-    /// Describes a file that was encoded elsewhere, an outbox's for instance; `bytes` are not looked at.
+    /// Describes a file that was encoded elsewhere, an outbox's for instance, without a look at `bytes`.
     public init(
         bytes: [UInt8], device: DeviceID, firstSequence: UInt64, lastSequence: UInt64, checksum: Checksum,
         previous: Checksum?, tail: Checksum? = nil

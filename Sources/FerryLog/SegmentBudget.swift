@@ -1,9 +1,9 @@
 import FerryCore
 
-/// Counts what a segment holds against `SegmentLimits`; the encoder and the decoder charge the same things, so that
+/// Charges a segment's content against `SegmentLimits`. The encoder and the decoder charge the same things, so that
 /// whatever can be written can be read.
 struct SegmentBudget {
-    /// What the limits bound over a whole segment.
+    /// The resources that the limits bound over a whole segment.
     enum Resource: Int, CaseIterable {
         case changesets, operations, values, tableBlocks, blockColumns, shapes, shapeColumns, contextEntries
         case names, layoutColumns, schemaEntries, contentBytes
@@ -44,25 +44,25 @@ struct SegmentBudget {
     }
 
     private let code: FerryError.Code
-    /// What the limits are of, in messages.
+    /// The kind of file, for messages.
     private var file = "segment"
     private var limits = Resource.allCases.map(\.limit)
     private var used = Array(repeating: 0, count: Resource.allCases.count)
-    /// In how many parts the values of a block are read: more than one where they are read when they are asked for.
+    /// The number of parts in which a block's values are read: more than one part if values are read on request.
     private(set) var valueWindows = 1
-    /// The most values of a block that all lie in memory as they are; of others they are made of the columns.
+    /// The most values of a block that all lie in memory as they are; larger blocks keep columns.
     private(set) var fewValues = BlockValues.few
 
     private init(code: FerryError.Code) { self.code = code }
 
     static let forEncoding = SegmentBudget(code: .limitExceeded)
-    /// A budget for several segments that are to become one, and can as well stay what they are.
+    /// A budget for several segments that may become one segment, and can as well stay what they are.
     static let forRollingUp: SegmentBudget = {
         var budget = SegmentBudget.forEncoding
         budget.limits[Resource.contentBytes.rawValue] = SegmentLimits.plannedContentBytes
         return budget
     }()
-    /// A budget for what was read before, and is read again.
+    /// A budget for content that was read before, and is read again.
     static let forReadingAgain: SegmentBudget = {
         var budget = SegmentBudget(code: .damagedFile)
         budget.limits = Resource.allCases.map { _ in .max }
@@ -71,8 +71,8 @@ struct SegmentBudget {
 
     /// A budget of no more operations and values than a header claims.
     /// - Parameters:
-    ///   - valuesAtOnce: the most values that are to be in memory.
-    ///   - fewValues: the most values of a block that are to be in memory as they are.
+    ///   - valuesAtOnce: the most values in memory.
+    ///   - fewValues: the most values of a block in memory as they are.
     static func forDecoding(
         _ header: SegmentHeader, valuesAtOnce: Int = SegmentLimits.valuesAtOnce, fewValues: Int = BlockValues.few
     ) -> SegmentBudget {
@@ -85,7 +85,7 @@ struct SegmentBudget {
     }
 
     /// A budget for a file of a snapshot, which charges objects as operations.
-    /// - Parameter contentBytes: the most bytes of texts and blobs, each as often as it stands.
+    /// - Parameter contentBytes: the most bytes of texts and blobs, repetitions included.
     static func forSnapshot(isDecoding: Bool, contentBytes: Int = .max) -> SegmentBudget {
         var budget = SegmentBudget(code: isDecoding ? .damagedFile : .limitExceeded)
         budget.file = "file of a snapshot"
@@ -106,7 +106,7 @@ struct SegmentBudget {
         used[resource.rawValue] += count
     }
 
-    /// Checks one thing that has a limit of its own.
+    /// Checks a count that has a limit of its own.
     func check(_ count: Int, atMost limit: Int, _ noun: String) throws(FerryError) {
         guard count <= limit else { throw exceeded(noun, limit) }
     }

@@ -1,18 +1,18 @@
 import FerryCore
 
-/// Decodes segments that nobody vouches for (Docs/Format.md, "Segments"). Whatever the bytes, it returns or throws, in
-/// time and memory bounded by `SegmentLimits`.
+/// Decodes segments that nobody vouches for (Docs/Format.md, "Segments"). Whatever the bytes, the decoder returns or
+/// throws, in time and memory bounded by `SegmentLimits`.
 public enum SegmentDecoder {
-    /// Reads the header of a whole file and verifies the file's checksum; the body is not looked at.
+    /// Reads the header of a whole file and verifies the file's checksum, without a look at the body.
     ///
-    /// - Throws: `damagedFile` where the file is cut off or changed: it may be incomplete yet, look again later.
-    ///   `formatTooNew` where a newer Ferry wrote it: this device's Ferry needs an update.
+    /// - Throws: `damagedFile` if the file is cut off or changed: it may be incomplete yet, so look again later.
+    ///   `formatTooNew` if a newer Ferry wrote the file: this device's Ferry needs an update.
     public static func header(_ bytes: [UInt8]) throws(FerryError) -> SegmentHeader {
         try SegmentHeader(file: bytes)
     }
 
-    /// Whether a file that is not whole may become so: it is shorter than its header says, or ends in the zeros that a file
-    /// has whose place was made before its content came.
+    /// Whether an incomplete file may become whole: the file is shorter than its header says, or ends in zeros. A file
+    /// ends so whose place was made before its content came.
     public static func isIncomplete(_ bytes: [UInt8]) -> Bool {
         let isRolledUp = bytes.count > SegmentHeader.magic.count && bytes[4] == SegmentHeader.rolledUpVersion
         let least = SegmentHeader.byteCount + SegmentHeader.checksumBytes * (isRolledUp ? 2 : 1)
@@ -26,17 +26,17 @@ public enum SegmentDecoder {
         return storedBytes > UInt64(bytes.count - least)
     }
 
-    /// Decodes a whole file. Texts and blobs are slices that share the decompressed body: a value kept for long is
-    /// better copied. Of a segment with more than `SegmentLimits.valuesAtOnce` values, values are read when they are asked
-    /// for (`TableChanges.source`); all of it is verified before.
+    /// Decodes a whole file. Texts and blobs are slices that share the decompressed body: copy a value that is kept for
+    /// long. Values of a segment with more than `SegmentLimits.valuesAtOnce` are read on request
+    /// (`TableChanges.source`), after all were verified.
     ///
     /// - Parameters:
-    ///   - bytes: not needed any more once they are decompressed: a caller that keeps none frees their memory.
-    ///   - header: what `header(_:)` told of these bytes, which are not verified once more then.
-    ///   - container: the container that the file was found in.
-    ///   - device: the device whose segment it is held for.
-    /// - Throws: as `header`, and `foreignFile` where the segment belongs to another container or device: it was moved
-    ///   or forged, and is not to be replayed. Errors about the content name the changeset.
+    ///   - bytes: not needed any more after decompression: a caller that keeps none frees their memory.
+    ///   - header: the result of `header(_:)` for these bytes, which are not verified again then.
+    ///   - container: the container in which the file was found.
+    ///   - device: the device whose segment the file should be.
+    /// - Throws: as `header`, and `foreignFile` if the segment belongs to another container or device: it was moved or
+    ///   forged, so do not replay it. Errors about the content name the changeset.
     public static func decode(
         _ bytes: consuming [UInt8], header: SegmentHeader? = nil, container: ContainerID, device: DeviceID
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
@@ -44,8 +44,8 @@ public enum SegmentDecoder {
             bytes, header: header, container: container, device: device, valuesAtOnce: SegmentLimits.valuesAtOnce)
     }
 
-    /// Decodes a file as `decode` does, for the schemas that are in it: the last changeset, mostly the only one, comes without
-    /// its tables, and what they hold is not verified.
+    /// Decodes a file as `decode` does, for its schemas alone. The last changeset, mostly the only one, comes without
+    /// its tables, whose content is not verified.
     public static func decodeSchemas(
         _ bytes: consuming [UInt8], header: SegmentHeader? = nil, container: ContainerID, device: DeviceID
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
@@ -55,8 +55,8 @@ public enum SegmentDecoder {
     }
 
     /// - Parameters:
-    ///   - valuesAtOnce: the most values that are to be in memory.
-    ///   - fewValues: the most values of a table that are to be in memory as they are.
+    ///   - valuesAtOnce: the most values in memory.
+    ///   - fewValues: the most values of a table in memory as they are.
     ///   - schemasOnly: as for `decodeSchemas`.
     static func decode(
         _ bytes: consuming [UInt8], header known: SegmentHeader? = nil, container: ContainerID, device: DeviceID,
@@ -82,13 +82,13 @@ public enum SegmentDecoder {
         return (header, changesets)
     }
 
-    /// The schema of a segment of one changeset, from the first bytes of a long body alone.
-    /// - Returns: `nil` where it takes more of the body to tell.
+    /// The schema of a segment with a single changeset, from the first bytes of a long body alone.
+    /// - Returns: `nil` if more of the body is needed.
     private static func beginning(_ stored: ArraySlice<UInt8>, _ header: SegmentHeader) -> Changeset? {
         guard header.codec == .zlib, header.firstSequence == header.lastSequence, header.bodyBytes > beginningBytes
         else { return nil }
         var ignored = header
-        // Whatever is wrong, the whole body tells.
+        // The whole body shows any fault.
         let bytes = try? Compression.decompress(stored, first: beginningBytes)
         let changesets = bytes.flatMap { try? BodyDecoder.decode($0[...], header: &ignored, schemasOnly: true) }
         return changesets?.first

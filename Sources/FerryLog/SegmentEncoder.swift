@@ -3,17 +3,17 @@ import FerryCore
 /// Encodes changesets into segments (Docs/Format.md, "Segments"). The same changesets give the same bytes, with the
 /// same version of zlib.
 public enum SegmentEncoder {
-    /// Encodes consecutive changesets of one device.
+    /// Encodes consecutive changesets of a device.
     ///
     /// - Parameters:
     ///   - changesets: at least one; their sequence numbers count up and their times do not go back.
-    ///   - container: the container that the segment is for; in another one it is refused.
-    ///   - previous: by what the device's segment before is named (`SegmentHeader.chainEnd`), nil where there is none.
-    ///   - tail: where the changesets come from several segments, the last one's `chainEnd`, so that the next segment
-    ///     follows this one as well. Such a segment holds no more than `SegmentLimits.plannedContentBytes`.
-    /// - Throws: `limitExceeded` where a value or all of them are larger than `SegmentLimits` allow: a caller with
-    ///   several changesets tries fewer of them, one that cannot be divided cannot be published. `invalidArgument`
-    ///   where the changesets break the rules of their types, which is a mistake of the program.
+    ///   - container: the segment's container; any other container refuses the segment.
+    ///   - previous: the name of the device's segment before (`SegmentHeader.chainEnd`), nil for the first segment.
+    ///   - tail: for changesets of several segments, the last segment's `chainEnd`, so that the next segment also
+    ///     follows this segment. Such a segment holds no more than `SegmentLimits.plannedContentBytes`.
+    /// - Throws: `limitExceeded` if a value or all of them are larger than `SegmentLimits` allow: a caller with several
+    ///   changesets tries fewer of them; a single changeset cannot be published. `invalidArgument` if the changesets
+    ///   break the rules of their types, a mistake of the program.
     public static func encode(
         _ changesets: [Changeset], container: ContainerID, previous: Checksum?, tail: Checksum? = nil
     ) throws(FerryError) -> Segment {
@@ -39,7 +39,7 @@ public enum SegmentEncoder {
         return assemble(header, stored: stored)
     }
 
-    /// Puts a header, a body as it is to be stored, and the checksum of both into a file.
+    /// Puts a header, a stored body, and the checksum of both into a file.
     static func assemble(_ header: SegmentHeader, stored: [UInt8]) -> Segment {
         var writer = ByteWriter(
             reservingCapacity: header.prefixBytes + stored.count + SegmentHeader.checksumBytes)

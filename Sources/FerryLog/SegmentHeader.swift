@@ -1,8 +1,8 @@
 import FerryCore
 
-/// What stands before the body of a segment, and its checksum (Docs/Format.md, "Segments").
+/// The bytes before the body of a segment, and its checksum (Docs/Format.md, "Segments").
 public struct SegmentHeader: Equatable, Sendable {
-    /// The container that the segment was written for.
+    /// The segment's container.
     public var container: ContainerID
     /// The author.
     public var device: DeviceID
@@ -14,33 +14,33 @@ public struct SegmentHeader: Equatable, Sendable {
     public var lastTime: HybridTime
     /// The checksum of the segment before, or nil where there is none.
     public var previous: Checksum?
-    /// The checksum of the file, which is its last 16 bytes.
+    /// The checksum of the file: its last 16 bytes.
     public var checksum: Checksum
-    /// Where several segments were rolled up into this one, by what the device's next segment names the last of them: its
-    /// checksum. `nil` where it is one of its own.
+    /// For a rolled-up segment, the checksum of the last original segment, by which the device's next segment names it.
+    /// `nil` if nothing was rolled up.
     public var tail: Checksum?
-    /// Bytes of the body before compression: with the counts, what decoding is going to cost.
+    /// Bytes of the body before compression: with the counts, the cost of decoding.
     public var bodyBytes: Int
     /// Operations in all changesets.
     public var operationCount: Int
     /// Values in all changesets, keys excepted.
     public var valueCount: Int
-    /// Bytes of all texts and blobs, keys included, each as often as it stands: what they take in a database. No part of a
-    /// header as it is written, and 0 until the body is decoded.
+    /// Bytes of all texts and blobs, keys included, repetitions included: their size in a database. No part of a
+    /// written header, and 0 until the body is decoded.
     public internal(set) var contentBytes = 0
 
     var codec: Compression.Codec
-    /// Bytes of the body as it stands in the file.
+    /// Bytes of the body in the file.
     var storedBytes: Int
-    /// The version of the body's form: the least that can say what is in it.
+    /// The version of the body's form: the least version that can express the body.
     var formatVersion: UInt8 = 1
 
     static let magic: [UInt8] = Array("FRYS".utf8)
     /// The newest version that is read.
     static let version: UInt8 = 3
-    /// The first version whose table layouts tell columns that carry payloads.
+    /// The first version whose table layouts mark columns with payloads.
     static let payloadVersion: UInt8 = 2
-    /// The version of those that were rolled up, and of no others.
+    /// The version of rolled-up segments, and of no others.
     static let rolledUpVersion: UInt8 = 3
     /// The flag of version 3: a tail stands between the header and the body.
     private static let hasTail: UInt8 = 1
@@ -48,14 +48,14 @@ public struct SegmentHeader: Equatable, Sendable {
     static let byteCount = 104
     static let checksumBytes = 16
 
-    /// By what the device's next segment names this one, and what a reader remembers of the log that it has read: the
-    /// same whether it read this segment or those that were rolled up into it.
+    /// The name by which the device's next segment refers to this segment, and the mark of a reader's position in the
+    /// log. The same for this segment and for the segments that were rolled up into it.
     public var chainEnd: Checksum { tail ?? checksum }
 
     /// Bytes before the body.
     var prefixBytes: Int { Self.byteCount + (tail == nil ? 0 : Self.checksumBytes) }
 
-    /// Where the body stands in a file whose header was read.
+    /// The place of the body in a file whose header was read.
     var bodyRange: Range<Int> { prefixBytes..<prefixBytes + storedBytes }
 }
 
@@ -80,7 +80,7 @@ extension SegmentHeader {
     }
 
     /// Reads and checks the header of a whole file, its checksum included.
-    /// - Throws: `formatTooNew` where a newer version wrote it; `damagedFile` for everything else.
+    /// - Throws: `formatTooNew` if a newer version wrote the file; `damagedFile` for everything else.
     init(file: [UInt8]) throws(FerryError) {
         var reader = ByteReader(file)
         guard try reader.read(4).elementsEqual(Self.magic) else { throw ByteReader.malformed("it is not a segment") }

@@ -1,17 +1,17 @@
 import FerryCore
 
-/// Decodes chunks of snapshots that nobody vouches for (Docs/Format.md, "Chunks"). Whatever the bytes, it returns or
-/// throws, in time and memory bounded by `SnapshotLimits`.
+/// Decodes chunks of snapshots that nobody vouches for (Docs/Format.md, "Chunks"). Whatever the bytes, the decoder
+/// returns or throws, in time and memory bounded by `SnapshotLimits`.
 public enum SnapshotChunkDecoder {
-    /// Verifies a file without decoding what is in it.
+    /// Verifies a file without decoding its content.
     /// - Throws: as `decode`.
     public static func verify(_ file: [UInt8], container: ContainerID) throws(FerryError) -> Checksum {
         try SnapshotFile.decode(file, .chunk, container: container).checksum
     }
 
     /// Decodes a whole file. Texts and blobs are slices that share the decompressed body.
-    /// - Throws: `damagedFile` where it is cut off or changed: it may be incomplete yet, look again later. `formatTooNew`
-    ///   where a newer Ferry wrote it. `foreignFile` where it belongs to another container.
+    /// - Throws: `damagedFile` if the file is cut off or changed: it may be incomplete yet, so look again later.
+    ///   `formatTooNew` if a newer Ferry wrote the file. `foreignFile` if the file belongs to another container.
     public static func decode(
         _ file: [UInt8], container: ContainerID
     ) throws(FerryError) -> (chunk: SnapshotChunk, checksum: Checksum) {
@@ -104,7 +104,7 @@ public enum SnapshotChunkDecoder {
             cellCount, layout, devices: devices, &identifiers, budget: &budget, into: &chunk, from: &reader)
     }
 
-    /// - Returns: the deletions of those objects that have further ones.
+    /// - Returns: the deletions of all objects with further deletions.
     private static func readEarlierDeletions(
         _ count: Int, devices: [DeviceID], budget: inout SegmentBudget, from reader: inout ByteReader
     ) throws(FerryError) -> [(object: Int, deletions: [Stamp])] {

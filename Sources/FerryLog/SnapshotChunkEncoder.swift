@@ -3,8 +3,8 @@ import FerryCore
 /// Encodes a chunk of a snapshot (Docs/Format.md, "Chunks"). The same objects give the same bytes, with the same version
 /// of zlib.
 public enum SnapshotChunkEncoder {
-    /// - Throws: `limitExceeded` where it holds more than `SnapshotLimits` allow, `invalidArgument` where it breaks the
-    ///   rules of its type, which is a mistake of the program.
+    /// - Throws: `limitExceeded` if the chunk holds more than `SnapshotLimits` allow, `invalidArgument` if the chunk
+    ///   breaks the rules of its type, a mistake of the program.
     public static func encode(
         _ chunk: SnapshotChunk, container: ContainerID
     ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
@@ -16,7 +16,7 @@ public enum SnapshotChunkEncoder {
         return try SnapshotFile.encode(body, unrepeated: unrepeated, .chunk, container: container)
     }
 
-    /// The body, however often its contents stand.
+    /// The body, whatever the repetitions of its contents.
     static func body(of chunk: SnapshotChunk) throws(FerryError) -> [UInt8] {
         var budget = SegmentBudget.forSnapshot(isDecoding: false)
         return try body(of: chunk, budget: &budget).bytes
@@ -95,7 +95,7 @@ public enum SnapshotChunkEncoder {
         }
     }
 
-    /// All devices that stamps name, in the order of their IDs.
+    /// All devices in stamps, in the order of their IDs.
     private static func devices(of chunk: SnapshotChunk) -> [DeviceID] {
         var devices: Set<DeviceID> = []
         for object in chunk.objects {

@@ -1,6 +1,6 @@
 import FerryCore
 
-/// The frame that manifests and chunks share: a header, a body that may be compressed, a checksum (Docs/Format.md,
+/// The common frame of manifests and chunks: a header, a body that may be compressed, a checksum (Docs/Format.md,
 /// "Files of a snapshot").
 struct SnapshotFile {
     enum Kind {

@@ -1,7 +1,7 @@
 import FerryCore
 
-/// Decodes manifests that nobody vouches for (Docs/Format.md, "Manifests"). Whatever the bytes, it returns or throws, in
-/// time and memory bounded by `SnapshotLimits`.
+/// Decodes manifests that nobody vouches for (Docs/Format.md, "Manifests"). Whatever the bytes, the decoder returns or
+/// throws, in time and memory bounded by `SnapshotLimits`.
 public enum SnapshotManifestDecoder {
     /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`; as `SnapshotChunkDecoder.decode`.
     public static func decode(
@@ -34,7 +34,7 @@ public enum SnapshotManifestDecoder {
         return manifest
     }
 
-    /// - Returns: all devices that it names, in order.
+    /// - Returns: all named devices, in order.
     private static func readPositions(
         into manifest: inout SnapshotManifest, version: UInt8, budget: inout SegmentBudget,
         from reader: inout ByteReader

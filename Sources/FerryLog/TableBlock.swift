@@ -1,10 +1,10 @@
 import FerryCore
 
-/// The blocks of one table's changes in one changeset (Docs/Format.md, "Table blocks").
+/// The blocks of a table's changes in a changeset (Docs/Format.md, "Table blocks").
 enum TableBlock {
-    /// Writes what stands behind the layout's index: shapes, count, object IDs, kinds, times, shapes of the operations,
+    /// Writes everything behind the layout's index: shapes, count, object IDs, kinds, times, shapes of the operations,
     /// keys, then the values column by column.
-    /// - Throws: `invalidArgument` where the changes break the rules of `TableChanges`; `limitExceeded`.
+    /// - Throws: `invalidArgument` if the changes break the rules of `TableChanges`; `limitExceeded`.
     static func write(
         _ table: TableChanges, time: HybridTime, budget: inout SegmentBudget, identifiers: inout IdentifierColumnWriter,
         values: inout ValueColumnWriter, to writer: inout ByteWriter
@@ -59,8 +59,8 @@ enum TableBlock {
         }
     }
 
-    /// Writes the columns of changes whose values do not all lie in memory: some columns at a time are gathered from the
-    /// operations.
+    /// Writes the columns of changes whose values do not all lie in memory: some columns at a time are gathered from
+    /// the operations.
     private static func writeColumns(
         of table: TableChanges, shapeRuns: [RunLength.Run], budget: inout SegmentBudget,
         identifiers: inout IdentifierColumnWriter, values: inout ValueColumnWriter, to writer: inout ByteWriter
@@ -70,7 +70,7 @@ enum TableBlock {
             operationCount: table.operations.count, window: 0..<0)
         var next = 0
         while next < layout.columns.count {
-            // Of each of the columns the cells, each with its operation.
+            // Of each column the cells, each with its operation.
             var cells: [[(operation: UInt32, value: FieldValue)]] = []
             var places = Array(repeating: -1, count: table.columns.count)
             var count = 0
@@ -106,8 +106,8 @@ enum TableBlock {
         guard case .blob = value else { throw invalid(table, "a payload is not bytes") }
     }
 
-    /// Reads what `write` wrote; values lie operation by operation, or are made of their columns when they are asked for
-    /// where there are many, and read again where the segment has too many of them (`SegmentBudget.valueWindows`).
+    /// Reads the output of `write`. Values lie operation by operation. Many values are made of their columns on
+    /// request, and read again if the segment has too many (`SegmentBudget.valueWindows`).
     static func read(
         layout: TableLayout, time: HybridTime, budget: inout SegmentBudget, identifiers: inout IdentifierColumnReader,
         from reader: inout ByteReader
@@ -204,7 +204,7 @@ enum TableBlock {
         return table
     }
 
-    /// Whether one operation may stand before another: by object, then by time.
+    /// Whether an operation may stand before another operation: by object, then by time.
     private static func inOrder(
         _ left: (object: ObjectID, time: HybridTime), _ right: (object: ObjectID, time: HybridTime)
     ) -> Bool {

@@ -21,8 +21,7 @@ struct NameDictionary {
     }
 }
 
-/// What stays the same from one block of a table's changes to the next: name, identity, columns, and which of them carry
-/// payloads.
+/// The constant part of blocks of a table's changes: name, identity, columns, and the payload of each column.
 struct TableLayout {
     var name: String
     var identity: TableIdentity
@@ -103,7 +102,7 @@ struct TableLayout {
 }
 
 extension TableIdentity {
-    /// The number of columns that it names.
+    /// The number of named columns.
     var columnCount: Int {
         switch self {
         case .surrogate: 0
@@ -113,7 +112,7 @@ extension TableIdentity {
     }
 }
 
-/// The table layouts of a segment, in the order of their first occurrence, each as the numbers that are written.
+/// The table layouts of a segment, in the order of their first occurrence, each as the written numbers.
 struct LayoutDictionary {
     private(set) var layouts: [[Int]] = []
     private var indices: [[Int]: Int] = [:]

@@ -1,6 +1,6 @@
 import FerryCore
 
-/// What a cell of a column holds, as written. The first six are `FieldValue.tag`.
+/// The content of a column's cell, as written. The first six are `FieldValue.tag`.
 enum CellTag {
     static let null = 0
     static let integer = 1
@@ -18,7 +18,7 @@ enum CellTag {
     static let objectTextBytes = 36
 }
 
-/// Collects the cells of one column and writes them (Docs/Format.md, "Columns"): runs of tags, then the integers, the
+/// Collects the cells of a column and writes them (Docs/Format.md, "Columns"): runs of tags, then the integers, the
 /// reals, the texts and blobs, and the references, each kind as a column of its own. Reused, to keep its buffers.
 struct ValueColumnWriter {
     private var tags = RunLength()
@@ -86,7 +86,7 @@ struct ValueColumnWriter {
     }
 }
 
-/// The cells of one column as read, still by kind.
+/// The cells of a column as read, still by kind.
 struct ValueColumn {
     private let tags: [RunLength.Run]
     private let integers: [Int64]
@@ -115,13 +115,13 @@ struct ValueColumn {
     /// Whether every cell is a blob.
     var isBlobs: Bool { tags.allSatisfy { $0.value == CellTag.blob || $0.value == CellTag.objectBlob } }
 
-    /// Hands out every cell that holds something, with its position in the column.
+    /// Hands out every cell with content, with its position in the column.
     /// - Parameters:
-    ///   - window: the positions of those to be handed out.
-    ///   - object: the object of the operation that the cell at a position belongs to.
+    ///   - window: the positions to hand out.
+    ///   - object: the object of the operation at a position.
     @inline(__always)
     func forEach(in window: Range<Int>, object: (Int) -> ObjectID, _ body: (Int, FieldValue) -> Void) {
-        // The texts and blobs that repeat an object's ID share one buffer, as the others share the body's.
+        // The texts and blobs that repeat an object's ID share a buffer, as all others share the body's.
         var derived: [UInt8] = []
         var position = 0
         if objectTags {
@@ -136,7 +136,7 @@ struct ValueColumn {
             }
         }
         position = 0
-        // What stands before the run in each of the columns, and in `derived`.
+        // The counts before the run in each of the columns, and in `derived`.
         var (integer, real, content, reference, offset) = (0, 0, 0, 0, 0)
         for run in tags {
             let cells = (position..<position + run.count).clamped(to: window)

@@ -1,10 +1,10 @@
 import FerryCore
 
-/// Merges two values of a column under a hook: the older write's and the newer one's. It must be a pure function, the
+/// Merges two values of a column under a hook: the older write's and the newer write's. Must be a pure function, the
 /// same on every device, or devices show different values.
 public typealias MergeFunction = @Sendable (_ older: FieldValue, _ newer: FieldValue) -> FieldValue
 
-/// What one operation says of a column.
+/// The content of an operation for a column.
 public enum WrittenValue: Equatable, Sendable {
     /// A value, as somebody wrote it.
     case plain(FieldValue)
@@ -13,7 +13,7 @@ public enum WrittenValue: Equatable, Sendable {
 }
 
 extension WrittenValue {
-    /// The value by itself, as nobody else's writes change it: for telling what was lost.
+    /// The value alone, unchanged by anybody else's writes: for recording losses.
     public var ownValue: FieldValue? {
         guard case .part(let part) = self else {
             if case .plain(let value) = self { return value }
@@ -28,7 +28,7 @@ extension WrittenValue {
     }
 }
 
-/// A column's part under one kind of policy.
+/// A column's part under a kind of policy.
 public enum PolicyPart: Hashable, Sendable {
     case maximum(ExtremePart)
     case minimum(ExtremePart)
@@ -47,11 +47,11 @@ public enum PolicyPart: Hashable, Sendable {
     }
 }
 
-/// The state of one column of an object under a policy: the newest plain write, as every column has it, and a part for
-/// each kind of policy that some device wrote under.
+/// The state of an object's column under a policy: the newest plain write, as every column has, and a part for each
+/// kind of policy under which some device wrote.
 ///
-/// Each merges by itself, whatever the present policy is, so that operations from before and after a policy was set may
-/// come in any order. The value shown is a pure function of all of it and of the present policy.
+/// Each part merges separately, whatever the present policy is. So operations from before and after a policy was set
+/// may come in any order. The visible value is a pure function of all parts and of the present policy.
 public struct ColumnRegister: Hashable, Sendable {
     public var plain: StampedValue?
     public var maximum: ExtremePart?
@@ -62,7 +62,7 @@ public struct ColumnRegister: Hashable, Sendable {
 
     public init(plain: StampedValue? = nil) { self.plain = plain }
 
-    /// Whether it holds no more than a plain write.
+    /// Whether the register holds no more than a plain write.
     public var isPlain: Bool { parts.isEmpty }
 
     /// Whether nothing was ever written.
@@ -88,7 +88,7 @@ public struct ColumnRegister: Hashable, Sendable {
         forgetOvertaken()
     }
 
-    /// Takes everything that another register holds into account.
+    /// Merges everything in another register.
     public mutating func merge(_ other: ColumnRegister) {
         plain = StampedValue.newest(plain, other.plain)
         for part in other.parts { merge(part) }
@@ -110,7 +110,7 @@ public struct ColumnRegister: Hashable, Sendable {
         }
     }
 
-    /// A plain write overtakes sums on an older base and elements from before it, for good.
+    /// A plain write overtakes sums on an older base and elements from before, for good.
     private mutating func forgetOvertaken() {
         if let plain {
             if let base = counter?.base, plain.wins(over: base) { counter = nil }
@@ -119,9 +119,9 @@ public struct ColumnRegister: Hashable, Sendable {
         if set?.elements.isEmpty ?? false { set = nil }
     }
 
-    /// Forgets what was written before a stamp.
-    /// - Parameter wasKnown: whether the insertion that began the object anew knew a write. Of a maximum only what it knew
-    ///   goes: a better value has made us forget others, which may have been later.
+    /// Forgets writes before a stamp.
+    /// - Parameter wasKnown: whether the insertion that began the object anew knew a write. Of a maximum only known
+    ///   values go: a better value has made us forget others, which may have been later.
     public mutating func forget(before floor: Stamp, wasKnown: (Stamp) throws -> Bool) rethrows {
         if let stamp = plain?.stamp, stamp < floor { plain = nil }
         if let stamp = maximum?.best.stamp, stamp < floor, try wasKnown(stamp) { maximum = nil }
@@ -134,7 +134,7 @@ public struct ColumnRegister: Hashable, Sendable {
         if versions?.versions.isEmpty ?? false { versions = nil }
     }
 
-    /// The stamps of all that it holds.
+    /// The stamps of the whole register.
     public var stamps: [Stamp] {
         var stamps: [Stamp?] = [
             plain?.stamp, maximum?.best.stamp, maximum?.reset, minimum?.best.stamp, minimum?.reset, counter?.base.stamp,
@@ -147,9 +147,9 @@ public struct ColumnRegister: Hashable, Sendable {
 
     // MARK: Showing
 
-    /// The value shown.
-    /// - Parameter function: the hook's, where the policy is one.
-    /// - Returns: `nil` where nothing was written, or where the policy's hook is missing and would be needed.
+    /// The visible value.
+    /// - Parameter function: the hook's function, if the policy is a hook.
+    /// - Returns: `nil` if nothing was written, or if the policy's hook is missing and would be needed.
     public func shown(under policy: ColumnPolicy, _ function: MergeFunction? = nil) -> FieldValue? {
         let plain = assignment(beside: policy.payloadKind)
         switch policy {
@@ -168,14 +168,14 @@ public struct ColumnRegister: Hashable, Sendable {
         }
     }
 
-    /// The writes that did not know of each other, by ascending stamp, where the policy has one lose to another.
+    /// The concurrent writes, by ascending stamp, under a policy that makes some of them lose.
     public func rivals(under policy: ColumnPolicy) -> [StampedValue] {
         guard policy.payloadKind == .versions else { return [] }
         return VersionsPart.standing(versions, assignment(beside: .versions))
     }
 
-    /// What counts as the plain write for one kind of policy: the newest of what was written plainly and of what the
-    /// parts of other kinds show, each as of its own newest write.
+    /// The plain write as a kind of policy sees it: the newest of the plain write and of the values that parts of other
+    /// kinds show, each as of its own newest write.
     private func assignment(beside kind: PayloadKind?) -> StampedValue? {
         var newest = plain
         func consider(_ own: PayloadKind, _ stamp: Stamp?, _ value: FieldValue?) {
@@ -192,18 +192,18 @@ public struct ColumnRegister: Hashable, Sendable {
 
     // MARK: Writing
 
-    /// What a local write amounts to under the present policy, for the operation that tells others of it. Merged into
-    /// this register, it makes `value` what is shown (a set: as long as its elements are).
+    /// The operation that tells others of a local write under the present policy. Merged into this register, the
+    /// operation makes `value` visible (for a set: as long as its elements are the same).
     ///
     /// - Parameters:
     ///   - stamp: later than everything in the register.
-    ///   - isInsertion: whether the row was inserted with it.
+    ///   - isInsertion: whether the write inserts the row.
     ///   - isMinted: whether nobody else can have inserted the same object.
     public func written(
         _ value: FieldValue, _ stamp: Stamp, under policy: ColumnPolicy, isInsertion: Bool = false,
         isMinted: Bool = false, _ function: MergeFunction? = nil
     ) -> WrittenValue {
-        // A value of its own, to which nothing can be concurrent, needs no more.
+        // Nothing can be concurrent to a minted insertion, so a plain value suffices.
         if isInsertion, isMinted { return .plain(value) }
         let plain = assignment(beside: policy.payloadKind)
         let former = shown(under: policy, function)
@@ -216,7 +216,7 @@ public struct ColumnRegister: Hashable, Sendable {
             return CounterPart.written(value, stamp, over: counter, plain, shown: former).map { .part(.counter($0)) }
                 ?? .plain(value)
         case .set:
-            // An insertion says all that there is: nobody need remember what was there before.
+            // An insertion says everything: nobody need remember former elements.
             return SetPart.written(value, stamp, shown: isInsertion ? nil : former).map { .part(.set($0)) }
                 ?? .plain(value)
         case .firstWriterWins, .hook: return .part(.versions(.written(value, stamp, over: versions, plain)))

@@ -1,11 +1,11 @@
 import FerryCore
 
-/// What a column under `counter` has beside its plain value: for each device what it has added to a base.
+/// The part of a column under `counter`, beside its plain value: for each device its additions to a base.
 ///
-/// The base is a plain write, known by its stamp: the row's insertion, or any write that is no addition. What was added
-/// to an older base counts no more.
+/// The base is a plain write, known by its stamp: the row's insertion, or any write that is no addition. Additions to
+/// an older base no longer count.
 public struct CounterPart: Hashable, Sendable {
-    /// What one device has added in all, as of its newest write.
+    /// All additions of a device, as of its newest write.
     public struct Total: Hashable, Sendable {
         public var stamp: Stamp
         public var amount: Int64
@@ -42,13 +42,13 @@ public struct CounterPart: Hashable, Sendable {
     /// Forgets additions from before a stamp.
     mutating func forget(before floor: Stamp) { totals = totals.filter { floor < $0.value.stamp } }
 
-    /// Whether its base was written before a stamp. A base that nobody wrote, a column's default, never is; without
-    /// additions it says nothing.
+    /// Whether the base was written before a stamp. A column's default, a base that nobody wrote, never was; without
+    /// additions such a base says nothing.
     func isVoid(before floor: Stamp) -> Bool {
         base.stamp.time == .zero ? totals.isEmpty : base.stamp < floor
     }
 
-    /// What is shown: the sum, held within the range of integers.
+    /// The visible value: the sum, held within the range of integers.
     static func shown(_ part: CounterPart?, _ plain: StampedValue?) -> FieldValue? {
         guard let part, plain.map({ !$0.wins(over: part.base) }) ?? true else { return plain?.value }
         guard case .integer(let base) = part.base.value else { return part.base.value }
@@ -56,12 +56,12 @@ public struct CounterPart: Hashable, Sendable {
         return .integer(Int64(clamping: sum))
     }
 
-    /// The part that a local write makes: this device's total alone, so that it costs the same however many devices add.
+    /// The part that a local write makes: this device's total alone, so that the cost does not grow with the devices.
     /// - Parameters:
-    ///   - part: what is known, or `nil` where nothing was added yet.
+    ///   - part: the known part, or `nil` without any additions.
     ///   - plain: the newest plain write.
-    ///   - shown: what was shown before.
-    /// - Returns: `nil` where the write is no addition to an integer, or one beyond their range: a new base.
+    ///   - shown: the value visible before.
+    /// - Returns: `nil` for a new base: the write is no addition to an integer, or an addition beyond their range.
     static func written(
         _ value: FieldValue, _ stamp: Stamp, over part: CounterPart?, _ plain: StampedValue?, shown: FieldValue?
     ) -> CounterPart? {

@@ -1,11 +1,11 @@
 import FerryCore
 
-/// What a column under `max` or `min` has beside its plain value: the best value since the last reset.
+/// The part of a column under `max` or `min`, beside its plain value: the best value since the last reset.
 ///
-/// A local write of a worse value must take effect, so it begins anew: `reset` is its stamp, and values from before the
-/// reset, or by devices that had not seen it, count no more. Of two resets the later one wins.
+/// A local write of a worse value must take effect, so it begins anew. `reset` is its stamp, and values from before the
+/// reset, or by devices that had not seen the reset, no longer count. Of two resets the later wins.
 public struct ExtremePart: Hashable, Sendable {
-    /// The write that began anew; `nil` where none did.
+    /// The write that began anew; `nil` without a reset.
     public var reset: Stamp?
     public var best: StampedValue
 
@@ -16,14 +16,14 @@ public struct ExtremePart: Hashable, Sendable {
 
     enum Direction { case maximum, minimum }
 
-    /// Whether one value is worse than another. NULL is no value: worse than all.
+    /// Whether a value is worse than another value. NULL is no value: worse than all.
     static func isWorse(_ left: FieldValue, than right: FieldValue, _ direction: Direction) -> Bool {
         if left == .null || right == .null { return left == .null && right != .null }
         let order = ValueOrder.compare(left, right)
         return direction == .maximum ? order < 0 : order > 0
     }
 
-    /// The better of two; equal ones, as 1 and 1.0, are decided by their stamps.
+    /// The better value; stamps decide between equal values, such as 1 and 1.0.
     static func better(_ left: StampedValue, _ right: StampedValue, _ direction: Direction) -> StampedValue {
         if isWorse(left.value, than: right.value, direction) { return right }
         if isWorse(right.value, than: left.value, direction) { return left }
@@ -38,7 +38,7 @@ public struct ExtremePart: Hashable, Sendable {
         }
     }
 
-    /// What is shown where the column was also written plainly: such a value counts if it is later than the reset.
+    /// The visible value of a column that was also written plainly: such a value counts if later than the reset.
     static func shown(_ part: ExtremePart?, _ plain: StampedValue?, _ direction: Direction) -> FieldValue? {
         guard let part else { return plain?.value }
         guard let plain, isEarlier(part.reset, plain.stamp) else { return part.best.value }
@@ -46,7 +46,7 @@ public struct ExtremePart: Hashable, Sendable {
     }
 
     /// The part that a local write makes.
-    /// - Parameter shown: what was shown before.
+    /// - Parameter shown: the value visible before.
     static func written(
         _ value: FieldValue, _ stamp: Stamp, over part: ExtremePart?, shown: FieldValue?, _ direction: Direction
     ) -> ExtremePart {

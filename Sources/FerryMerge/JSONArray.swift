@@ -1,13 +1,13 @@
 import FerryCore
 
-/// Reads the elements of a JSON array (RFC 8259) as texts that are the same where the elements are: no white space, one
-/// way to write each string, the members of objects in the order of their keys. Numbers stay as they are written, so
-/// that none is rounded: 1 and 1.0 are two elements.
+/// Reads the elements of a JSON array (RFC 8259) as texts that are equal if the elements are equal: no white space, a
+/// single way to write each string, the members of objects in the order of their keys. Numbers stay as written, so that
+/// none is rounded: 1 and 1.0 are two elements.
 enum JSONArray {
     /// How deep arrays and objects may lie in each other; SQLite's own limit is 1000.
     static let maximumDepth = 200
 
-    /// - Returns: the elements, each once, in their order; `nil` for anything but a text that holds one array.
+    /// - Returns: the elements, each once, in their order; `nil` for anything but a text with a single array.
     static func elements(of value: FieldValue) -> [[UInt8]]? {
         guard case .text(let bytes) = value, String(validating: bytes, as: UTF8.self) != nil else { return nil }
         var reader = Reader(bytes: bytes)
@@ -39,7 +39,7 @@ private struct Reader {
         while let byte = next, [0x20, 0x09, 0x0a, 0x0d].contains(byte) { position += 1 }
     }
 
-    /// Skips white space and then the character, if it is next.
+    /// Skips white space and then the character, if the character is next.
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
         skipSpace()
         guard next == UInt8(ascii: character) else { return false }
@@ -90,7 +90,7 @@ private struct Reader {
                 guard take(",") else { return nil }
             }
         }
-        // Members with one key stay in their order, because it decides which of them counts.
+        // Members with equal keys stay in their order, because the order decides which member counts.
         let order = members.indices.sorted { left, right in
             let (a, b) = (members[left].key, members[right].key)
             return a == b ? left < right : a.lexicographicallyPrecedes(b)
@@ -151,7 +151,7 @@ private struct Reader {
         return nil
     }
 
-    /// Appends what an escape stands for in the one way in which it is written here.
+    /// Appends the character of an escape in its canonical form.
     private mutating func escape(_ text: inout [UInt8]) -> Bool {
         guard let byte = next else { return false }
         position += 1
@@ -182,7 +182,7 @@ private struct Reader {
         return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
     }
 
-    /// The second half of a pair, if it is next.
+    /// The second half of a pair, if next.
     private mutating func lowSurrogate() -> UInt32? {
         let start = position
         guard bytes[position...].starts(with: Array("\\u".utf8)) else { return nil }

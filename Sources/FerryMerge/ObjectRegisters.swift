@@ -1,20 +1,20 @@
 import FerryCore
 
-/// The state of one object without its values: the stamps of its registers.
+/// The state of an object without its values: the stamps of its registers.
 ///
 /// Merging takes the maximum of each register, which is commutative, associative and idempotent: any order, repetition
-/// or batching of the same writes gives the same registers. Values follow their stamps; equal stamps with different
-/// values (two copies of one device) are decided by the value, so that the order of delivery never decides.
+/// or batching of the same writes gives the same registers. Values follow their stamps. Equal stamps with different
+/// values (two copies of a device) are decided by the value, so the order of delivery never decides.
 public struct ObjectRegisters: Equatable, Sendable {
     /// The newest insertion; `nil` while only updates or deletions have been seen.
     public var inserted: Stamp?
     /// The newest deletion.
     public var deleted: Stamp?
-    /// Further deletions that may still matter, ascending: the last one that an insertion followed, and those that none
-    /// has followed yet. Mostly none.
+    /// Further deletions that may still matter, ascending: the last deletion that an insertion followed, and all
+    /// deletions without an insertion since. Mostly none.
     public private(set) var earlierDeletions: [Stamp] = []
-    /// For each column, by its number in the store's registry, the stamp of its value; `nil` where it has none.
-    /// Columns past the end have none.
+    /// For each column, by its number in the store's registry, the stamp of its value; `nil` without a value. Columns
+    /// past the end have none.
     public var fields: [Stamp?]
     /// Whether only an insertion brings the object back after a deletion: the table's policy `deleteWins`, which is no
     /// part of the state.
@@ -29,14 +29,15 @@ public struct ObjectRegisters: Equatable, Sendable {
         self.fields = fields
     }
 
-    /// The last deletion that an insertion followed. That insertion began the object anew: whatever was written before
-    /// the deletion is void, also what the insertion says nothing of. So it does not matter who still remembers it.
+    /// The last deletion that an insertion followed. That insertion began the object anew. Everything written before
+    /// the deletion is void, also in columns that the insertion does not mention. So no matter who still remembers the
+    /// former values.
     public var floor: Stamp? {
         guard let inserted, let deleted else { return nil }
         return deleted < inserted ? deleted : earlierDeletions.last { $0 < inserted }
     }
 
-    /// Whether it was deleted and nothing that is known was written later: also where a table asks for less.
+    /// Whether the object was deleted and no known write is later, also if a table asks for less.
     public var isTombstone: Bool {
         guard let deleted else { return false }
         return newestWrite.map { $0 < deleted } ?? true
@@ -49,7 +50,7 @@ public struct ObjectRegisters: Equatable, Sendable {
         return newest
     }
 
-    /// An object is alive when something was written to it later than its deletion. One whose insertion has not arrived
+    /// An object is alive when something was written later than its deletion. An object whose insertion has not arrived
     /// yet is not: most of its fields are unknown.
     public var isAlive: Bool {
         guard let inserted, let newest = deletionWins ? inserted : newestWrite else { return false }
@@ -66,7 +67,7 @@ public struct ObjectRegisters: Equatable, Sendable {
     @inlinable
     public func stamp(of column: Int) -> Stamp? { column < fields.count ? fields[column] : nil }
 
-    /// Takes an insertion's stamp into account, apart from the fields it carries.
+    /// Merges an insertion's stamp, without the fields of the insertion.
     public mutating func mergeInsertion(_ stamp: Stamp) {
         inserted = inserted.map { max($0, stamp) } ?? stamp
         forgetEarlierDeletions()
@@ -85,22 +86,22 @@ public struct ObjectRegisters: Equatable, Sendable {
         forgetEarlierDeletions()
     }
 
-    /// Of the deletions that an insertion followed only the last one matters.
+    /// Of the deletions that an insertion followed only the last matters.
     private mutating func forgetEarlierDeletions() {
         guard !earlierDeletions.isEmpty, let floor else { return }
         earlierDeletions.removeAll { $0 < floor }
     }
 
-    /// Takes a write to one field into account whose value is decided elsewhere.
+    /// Merges a write to a field whose value is decided elsewhere.
     public mutating func noteWrite(_ column: Int, _ stamp: Stamp) {
         while fields.count <= column { fields.append(nil) }
         fields[column] = fields[column].map { max($0, stamp) } ?? stamp
     }
 
-    /// Takes a write to one field into account.
+    /// Merges a write to a field.
     /// - Parameters:
-    ///   - value: the value written.
-    ///   - present: the value that the field has now; needed only where the stamps are equal.
+    ///   - value: the written value.
+    ///   - present: the field's present value; needed only for equal stamps.
     /// - Returns: whether the written value is the field's value from now on.
     @inlinable
     public mutating func mergeField(

@@ -1,11 +1,11 @@
 import FerryCore
 
-/// The bytes of parts and registers (Docs/Format.md, "Payloads"). What comes from outside is checked: bytes that break
-/// the format throw `damagedFile`.
+/// The bytes of parts and registers (Docs/Format.md, "Payloads"). Bytes from outside are checked: bytes that break the
+/// format throw `damagedFile`.
 public enum PolicyCodec {
     // MARK: Parts
 
-    /// - Parameter own: the stamp that is most likely in it: the operation's. It is written as one byte.
+    /// - Parameter own: the operation's stamp, the most likely stamp inside, which takes a single byte.
     public static func encode(_ part: PolicyPart, own: Stamp) -> [UInt8] {
         var writer = ByteWriter()
         switch part {
@@ -69,7 +69,7 @@ public enum PolicyCodec {
                 let place = try reader.readVarint()
                 guard place <= UInt64(Int32.max) else { throw ByteReader.malformed("an element's place is too large") }
                 let content = [UInt8](try reader.readCounted())
-                // What is shown must be JSON, and what is one element must be one everywhere.
+                // The visible value must be JSON, and an element must be the same element everywhere.
                 guard JSONArray.elements(of: JSONArray.text(of: [content])) == [content] else {
                     throw ByteReader.malformed("an element of a set is not in its one form")
                 }

@@ -12,11 +12,11 @@ struct RegionMembers {
 
     private(set) var tokens: [RowToken] = []
     private var flags: [Flags] = []
-    /// When those were deleted that were.
+    /// The times of deletions.
     private var deletions: [Int: Stamp] = [:]
     private var allReferences: [RuleReference] = []
     private var allOffers: [RowToken] = []
-    /// For each object the places behind its last ones.
+    /// For each object the places behind its last references.
     private var referencesEnds: [Int32] = []
     private var offersEnds: [Int32] = []
 
@@ -54,7 +54,7 @@ struct RegionMembers {
     func isRefused(_ index: Int) -> Bool { flags[index].contains(.refused) }
     func deleted(_ index: Int) -> Stamp? { deletions[index] }
 
-    /// In the order in which the object has them; numbered from 0.
+    /// In the object's own order; numbered from 0.
     func references(_ index: Int) -> some RandomAccessCollection<RuleReference> {
         let start = index == 0 ? 0 : Int(referencesEnds[index - 1])
         return allReferences[start..<Int(referencesEnds[index])]

@@ -1,21 +1,25 @@
 import FerryCore
 
-/// Which visible objects of a region are one row: the result of rule 3, and what it is worked out on.
+/// The visible objects of a region grouped into rows: the result of rule 3, and its working state.
 public struct RowClasses: Sendable {
-    /// Who is or offers a token: by tokens, and of one token the oldest first. Sorted, because a table of hashes takes twice the memory.
+    /// The objects that are or offer a token: by tokens, and for each token the oldest first. Sorted, because a table
+    /// of hashes takes twice the memory.
     private let providers: [Provider]
     /// Oldest insertion first; ties, which only a device's own insertions have, by table and ID.
     let byAge: [Int]
-    /// What rule 2 says at present.
+    /// The present outcomes of rule 2.
     public internal(set) var outcomes: [RowOutcome]
     /// Further targets of references, by object and reference.
     private var links: [Int: [Int: [Int]]] = [:]
-    /// For each object that is not its own representative, a way to it; -1 for others. Empty where all are their own.
+    /// For each object that is not its own representative, a way to the representative; -1 for others. Empty if all are
+    /// their own.
     private var parents: [Int32] = []
-    /// For each object the next one of its class, in any order, and for each representative the last one; -1 where there is none.
+    /// For each object the next object of its class, in any order, and for each representative the last; -1 without a
+    /// next object.
     private var next: [Int32] = []
     private var last: [Int32] = []
-    /// By what objects came to their classes, and for each object the place of that; -1 where there is none.
+    /// The claims by which objects came to their classes, and for each object the place of its claim; -1 without a
+    /// claim.
     private var causes: [RuleClaim] = []
     private var placesOfCauses: [Int32] = []
     private let ages: [Int]
@@ -57,7 +61,7 @@ public struct RowClasses: Sendable {
     /// Whether any reference means something else than its own values say.
     public var hasLinks: Bool { !links.isEmpty }
 
-    /// Who is or offers a token, oldest first.
+    /// The objects that are or offer a token, oldest first.
     func providers(of token: RowToken) -> some Sequence<Int> {
         var (low, high) = (0, providers.count)
         while low < high {
@@ -67,7 +71,7 @@ public struct RowClasses: Sendable {
         return providers[low...].lazy.prefix { $0.token == token }.map { Int($0.object) }
     }
 
-    /// The object under which the class of an object is shown: its oldest; itself where it is alone.
+    /// The representative of an object's class: its oldest object; the object itself if alone.
     public func representative(of object: Int) -> Int {
         if parents.isEmpty { return object }
         var index = object
@@ -87,16 +91,16 @@ public struct RowClasses: Sendable {
         return members.sorted { ages[$0] < ages[$1] }
     }
 
-    /// Whether an object's row shows others too.
+    /// Whether an object's row shows other objects too.
     public func representsOthers(_ object: Int) -> Bool { !parents.isEmpty && parents[object] < 0 && next[object] >= 0 }
 
-    /// The claim by which an object came to its class; `nil` for one that is alone or was there first.
+    /// The claim by which an object came to its class; `nil` for an object that is alone or was there first.
     public func cause(of object: Int) -> RuleClaim? {
         placesOfCauses.isEmpty || placesOfCauses[object] < 0 ? nil : causes[Int(placesOfCauses[object])]
     }
 
-    /// The visible object of the region that a reference leads to: what is, or offers, its token, or what it was found
-    /// to mean once resolved.
+    /// The visible object of the region to which a reference leads: an object that is, or offers, its token, or the
+    /// target found by resolving the reference.
     public func target(of object: Int, reference: Int, token: RowToken) -> Int? {
         if let own = visible(token) { return own }
         return links[object]?[reference]?.first { outcomes[$0].isVisible }

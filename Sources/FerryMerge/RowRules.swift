@@ -1,6 +1,6 @@
 import FerryCore
 
-/// Something that a foreign key can refer to: an object, or a tuple of values under a UNIQUE key.
+/// Something to which a foreign key can refer: an object, or a tuple of values under a UNIQUE key.
 public struct RowToken: Hashable, Comparable, Sendable {
     /// The number of the table in the store's registry.
     public var table: Int
@@ -19,9 +19,9 @@ public struct RowToken: Hashable, Comparable, Sendable {
     }
 }
 
-/// What a foreign key does with a row whose target is deleted.
+/// The effect of a foreign key on a row whose target is deleted.
 public enum ReferenceAction: Sendable {
-    /// RESTRICT or NO ACTION: the row holds its target back.
+    /// RESTRICT or NO ACTION: the row retains its target.
     case restrict
     case cascade
     /// SET NULL or SET DEFAULT.
@@ -30,7 +30,7 @@ public enum ReferenceAction: Sendable {
     case none
 }
 
-/// A foreign key's non-NULL value in one object.
+/// A foreign key's non-NULL value in an object.
 public struct RuleReference: Sendable {
     public var target: RowToken
     public var action: ReferenceAction
@@ -43,11 +43,11 @@ public struct RuleReference: Sendable {
 
 /// An object's claim to a value of a UNIQUE index, or to a key.
 public struct RuleClaim: Hashable, Sendable {
-    /// The index and the value, as one token.
+    /// The index and the value, as a token.
     public var token: RowToken
     /// The place of the index among its table's; `nil` for the key.
     public var index: Int?
-    /// Whether of two rows that claim the same the younger is hidden, instead of both being joined.
+    /// Whether the younger of two rows with an equal claim is hidden, instead of unifying both.
     public var hidesLosers: Bool
 
     public init(token: RowToken, index: Int?, hidesLosers: Bool = false) {
@@ -57,23 +57,23 @@ public struct RuleClaim: Hashable, Sendable {
     }
 }
 
-/// What the rules need to know of one object.
+/// The rules' knowledge of an object.
 public struct RuleObject: Sendable {
-    /// Its own token; unique among the objects.
+    /// The object's own token; unique among the objects.
     public var token: RowToken
     public var isAlive: Bool
-    /// Whether enough of its fields is known to show it again after a deletion.
+    /// Whether enough fields are known to show the object again after a deletion.
     public var isRestorable: Bool
-    /// Its newest insertion (the oldest insertion wins a UNIQUE value).
+    /// The newest insertion (the oldest insertion wins a UNIQUE value).
     public var inserted: Stamp
-    /// Its newest deletion.
+    /// The newest deletion.
     public var deleted: Stamp?
-    /// The UNIQUE tuples it offers to foreign keys that refer to other columns than the key.
+    /// The UNIQUE tuples that the object offers to foreign keys on other columns than the key.
     public var offers: [RowToken]
     public var references: [RuleReference]
     /// Held back by a RESTRICT reference from a row outside of the region.
     public var isHeldFromOutside: Bool
-    /// SQLite refused its row in an earlier round.
+    /// SQLite refused the row in an earlier round.
     public var isRefused: Bool
 
     public init(
@@ -93,36 +93,36 @@ public struct RuleObject: Sendable {
     }
 }
 
-/// What the rules decide about one object.
+/// The rules' decision about an object.
 public enum RowOutcome: Equatable, Sendable {
-    /// Deleted, and nothing holds it back.
+    /// Deleted, and retained by nothing.
     case gone
-    /// Shown. `cleared`: indices of the references that show NULL or the default; `isRevived`: it is deleted, and held
-    /// back by an alive object.
+    /// Shown. `cleared`: indices of the references that show NULL or the default; `isRevived`: deleted, and retained by
+    /// an alive object.
     case shown(cleared: [Int], isRevived: Bool)
     /// Hidden until the target of this reference is shown.
     case waits(reference: Int)
-    /// Hidden because an older object claims the same UNIQUE value, and the index is not one that joins.
+    /// Hidden because an older object claims the same UNIQUE value, and the index forbids unification.
     indirect case outranked(claim: RuleClaim)
     /// Hidden because the schema refuses the row.
     case refused
 
-    /// Whether a row shows it: its own, or that of its class.
+    /// Whether a row shows the object: its own row, or its class's.
     public var isVisible: Bool { if case .shown = self { true } else { false } }
 }
 
-/// What the rules have to ask about a region that depends on values.
+/// The questions of the rules that depend on values.
 ///
-/// The functions that are given `RowClasses` must answer from the classes and the objects alone.
+/// Functions with a `RowClasses` parameter must answer from the classes and the objects alone.
 public protocol RuleSurroundings {
     /// Whether a row outside of the region is, or offers, the token.
     func isShownOutside(_ token: RowToken) throws -> Bool
-    /// What a visible object claims by its own values, its references resolved to what they mean in `classes` and
-    /// cleared ones NULL.
+    /// The claims of a visible object by its own values, its references resolved to their targets in `classes` and
+    /// cleared references NULL.
     func claims(of object: Int, _ classes: RowClasses) throws -> [RuleClaim]
-    /// What the row of a class of several claims.
+    /// The claims of the row of a class of several objects.
     func claims(ofClass representative: Int, _ classes: RowClasses) throws -> [RuleClaim]
-    /// References of present objects without a visible target by their own values, which have one once they are
+    /// References of present objects without a visible target by their own values, which have a target once they are
     /// resolved.
     func resolvedLinks(_ classes: RowClasses) throws -> [RuleLink]
     /// References of visible objects that their rows cannot show, because the row of the target's class shows other
@@ -130,7 +130,7 @@ public protocol RuleSurroundings {
     func brokenReferences(_ classes: RowClasses) throws -> [RuleLink]
 }
 
-/// A reference of an object; for a resolved one, also the object that it leads to.
+/// A reference of an object; for a resolved reference, also its target.
 public struct RuleLink: Hashable, Sendable {
     public var object: Int
     public var reference: Int
@@ -143,7 +143,7 @@ public struct RuleLink: Hashable, Sendable {
     }
 }
 
-/// What the rules decide about a region.
+/// The rules' decision about a region.
 public struct RowSolution: Sendable {
     /// In the order of the objects.
     public var outcomes: [RowOutcome]
@@ -152,18 +152,18 @@ public struct RowSolution: Sendable {
 
 /// The rules that make rows from state, as a pure function (Docs/Rules.md, "From state to rows").
 ///
-/// `solve` is given a region: every object whose outcome may change, and of the rest only whether a token is offered
-/// by a shown row. Applied to all objects it gives all rows; applied to a closed region it gives the same outcomes.
+/// `solve` gets a region: every object whose outcome may change, and of the rest only whether a shown row offers a
+/// token. Applied to all objects the rules give all rows; applied to a closed region they give the same outcomes.
 public enum RowRules {
     /// - Parameters:
-    ///   - objects: the region, in any order; each is asked for once.
-    ///   - surroundings: answers what depends on values.
+    ///   - objects: the region, in any order; each object is asked for once.
+    ///   - surroundings: answers the questions that depend on values.
     public static func solve(
         _ objects: some Collection<RuleObject>, _ surroundings: some RuleSurroundings
     ) throws -> RowSolution {
         var region = Region(objects)
         try region.revive(surroundings)
-        // Who lost a UNIQUE value stays lost, what is broken stays broken, and links only grow: so this ends.
+        // An outranked object stays outranked, a broken reference stays broken, and links only grow: so the loop ends.
         while true {
             try region.hide(surroundings)
             try region.join(surroundings)
@@ -175,10 +175,10 @@ public enum RowRules {
     }
 }
 
-/// The working state of one `solve`.
+/// The working state of a `solve`.
 private struct Region {
     let objects: RegionMembers
-    /// Who refers to a token: object and reference.
+    /// The objects that refer to a token, each with the reference.
     let dependents: [RowToken: [(object: Int, reference: Int)]]
 
     var isPresent: [Bool]
@@ -208,7 +208,7 @@ private struct Region {
         classes = RowClasses(objects, inserted)
     }
 
-    /// Rule 1, to its least fixed point: a worklist of present objects, each of which holds its RESTRICT targets.
+    /// Rule 1, to its least fixed point: a worklist of present objects, each of which retains its RESTRICT targets.
     mutating func revive(_ surroundings: some RuleSurroundings) throws {
         var work = objects.indices.filter { isPresent[$0] }
         for index in objects.indices
@@ -220,7 +220,7 @@ private struct Region {
         while let index = work.popLast() {
             for reference in objects.references(index) where reference.action == .restrict {
                 let candidates = classes.providers(of: reference.target)
-                // Revived ones do not count: who is revived must not depend on who came first.
+                // Revived objects do not count: the order must not decide which object is revived.
                 if candidates.contains(where: { objects.isAlive($0) }) { continue }
                 if try surroundings.isShownOutside(reference.target) { continue }
                 guard let chosen = lastDeleted(candidates) else { continue }
@@ -232,8 +232,8 @@ private struct Region {
         }
     }
 
-    /// By-value targets may have several deleted candidates. The one that was deleted last is meant: others may have been
-    /// forgotten by then. Of those deleted at once, the oldest.
+    /// By-value targets may have several deleted candidates. The last deletion is meant: others may have been forgotten
+    /// by then. Among objects deleted at once, the oldest.
     private func lastDeleted(_ candidates: some Sequence<Int>) -> Int? {
         var last: Int?
         for candidate in candidates where objects.isRestorable(candidate) {
@@ -246,7 +246,8 @@ private struct Region {
         return last
     }
 
-    /// Rule 2, to its least fixed point: at first all present objects are shown; hiding one hides those that need it.
+    /// Rule 2, to its least fixed point: at first all present objects are shown; hiding an object hides those that need
+    /// it.
     mutating func hide(_ surroundings: some RuleSurroundings) throws {
         var work: [Int] = []
         for index in objects.indices {
@@ -308,10 +309,10 @@ private struct Region {
         return changed
     }
 
-    /// Rule 3: visible objects that claim one UNIQUE value, or one key, are one row; to the least fixed point, as
-    /// references to what is joined become equal. A joined row that shows values of several objects claims those too.
+    /// Rule 3: visible objects with an equal UNIQUE claim, or an equal key, are one row; to the least fixed point, as
+    /// references to unified objects become equal. A unified row that shows values of several objects claims those too.
     ///
-    /// In rounds: all claims of a round are computed from the classes as they are when it begins, and then those with equal
+    /// In rounds: all claims of a round are computed from the classes at its beginning, and then objects with equal
     /// claims are united.
     mutating func join(_ surroundings: some RuleSurroundings) throws {
         classes.reset()
@@ -330,7 +331,7 @@ private struct Region {
     }
 
     /// Unites the classes of all objects with equal claims.
-    /// - Returns: whether there were any that were not one yet.
+    /// - Returns: whether any of them were apart before.
     private mutating func unite(_ equal: EqualClaims) -> Bool {
         var hasUnited = false
         for (owner, index, claim) in equal.pairs where classes.unite(Int(owner), Int(index), because: claim) {
@@ -339,8 +340,9 @@ private struct Region {
         return hasUnited
     }
 
-    /// Of the classes that claim one value of an index that hides losers, the one with the oldest insertion keeps it.
-    /// - Returns: whether anybody lost who had not before.
+    /// Of the classes with an equal claim on an index that hides losers, the class with the oldest insertion keeps the
+    /// value.
+    /// - Returns: whether any object lost for the first time.
     mutating func outrank(_ surroundings: some RuleSurroundings) throws -> Bool {
         var owners: Set<RowToken> = []
         var changed = false
@@ -362,11 +364,11 @@ private struct Region {
     }
 }
 
-/// The claims of one round: of those that are equal, who made them.
+/// The equal claims of a round, with their owners.
 private struct EqualClaims {
-    /// Who made a claim last.
+    /// The last owner of a claim.
     private var owners: [RowToken: Int32] = [:]
-    /// Each with the one that made the same claim before it.
+    /// Each with the previous owner of the same claim.
     private(set) var pairs: [(owner: Int32, index: Int32, claim: RuleClaim)] = []
 
     mutating func note(_ claim: RuleClaim, of index: Int) {

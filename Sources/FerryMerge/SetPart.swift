@@ -1,12 +1,12 @@
 import FerryCore
 
-/// What a column under `set` has beside its plain value: for each element when it was added or removed last.
+/// The part of a column under `set`, beside its plain value: for each element its last addition or removal.
 ///
-/// A plain write says of every element whether it is there; what is noted here counts where it is later.
+/// A plain write decides about every element; the part counts where it is later.
 public struct SetPart: Hashable, Sendable {
     public struct Element: Hashable, Sendable {
         public var stamp: Stamp
-        /// Its place in the array that added it; `nil` where it was removed.
+        /// The element's place in the array that added it; `nil` for a removal.
         public var position: Int?
 
         public init(_ stamp: Stamp, position: Int?) {
@@ -25,15 +25,15 @@ public struct SetPart: Hashable, Sendable {
     mutating func merge(_ other: SetPart) {
         elements.merge(other.elements) { left, right in
             if left.stamp != right.stamp { return left.stamp < right.stamp ? right : left }
-            // Two copies of one device: there rather than not, further back rather than in front.
+            // Two copies of a device: there rather than not, further back rather than in front.
             return (left.position ?? -1) < (right.position ?? -1) ? right : left
         }
     }
 
-    /// Forgets what a plain write has overtaken.
+    /// Forgets everything that a plain write has overtaken.
     mutating func forget(before plain: Stamp) { elements = elements.filter { plain < $0.value.stamp } }
 
-    /// What is shown: the elements in the order in which they were added, or the plain value where nothing came after it.
+    /// The visible value: the elements in the order of their additions, or the plain value if nothing came after.
     static func shown(_ part: SetPart?, _ plain: StampedValue?) -> FieldValue? {
         guard let part else { return plain?.value }
         let later = part.elements.filter { entry in plain.map { $0.stamp < entry.value.stamp } ?? true }
@@ -56,8 +56,8 @@ public struct SetPart: Hashable, Sendable {
         return JSONArray.text(of: present.map(\.content))
     }
 
-    /// The part that a local write makes: what it adds and what it removes.
-    /// - Returns: `nil` where the write is no JSON array, or an empty one in place of something else: a plain write.
+    /// The part that a local write makes: its additions and removals.
+    /// - Returns: `nil` for a plain write: the write is no JSON array, or an empty array in place of something else.
     static func written(_ value: FieldValue, _ stamp: Stamp, shown: FieldValue?) -> SetPart? {
         guard let present = JSONArray.elements(of: value) else { return nil }
         let former = shown.flatMap { JSONArray.elements(of: $0) }

@@ -1,6 +1,6 @@
 import FerryCore
 
-/// A value and when it was written.
+/// A value and its time of writing.
 public struct StampedValue: Hashable, Sendable {
     public var stamp: Stamp
     public var value: FieldValue
@@ -48,10 +48,10 @@ enum ValueOrder {
         }
     }
 
-    /// Exact, where turning the integer into a real would round it.
+    /// Exact, even if turning the integer into a real would round the integer.
     private static func compare(_ integer: Int64, _ real: Double) -> Int {
         if real >= 0x1p63 { return -1 }
-        // What is no number sorts below all that are; SQLite stores none.
+        // Not-a-number sorts below all numbers; SQLite stores none.
         if real < -0x1p63 || real.isNaN { return 1 }
         let whole = real.rounded(.down)
         let floor = Int64(whole)

@@ -1,15 +1,15 @@
 import FerryCore
 
-/// What a column under `firstWriterWins` or a hook has beside its plain value: the writes that nobody has replaced yet,
-/// and which writes are known, so that one that was replaced does not come back.
+/// The part of a column under `firstWriterWins` or a hook, beside its plain value: the writes that nobody has replaced
+/// yet, and all known writes, so that a replaced write does not come back.
 ///
-/// A multi-value register: writes that did not know of each other stand beside each other, and one that knew them
-/// stands in their place. A count of generations would do with less, but a device that writes twice would then outdo
-/// another that wrote once at the same time, without a word.
+/// A multi-value register: concurrent writes stand side by side, and a write that knew them stands in their place. A
+/// count of generations would do with less. But then a device that writes twice would silently outdo a device that
+/// wrote once at the same time.
 public struct VersionsPart: Hashable, Sendable {
     /// By ascending stamp; at most one of each device.
     public var versions: [StampedValue]
-    /// For each device the time of its last write that is known.
+    /// For each device the time of its last known write.
     public var seen: [DeviceID: HybridTime]
 
     public init(versions: [StampedValue], seen: [DeviceID: HybridTime]) {
@@ -30,7 +30,7 @@ public struct VersionsPart: Hashable, Sendable {
         for version in versions where !other.knows(version.stamp) { kept[version.stamp] = version.value }
         for version in other.versions where !knows(version.stamp) { kept[version.stamp] = version.value }
         for version in versions {
-            // Two copies of one device may have given two values the same stamp.
+            // Two copies of a device may have given two values the same stamp.
             for same in other.versions where same.stamp == version.stamp {
                 kept[version.stamp] = max(version.value, same.value)
             }
@@ -42,8 +42,8 @@ public struct VersionsPart: Hashable, Sendable {
 
     private mutating func sort() { versions.sort { $0.stamp < $1.stamp } }
 
-    /// The writes that stand beside each other, by ascending stamp. A plain write that is later than all of them stands
-    /// alone; an earlier one that none of them knew is one of them.
+    /// The writes side by side, by ascending stamp. A plain write later than all of them stands alone; an earlier plain
+    /// write that none of them knew joins them.
     static func standing(_ part: VersionsPart?, _ plain: StampedValue?) -> [StampedValue] {
         guard let part, !part.versions.isEmpty else { return plain.map { [$0] } ?? [] }
         guard let plain, !part.knows(plain.stamp) else { return part.versions }
@@ -51,7 +51,7 @@ public struct VersionsPart: Hashable, Sendable {
         return (part.versions + [plain]).sorted { $0.stamp < $1.stamp }
     }
 
-    /// The part that a local write makes: it knows all that was known.
+    /// The part that a local write makes: it knows all known writes.
     static func written(
         _ value: FieldValue, _ stamp: Stamp, over part: VersionsPart?, _ plain: StampedValue?
     ) -> VersionsPart {
