@@ -1,6 +1,5 @@
-/// What an app imports: the store over its database, the engine that keeps the database in step, the key-value store,
-/// and the vocabulary they share. The layers below (segments, merging, the container's bytes) stay out of an app's
-/// sight.
+/// The module that an app imports: the store over the app's database, the sync engine, the key-value store, and their
+/// common vocabulary. The layers below (segments, merging, the container's bytes) stay out of an app's sight.
 @_exported import FerryCore
 @_exported import FerryEngine
 @_exported import FerryKeyValue

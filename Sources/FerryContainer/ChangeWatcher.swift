@@ -13,27 +13,27 @@ public enum WakeReason: Hashable, Sendable {
     case timedOut
 }
 
-/// Lets a thread sleep until a directory changes. Its news is a reason to look, never a fact to rely on; polling is
-/// what correctness rests on.
+/// Lets a thread sleep until a directory changes. News is a reason to look, never a fact to rely on; correctness rests
+/// on polling.
 public protocol ChangeWatching: Sendable {
-    /// Whether changes that other processes of this computer make are told. Never true of those made on another one,
-    /// which network folders do not tell.
+    /// Whether changes of other processes on this computer are reported. Changes on another computer never are: network
+    /// folders do not report them.
     var deliversEvents: Bool { get }
 
-    /// Watches exactly these directories, without those below them. One that is missing is watched once it appears,
-    /// from the next wait on. What changed before the call is not told: call it, then look, then wait.
-    /// - Parameter files: paths of which changes are told too, without those of other names beside them.
+    /// Watches exactly these directories, without the directories below them. A missing directory is watched once it
+    /// appears, from the next wait on. Changes before the call are not reported: call, then look, then wait.
+    /// - Parameter files: paths whose changes are reported too, without other names beside them.
     func setDirectories(_ paths: [String], files: [String])
 
-    /// Blocks until something changes, somebody wakes it or the time is over; what happened since the last wait counts.
-    /// For one thread at a time.
-    /// - Parameter timeoutMilliseconds: 0 looks and returns; a negative number waits for ever.
+    /// Blocks until something changes, somebody wakes the thread or the time is over; changes since the last wait
+    /// count. For one thread at a time.
+    /// - Parameter timeoutMilliseconds: 0 looks and returns; a negative number waits forever.
     func wait(timeoutMilliseconds: Int) -> WakeReason
 
-    /// Ends the present wait, or else the next one. From any thread, any number of times.
+    /// Ends the present wait, or else the next wait. From any thread, any number of times.
     func wake()
 
-    /// The time by which waits are measured.
+    /// The clock of waits.
     var now: ContinuousClock.Instant { get }
 }
 
@@ -44,7 +44,7 @@ extension ChangeWatching {
     public func setDirectories(_ paths: [String]) { setDirectories(paths, files: []) }
 }
 
-/// What of a directory's changes is told.
+/// The changes of a directory that are reported.
 enum WatchInterest: Equatable, Sendable {
     case everything
     case names(Set<String>)
@@ -71,26 +71,26 @@ enum WatchInterest: Equatable, Sendable {
     }
 }
 
-/// What tells a `ChangeWatcher` about changes: inotify on Linux. The place for kqueue or FSEvents on Apple's systems.
+/// Reports changes to a `ChangeWatcher`: inotify on Linux. The place for kqueue or FSEvents on Apple's systems.
 protocol ChangeEventSource: Sendable {
     /// A descriptor that poll(2) finds readable when there is something to drain.
     var descriptor: Int32 { get }
-    /// Watches exactly these directories, for what is of interest in them.
-    /// - Returns: whether one that was missing has appeared, so that what is in it is news.
+    /// Watches exactly these directories, for changes of interest.
+    /// - Returns: whether a missing directory has appeared, so that its content is news.
     func update(_ interests: [String: WatchInterest]) -> Bool
-    /// Whether a directory could not be watched when that was last tried, or is watched no more: `update` tries it again.
+    /// Whether the last try to watch a directory failed, or a watch was lost: `update` tries again.
     var isIncomplete: Bool { get }
-    /// Takes all events that are there; never blocks.
-    /// - Returns: whether any of them is of interest.
+    /// Takes all pending events; never blocks.
+    /// - Returns: whether any event is of interest.
     func drain() -> Bool
 }
 
 /// Waits for changes by the operating system's events and by `wake`, in poll(2): no busy loop, no polling of its own.
 ///
-/// Where the system offers no events, or refuses to give more, only `wake` and the time-out end a wait.
+/// Without events of the system only `wake` and the time-out end a wait.
 public final class ChangeWatcher: ChangeWatching {
     private let events: (any ChangeEventSource)?
-    /// A pipe whose reading end is readable once `wake` was called; -1 where the system has no descriptors left.
+    /// A pipe whose reading end is readable after `wake`; -1 if the system has no descriptors left.
     private let wakeReader: Int32
     private let wakeWriter: Int32
     private let interests = Locked<[String: WatchInterest]>([:])
@@ -122,7 +122,7 @@ public final class ChangeWatcher: ChangeWatching {
     public func setDirectories(_ paths: [String], files: [String]) {
         let interests = WatchInterest.all(directories: paths, files: files)
         self.interests.withLock { $0 = interests }
-        // What is in them now is found by the look that follows.
+        // The following look finds the present content.
         _ = events?.update(interests)
     }
 
@@ -144,7 +144,7 @@ public final class ChangeWatcher: ChangeWatching {
             let ready = poll(&descriptors, 2, remaining)
             if ready < 0 {
                 if errno == EINTR { continue }
-                // Out of memory: no reason to stop, and the caller's next look finds what there is.
+                // Out of memory: no reason to stop, and the caller's next look finds everything.
                 return .timedOut
             }
             if ready == 0 { return .timedOut }
@@ -154,12 +154,12 @@ public final class ChangeWatcher: ChangeWatching {
     }
 
     public func wake() {
-        // A full pipe wakes as well as one byte does.
+        // A full pipe wakes as well as a single byte does.
         var byte: UInt8 = 1
         _ = write(wakeWriter, &byte, 1)
     }
 
-    /// Takes every byte, so that any number of wakes ends one wait.
+    /// Takes every byte, so that any number of wakes ends a single wait.
     private func emptyWakePipe() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 512)
         var found = false

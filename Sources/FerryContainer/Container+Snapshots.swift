@@ -1,10 +1,11 @@
 import FerryCore
 
-/// Snapshots of a device (Docs/Format.md, "Snapshots"): manifests, and chunks that are named by their content. Chunks are
-/// written before the manifest that names them, and removed after it.
+/// Snapshots of a device (Docs/Format.md, "Snapshots"): manifests, and chunks that are named by their content. Chunks
+/// are written before their manifest, and removed after the manifest.
 extension Container {
     /// Lists a device's snapshots, the newest first. Names that are not exactly a snapshot's are ignored.
-    /// - Throws: `limitExceeded` for an absurd number of files, `damagedFile`, `inputOutput`: skip the device this time.
+    /// - Throws: `limitExceeded` for an absurd number of files, `damagedFile`, `inputOutput`: skip the device this
+    ///   time.
     public func snapshots(of device: DeviceID) throws -> [SnapshotName] {
         try snapshotFiles(of: device).compactMap { SnapshotName($0) }.sorted(by: >)
     }
@@ -20,7 +21,7 @@ extension Container {
         return try locating(device, directory) { try backend.list(directory, after: nil) }
     }
 
-    /// Reads the bytes of a manifest, unverified; `nil` where it is not there (any more).
+    /// Reads the bytes of a manifest, unverified; `nil` if the manifest is not there (any more).
     /// - Throws: `limitExceeded` above `maximumSegmentBytes`, `damagedFile`, `inputOutput`.
     public func readSnapshot(_ name: SnapshotName, of device: DeviceID) throws -> [UInt8]? {
         try readSnapshotFile(name.fileName, of: device)
@@ -36,9 +37,9 @@ extension Container {
         return try locating(device, path) { try backend.read(path, maximumBytes: Self.maximumSegmentBytes) }
     }
 
-    /// Writes a manifest into a device's own directory. Write the chunks that it names first. Durable when it returns;
-    /// writing it again has no effect, and mends a file that was damaged since.
-    /// - Throws: `invalidArgument` where the name is not the bytes' own; otherwise as `ContainerBackend.writeOnce`.
+    /// Writes a manifest into a device's own directory. Write its chunks first. Durable on return; writing again has no
+    /// effect, and mends a file damaged since.
+    /// - Throws: `invalidArgument` if the name is not the bytes' own; otherwise as `ContainerBackend.writeOnce`.
     public func publishSnapshot(_ manifest: [UInt8], name: SnapshotName, of device: DeviceID) throws {
         guard let checksum = ContentHash.verifiedTrailer(of: manifest), name.matches(checksum) else {
             throw FerryError(.invalidArgument, "The snapshot \(name) has another checksum than its name.")
@@ -63,17 +64,18 @@ extension Container {
         do {
             try backend.writeOnce(path, bytes)
         } catch let error as FerryError where error.code == .damagedFile {
-            // The name holds the checksum of these bytes, so other bytes under it can only be damage.
+            // The name holds the checksum of these bytes, so other bytes under the name can only be damage.
             try backend.replace(path, bytes)
         }
     }
 
-    /// Removes a manifest from a device's own directory, if it is there: for its author alone, once a newer one is durable.
+    /// Removes a manifest from a device's own directory, if present: for the author alone, once a newer manifest is
+    /// durable.
     public func removeSnapshot(_ name: SnapshotName, of device: DeviceID) throws {
         try backend.remove(Self.snapshotsDirectory(of: device) + "/" + name.fileName)
     }
 
-    /// Removes a chunk that no manifest in the device's own directory names any more, if it is there.
+    /// Removes a chunk that no manifest in the device's own directory names any more, if present.
     public func removeChunk(_ checksum: Checksum, of device: DeviceID) throws {
         try backend.remove(Self.snapshotsDirectory(of: device) + "/" + ChunkName.fileName(checksum))
     }

@@ -2,32 +2,31 @@ import FerryCore
 
 /// The shared place through which the devices of a database exchange their logs (Docs/Format.md, "Container").
 ///
-/// A device writes only below its own directory. Nothing but heads is ever replaced. What is absent was never deleted:
-/// it is not mounted, not synced yet, or lost, and no method here creates a container's folders where its marker is
-/// missing. A value without state of its own; safe to use from any thread. One process at a time publishes for a
-/// device.
+/// A device writes only below its own directory. Nothing but heads is ever replaced. An absent thing was never deleted:
+/// it is not mounted, not synced yet, or lost. No method here creates a container's folders without its marker. A value
+/// without state of its own; safe to use from any thread. One process at a time publishes for a device.
 public struct Container: Sendable {
     /// The largest segment that is read or written, in bytes.
     public static let maximumSegmentBytes = 256 * 1024 * 1024
     static let devicesDirectory = "devices"
 
-    /// What `container.json` says.
+    /// The content of `container.json`.
     public let details: ContainerDescription
     /// Where the bytes are.
     public let backend: any ContainerBackend
-    /// Heads that were read before, by whoever opens the container again and again.
+    /// Heads that were read before, for callers that open the container again and again.
     private let heads: HeadCache?
 
-    /// Which container it is.
+    /// The container's ID.
     public var id: ContainerID { details.id }
-    /// What people call it.
+    /// The container's name for people.
     public var name: String { details.name }
 
     // MARK: Creating and opening
 
-    /// Creates a container in a folder, and the folder where it is missing; files of other kinds in it do not matter.
-    /// - Throws: `containerMissing` where the folder's parent is not there, `containerExists` where the folder is a
-    ///   container, or was one and lost its marker, `invalidArgument` for an impossible name, `inputOutput`.
+    /// Creates a container in a folder, and the folder if missing; files of other kinds inside do not matter.
+    /// - Throws: `containerMissing` if the folder's parent is not there, `containerExists` if the folder is a
+    ///   container, or was a container and lost its marker, `invalidArgument` for an impossible name, `inputOutput`.
     public static func create(
         at path: String, name: String, fileSystem: any FileSystem = PosixFileSystem(),
         clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()
@@ -50,7 +49,7 @@ public struct Container: Sendable {
         }
         let bytes = try details.encoded()
         try backend.writeOnce(ContainerDescription.fileName, bytes)
-        // Of two processes that create it at once, the later one's marker stays; the other one finds that out here.
+        // Of two processes that create the container at once, the later marker stays; the other process finds out here.
         let container = try open(backend, expecting: details.id)
         try backend.createDirectory(devicesDirectory)
         try backend.removeLeftoversOfCreation()
@@ -58,10 +57,10 @@ public struct Container: Sendable {
     }
 
     /// Opens the container in a folder; changes nothing.
-    /// - Parameter id: the container that the database belongs to, if it belongs to one.
-    /// - Throws: `containerMissing` where the folder is not there, `containerEmpty` where it has no marker,
-    ///   `containerMismatch` where it is another container, `containerTooNew`, `damagedFile`, `inputOutput`.
-    ///   Wait for the disk or the syncer after the first two; the others need a person.
+    /// - Parameter id: the database's container, if any.
+    /// - Throws: `containerMissing` if the folder is not there, `containerEmpty` without a marker, `containerMismatch`
+    ///   for another container, `containerTooNew`, `damagedFile`, `inputOutput`. Wait for the disk or the syncer after
+    ///   the first two; the rest needs a person.
     public static func open(
         at path: String, expecting id: ContainerID? = nil, fileSystem: any FileSystem = PosixFileSystem(),
         random: any RandomSource = SystemRandom(), heads: HeadCache? = nil
@@ -83,8 +82,8 @@ public struct Container: Sendable {
         return Container(details: details, backend: backend, heads: heads)
     }
 
-    /// Makes sure that the container is still there and still the same one. Call it at the start of each pass; it
-    /// costs one small read.
+    /// Makes sure that the container is still there and still the same. Call at the start of each pass; the cost is a
+    /// small read.
     /// - Throws: as `open(at:expecting:fileSystem:random:)`.
     public func checkReachable() throws {
         _ = try Self.open(backend, expecting: id)
@@ -106,7 +105,7 @@ public struct Container: Sendable {
 
     // MARK: Devices and their segments
 
-    /// Lists the devices that have a directory, in ascending order; other names are ignored.
+    /// Lists the devices with a directory, in ascending order; other names are ignored.
     /// - Throws: as `checkReachable`, so that no devices and no container are never confused.
     public func devices() throws -> [DeviceID] {
         let names = try backend.list(Self.devicesDirectory, after: nil)
@@ -117,9 +116,9 @@ public struct Container: Sendable {
         }.sorted()
     }
 
-    /// Writes a segment into a device's own directory. Durable when it returns; publishing it again has no effect,
-    /// and mends a file that was damaged since.
-    /// - Throws: `invalidArgument` where the name's hash is not the bytes' own, `limitExceeded` above
+    /// Writes a segment into a device's own directory. Durable on return; publishing again has no effect, and mends a
+    /// file damaged since.
+    /// - Throws: `invalidArgument` if the name's hash is not the bytes' own, `limitExceeded` above
     ///   `maximumSegmentBytes`; otherwise as `ContainerBackend.writeOnce`. Try again later: nothing half-written is
     ///   visible.
     public func publish(_ segment: [UInt8], name: SegmentName, of device: DeviceID) throws {
@@ -135,20 +134,21 @@ public struct Container: Sendable {
         do {
             try backend.writeOnce(path, segment)
         } catch let error as FerryError where error.code == .damagedFile {
-            // The name holds the checksum of these bytes, so other bytes under it can only be damage.
+            // The name holds the checksum of these bytes, so other bytes under the name can only be damage.
             try backend.replace(path, segment)
         }
     }
 
-    /// Lists the segments of a device that hold changesets after a sequence number, in ascending order. Names that are
-    /// not exactly a segment's are ignored; segments that were rolled up can overlap.
-    /// - Throws: `limitExceeded` for an absurd number of files, `damagedFile`, `inputOutput`: skip the device this time.
+    /// Lists the segments of a device with changesets after a sequence number, in ascending order. Names that are not
+    /// exactly a segment's are ignored; rolled-up segments can overlap.
+    /// - Throws: `limitExceeded` for an absurd number of files, `damagedFile`, `inputOutput`: skip the device this
+    ///   time.
     public func segments(of device: DeviceID, after sequence: UInt64 = 0) throws -> [SegmentName] {
         try segmentFiles(of: device, after: sequence).filter { !$0.isCopy }.map(\.name)
     }
 
-    /// Lists the segments of a device as `segments(of:after:)` does, and what look like a syncer's copies of some,
-    /// each after the proper name. Try copies where the log has a gap.
+    /// Lists the segments of a device as `segments(of:after:)` does, and probable copies by a syncer, each after the
+    /// proper name. Try copies at a gap of the log.
     public func segmentFiles(of device: DeviceID, after sequence: UInt64 = 0) throws -> [SegmentFile] {
         try locating(device, Self.segmentsDirectory(of: device)) {
             try backend.list(Self.segmentsDirectory(of: device), after: nil)
@@ -158,33 +158,33 @@ public struct Container: Sendable {
         }
     }
 
-    /// Tells which version the directory of a device's segments has: the same as before where no file came or went. `nil` where
-    /// that cannot be told: list it.
+    /// The version of the directory of a device's segments: the same as before if no file came or went. `nil` if
+    /// unknown: list the directory.
     public func segmentsVersion(of device: DeviceID) throws -> FileVersion? {
         let directory = Self.segmentsDirectory(of: device)
         return try locating(device, directory) { try backend.version(of: directory) }
     }
 
-    /// Reads the bytes of a segment, unverified; `nil` where it is not there (any more): look again.
+    /// Reads the bytes of a segment, unverified; `nil` if the segment is not there (any more): look again.
     /// - Throws: `limitExceeded` above `maximumSegmentBytes`, `damagedFile`, `inputOutput`.
     public func readSegment(_ name: SegmentName, of device: DeviceID) throws -> [UInt8]? {
         try readSegment(SegmentFile(name), of: device)
     }
 
-    /// Reads the bytes of a segment or a copy of one; as `readSegment(_:of:)` with a name.
+    /// Reads the bytes of a segment or of a copy; as `readSegment(_:of:)` with a name.
     public func readSegment(_ file: SegmentFile, of device: DeviceID) throws -> [UInt8]? {
         let path = Self.segmentsDirectory(of: device) + "/" + file.fileName
         return try locating(device, path) { try backend.read(path, maximumBytes: Self.maximumSegmentBytes) }
     }
 
-    /// Where a segment or a copy of one is in the local file system; `nil` where the container is in no folder.
+    /// The path of a segment or of a copy in the local file system; `nil` for a container outside of folders.
     public func path(of file: SegmentFile, _ device: DeviceID) -> String? {
         backend.localPath(Self.segmentsDirectory(of: device) + "/" + file.fileName)
     }
 
-    /// Where a segment that is missing has left a placeholder, which stands for a file that a provider has not downloaded
-    /// (`.….segment.icloud`), asks the provider for the file, as far as the system knows how.
-    /// - Returns: the placeholder's path; `nil` where there is none.
+    /// A missing segment may have left a placeholder for a file that a provider has not downloaded
+    /// (`.….segment.icloud`). Asks the provider for the file, as far as the system knows how.
+    /// - Returns: the placeholder's path; `nil` without a placeholder.
     public func requestDownload(of device: DeviceID, sequence: UInt64) throws -> String? {
         let directory = Self.segmentsDirectory(of: device)
         for entry in try backend.list(directory, after: nil) {
@@ -197,8 +197,8 @@ public struct Container: Sendable {
         return nil
     }
 
-    /// Removes segments from a device's own directory, as far as they are there: for the log's author alone, once a
-    /// rolled-up segment or a snapshot is durable in their place. They are gone for good when it returns.
+    /// Removes segments from a device's own directory, if present: for the log's author alone, once a rolled-up segment
+    /// or a snapshot is durable in their place. They are gone for good on return.
     public func removeSegments(_ names: [SegmentName], of device: DeviceID) throws {
         let directory = Self.segmentsDirectory(of: device)
         for name in names { try backend.remove(directory + "/" + name.fileName) }
@@ -207,7 +207,7 @@ public struct Container: Sendable {
 
     // MARK: Heads
 
-    /// Writes a device's head in place of the one before. Publish first what it speaks of.
+    /// Writes a device's head in place of the head before. Publish its segments first.
     /// - Throws: `invalidArgument` for another container's head and for a head beyond its limits (`Head.encoded`);
     ///   otherwise as `ContainerBackend.replace`.
     public func writeHead(_ head: Head) throws {
@@ -217,14 +217,14 @@ public struct Container: Sendable {
         try backend.replace(Self.headName(of: head.device), head.encoded())
     }
 
-    /// Reads a device's head; `nil` where there is none. A head is a hint: a missing, older or newer one than the
-    /// segments are is nothing unusual.
+    /// Reads a device's head; `nil` without a head. A head is a hint: a head that is missing, older or newer than the
+    /// segments is nothing unusual.
     /// - Throws: `damagedFile`, `foreignFile`, `formatTooNew`, `inputOutput`; go by the segments then.
     public func readHead(of device: DeviceID) throws -> Head? { try lookAtHead(of: device).head }
 
     /// Reads a device's head as `readHead(of:)` does.
-    /// - Returns: also the version of its file, where it was known and not read: as long as the file has that version, it
-    ///   need not be read.
+    /// - Returns: also the version of its file, if the head was known and not read. As long as the file has that
+    ///   version, the head need not be read.
     package func lookAtHead(of device: DeviceID) throws -> (head: Head?, known: FileVersion?) {
         let name = Self.headName(of: device)
         return try locating(device, name, limitMeansDamage: true) {
@@ -241,8 +241,8 @@ public struct Container: Sendable {
 
     // MARK: Places
 
-    /// The folders to watch for the devices' news; those that are not there yet among them. Empty where the container
-    /// is in no local folder.
+    /// The folders to watch for the devices' news, missing folders among them. Empty for a container in no local
+    /// folder.
     public func watchedDirectories(of devices: some Sequence<DeviceID>) -> [String] {
         var names = ["", Self.devicesDirectory]
         for device in devices { names += [Self.directory(of: device), Self.segmentsDirectory(of: device)] }
@@ -267,7 +267,7 @@ public struct Container: Sendable {
     }
     static func headName(of device: DeviceID) -> String { devicesDirectory + "/" + headPath(of: device) }
 
-    /// Adds the device and the path to what `body` throws.
+    /// Adds the device and the path to errors of `body`.
     func locating<Result>(
         _ device: DeviceID, _ name: String, limitMeansDamage: Bool = false, _ body: () throws -> Result
     ) throws -> Result {
@@ -282,7 +282,7 @@ public struct Container: Sendable {
 }
 
 extension FerryError {
-    /// The same error with a path, unless it has one. A file of limited size that is larger is a damaged one.
+    /// The same error with a path, unless the error has a path. A file beyond its size limit is a damaged file.
     fileprivate func locating(_ path: String?, limitMeansDamage: Bool) -> FerryError {
         var error = self
         if error.path == nil { error.path = path }

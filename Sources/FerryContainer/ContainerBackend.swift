@@ -6,44 +6,45 @@ import FerryCore
 /// digits, `-` and `.`. Nothing is ever visible under a name before it is whole. Methods throw `FerryError`, and
 /// `invalidArgument` for a name that leads elsewhere.
 public protocol ContainerBackend: Sendable {
-    /// Throws `containerMissing` where the place itself is not there: not mounted, not connected.
+    /// Throws `containerMissing` if the place itself is not there: not mounted, not connected.
     func checkRoot() throws
 
-    /// Lists the names directly in a directory that come after `name` (all for `nil`), in ascending order.
+    /// Lists the names directly in a directory after `name` (all for `nil`), in ascending order.
     ///
-    /// Names that Ferry did not make are among them; an absent directory has none.
+    /// Foreign names are among them; an absent directory has none.
     /// - Throws: `limitExceeded` for an absurd number of names.
     func list(_ directory: String, after name: String?) throws -> [String]
 
-    /// Reads what was written under a name, or `nil`.
-    /// - Throws: `limitExceeded` above `maximumBytes`, `damagedFile` for what can be no file of Ferry's, `inputOutput`.
+    /// Reads the bytes under a name, or `nil`.
+    /// - Throws: `limitExceeded` above `maximumBytes`, `damagedFile` for anything that can be no file of Ferry's,
+    ///   `inputOutput`.
     func read(_ name: String, maximumBytes: Int) throws -> [UInt8]?
 
-    /// Tells which version of a file or a directory is under a name, as `FileSystem.version(at:)` does; `nil` where that cannot
-    /// be told. What is on the way to it is not looked at: a version that is the same as before says that it is the same file.
+    /// The version of a file or a directory under a name, as in `FileSystem.version(at:)`; `nil` if unknown.
+    /// Directories on the way are not examined: an equal version means the same file.
     func version(of name: String) throws -> FileVersion?
 
-    /// Whether all of these files and directories in a directory certainly have these versions, as `version(of:)` tells them;
-    /// `false` where one of them cannot be told.
-    /// - Parameter versions: by their names within the directory, each of which was a part of a name asked for before.
+    /// Whether all of these files and directories in a directory certainly have these versions, as in `version(of:)`;
+    /// `false` if any is unknown.
+    /// - Parameter versions: by their names within the directory, each a part of a name asked for before.
     func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool
 
-    /// Writes bytes under a name for good; durable when it returns. Writing the same bytes again has no effect.
-    /// - Throws: `damagedFile` where other bytes are there already, `containerMissing` and `containerEmpty` where the
-    ///   container is not there (any more), `inputOutput`. It can be tried again after any of them.
+    /// Writes bytes under a name for good; durable on return. Writing the same bytes again has no effect.
+    /// - Throws: `damagedFile` if other bytes are there already, `containerMissing` and `containerEmpty` if the
+    ///   container is not there (any more), `inputOutput`. The caller can try again after any of them.
     func writeOnce(_ name: String, _ bytes: [UInt8]) throws
 
-    /// Writes bytes under a name in place of what is there; readers see the one or the other. Durable when it returns.
-    /// - Throws: as `writeOnce`, except that it never minds what is there.
+    /// Replaces the bytes under a name; readers see either the old bytes or the new. Durable on return.
+    /// - Throws: as `writeOnce`, whatever bytes are there.
     func replace(_ name: String, _ bytes: [UInt8]) throws
 
-    /// Removes a name, if it is there. A crash may bring it back, until `settle` was called on its directory.
+    /// Removes a name, if present. A crash may bring the name back, until `settle` was called on its directory.
     func remove(_ name: String) throws
 
-    /// Makes what was removed from a directory gone for good, if it is there.
+    /// Makes removals from a directory durable, if the directory is there.
     func settle(_ directory: String) throws
 
-    /// Asks whoever provides the files to bring one that is there as a placeholder only. Returns at once.
+    /// Asks the files' provider for a file that is there as a placeholder only. Returns at once.
     func requestDownload(_ name: String)
 
     /// The path of a name in the local file system, for watching and for messages; `nil` where there is none.
@@ -55,7 +56,7 @@ extension ContainerBackend {
     public func version(of name: String) throws -> FileVersion? { nil }
 
     public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
-        // An error is not lost: `false` makes the caller ask for each alone, which throws it again.
+        // No error is lost: `false` makes the caller ask for each version alone, which throws the error again.
         versions.allSatisfy { (try? version(of: directory + "/" + $0.path)) == $0.version }
     }
 

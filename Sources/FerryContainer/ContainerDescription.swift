@@ -1,12 +1,12 @@
 import FerryCore
 import Foundation
 
-/// What `container.json` says: which container this is. Written once, when the container is created; the file is also
-/// the marker by which a folder is known to be a container, and to be mounted (Docs/Format.md, "container.json").
+/// The content of `container.json`: the container's identity. Written once, when the container is created. The file is
+/// also the marker by which a folder is known to be a container, and to be mounted (Docs/Format.md, "container.json").
 public struct ContainerDescription: Hashable, Sendable {
     /// The name of the file in the container's folder.
     public static let fileName = "container.json"
-    /// The format that this Ferry writes, and the latest that it reads.
+    /// The format that this Ferry writes, and the latest that this Ferry reads.
     public static let currentFormat = 1
     /// A longer file is damaged, in bytes.
     public static let maximumBytes = 64 * 1024
@@ -23,15 +23,15 @@ public struct ContainerDescription: Hashable, Sendable {
     public let format: Int
     /// Minted when the container was created.
     public let id: ContainerID
-    /// What people call it.
+    /// The container's name for people.
     public let name: String
-    /// How its content is protected.
+    /// The protection of the content.
     public let sealing: Sealing
-    /// When it was created, in milliseconds since the Unix epoch.
+    /// The time of creation, in milliseconds since the Unix epoch.
     public let createdMilliseconds: Int64
 
     /// Describes a new container.
-    /// - Throws: `invalidArgument` for an empty name, or one longer than `maximumNameBytes`.
+    /// - Throws: `invalidArgument` for an empty name, or a name longer than `maximumNameBytes`.
     public init(id: ContainerID, name: String, createdMilliseconds: Int64) throws(FerryError) {
         guard !name.isEmpty, name.utf8.count <= Self.maximumNameBytes else {
             throw FerryError(
@@ -45,11 +45,11 @@ public struct ContainerDescription: Hashable, Sendable {
     }
 
     /// Reads the file's content.
-    /// - Throws: `containerTooNew` for a format or a sealing that this Ferry does not know, `damagedFile` for anything
-    ///   that is no such file. The caller adds the path.
+    /// - Throws: `containerTooNew` for an unknown format or sealing, `damagedFile` for anything else that is no such
+    ///   file. The caller adds the path.
     public init(decoding bytes: [UInt8]) throws(FerryError) {
         guard bytes.count <= Self.maximumBytes else { throw ByteReader.malformed("it is too long") }
-        // What a newer format puts into the file is unknown but for this number.
+        // Of a newer format's content only this number is known.
         guard let version = try? JSONDecoder().decode(Version.self, from: Data(bytes)), version.format >= 1 else {
             throw ByteReader.malformed("it is not a container's description")
         }

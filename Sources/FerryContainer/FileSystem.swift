@@ -2,52 +2,52 @@ import FerryCore
 
 /// The file system as Ferry uses it: whole files, written once, made visible by a rename, and made durable on request.
 ///
-/// Synchronous and stateless to the caller. `PosixFileSystem` is the live one; `MemoryFileSystem` models what a crash
-/// leaves, for tests and simulations. Every method throws `FerryError` with the path; what to do is in its message.
-/// No method follows a symbolic link in the last component of a path, unless the path ends in a slash.
+/// Synchronous and stateless to the caller. `PosixFileSystem` is the live implementation; `MemoryFileSystem` models the
+/// remains of a crash, for tests and simulations. Every method throws `FerryError` with the path and a remedy in its
+/// message. No method follows a symbolic link in the last component of a path, unless the path ends in a slash.
 public protocol FileSystem: Sendable {
     /// Reads a whole regular file, without ever blocking on a FIFO or a device.
     ///
-    /// A file that grows meanwhile is cut off at the size it had, one that shrinks comes back shorter: both fail their
-    /// checksums, as incomplete files do.
-    /// - Parameter maximumBytes: what the caller is prepared to hold; nothing is allocated for a larger file.
-    /// - Returns: `nil` where there is no such file.
-    /// - Throws: `damagedFile` for what is not a regular file, `limitExceeded` for a larger file, `inputOutput`.
+    /// A growing file is cut off at its first size, and a shrinking file comes back shorter: both fail their checksums,
+    /// as incomplete files do.
+    /// - Parameter maximumBytes: the caller's capacity; nothing is allocated for a larger file.
+    /// - Returns: `nil` without such a file.
+    /// - Throws: `damagedFile` for anything but a regular file, `limitExceeded` for a larger file, `inputOutput`.
     func readFile(at path: String, maximumBytes: Int) throws -> [UInt8]?
 
     /// Lists the names in a directory in no particular order, without `.` and `..`, and without names that are not
     /// UTF-8 (Ferry makes none).
-    /// - Returns: `nil` where there is no such directory.
-    /// - Throws: `damagedFile` for what is not a directory, `limitExceeded` for more than `maximumCount` names,
+    /// - Returns: `nil` without such a directory.
+    /// - Throws: `damagedFile` for anything but a directory, `limitExceeded` for more than `maximumCount` names,
     ///   `inputOutput`.
     func entryNames(ofDirectoryAt path: String, maximumCount: Int) throws -> [String]?
 
-    /// Tells what lies at a path.
+    /// The kind of thing at a path.
     func item(at path: String) throws -> FileItem
 
-    /// Tells which version of a regular file or a directory lies at a path, without reading it: another one after a file was
-    /// replaced or written to, or an entry of the directory came or went, but for what happens within one tick of the file
-    /// system's clock, which may look alike.
-    /// - Returns: `nil` where there is no such thing, or where that cannot be told: read it.
+    /// The version of a regular file or a directory at a path, without reading. The version changes after a file was
+    /// replaced or written to, or an entry of the directory came or went. Changes within a tick of the file system's
+    /// clock may look alike.
+    /// - Returns: `nil` without such a thing, or if unknown: read the file.
     func version(at path: String) throws -> FileVersion?
 
-    /// Whether all of these files and directories below a directory certainly have these versions, as `version(at:)` tells
-    /// them; `false` where one of them cannot be told.
+    /// Whether all of these files and directories below a directory certainly have these versions, as in
+    /// `version(at:)`; `false` if any is unknown.
     /// - Parameter versions: by their paths within the directory.
     func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool
 
     /// Creates a directory whose parent exists. The new entry is durable once the parent is synchronized.
-    /// - Returns: whether it was created; `false` where a directory was there already.
-    /// - Throws: `damagedFile` where something else has that name, `inputOutput`.
+    /// - Returns: whether the directory was created; `false` if there was a directory already.
+    /// - Throws: `damagedFile` if something else has the name, `inputOutput`.
     @discardableResult
     func createDirectory(at path: String) throws -> Bool
 
-    /// Writes a file that does not exist yet and makes its content durable, but not its name.
+    /// Writes a new file and makes its content durable, but not its name.
     ///
-    /// When it throws, the content counts as not written and the file is gone again: write a new one.
+    /// After an error the content counts as not written and the file is gone again: write a new file.
     func write(_ bytes: [UInt8], toNewFileAt path: String) throws
 
-    /// Renames a file, replacing another file of that name atomically. Durable once the directory is synchronized.
+    /// Renames a file, replacing a file of the new name atomically. Durable once the directory is synchronized.
     ///
     /// On network file systems a rename can succeed although its answer got lost: after an error, look.
     func rename(_ path: String, to newPath: String) throws
@@ -56,11 +56,11 @@ public protocol FileSystem: Sendable {
     func synchronizeDirectory(at path: String) throws
 
     /// Removes a file's name, whatever the file is, but not a directory's.
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was a file.
     @discardableResult
     func removeFile(at path: String) throws -> Bool
 
-    /// How many bytes may still be written to the disk that a file or directory is on; `nil` where that cannot be told.
+    /// How many bytes may still be written to the disk of a file or directory; `nil` if unknown.
     func availableBytes(at path: String) -> Int?
 }
 
@@ -68,14 +68,14 @@ extension FileSystem {
     public func version(at path: String) throws -> FileVersion? { nil }
 
     public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
-        // An error is not lost: `false` makes the caller ask for each alone, which throws it again.
+        // No error is lost: `false` makes the caller ask for each version alone, which throws the error again.
         versions.allSatisfy { (try? version(at: directory + "/" + $0.path)) == $0.version }
     }
 
     public func availableBytes(at path: String) -> Int? { nil }
 }
 
-/// What lies at a path.
+/// The kind of thing at a path.
 public enum FileItem: Hashable, Sendable {
     case missing
     /// A regular file with its size in bytes.
@@ -85,7 +85,7 @@ public enum FileItem: Hashable, Sendable {
     case other
 }
 
-/// What tells one version of a file or directory from another: lstat(2)'s device, inode, size and times of change.
+/// Identifies a version of a file or directory: lstat(2)'s device, inode, size and times of change.
 public struct FileVersion: Hashable, Sendable {
     var device: UInt64 = 0
     var number: UInt64

@@ -9,14 +9,14 @@ import Foundation
 /// Invariants:
 /// - A file appears by renaming a temporary file (`.ferry-tmp-` and 16 hexadecimal digits) whose content is durable.
 /// - Directories are created only while the container's marker is there, so that nothing is ever written below the
-///   mount point of a disk that is gone.
+///   mount point of a missing disk.
 /// - No directory below the root that is a symbolic link is entered.
 public final class FolderBackend: ContainerBackend {
-    /// How the names of files that are being written begin.
+    /// The prefix of files that are being written.
     public static let temporaryPrefix = ".ferry-tmp-"
-    /// The number of names in one directory above which it is not listed.
+    /// A directory with more names is not listed.
     public static let maximumEntries = 250_000
-    /// The directory below which leftovers are removed: there, every directory has one writer.
+    /// The directory below which leftovers are removed: there, every directory has a single writer.
     private static let singleWriterDirectory = "devices/"
 
     /// The folder's path, without a slash at the end.
@@ -32,7 +32,7 @@ public final class FolderBackend: ContainerBackend {
         var inFlight: Set<String> = []
     }
 
-    /// Uses the folder at a path, whether it is there or not. The folder itself may be a symbolic link.
+    /// Uses the folder at a path, present or not. The folder itself may be a symbolic link.
     public init(root: String, fileSystem: any FileSystem = PosixFileSystem(), random: any RandomSource = SystemRandom())
     {
         var root = Substring(root)
@@ -47,7 +47,7 @@ public final class FolderBackend: ContainerBackend {
 
     public func checkRoot() throws {
         if try fileSystem.item(at: path("")) == .directory { return }
-        // A symbolic link that leads nowhere leads to a disk that is not mounted.
+        // A symbolic link that leads nowhere leads to an unmounted disk.
         if case .file = try fileSystem.item(at: root) {
             throw FerryError(.containerMissing, "\(root) is not a folder. Name the container's folder.", path: root)
         }
@@ -91,7 +91,7 @@ public final class FolderBackend: ContainerBackend {
 
     // MARK: Writing
 
-    /// Creates the folder where it is missing, durably, below a parent that is there.
+    /// Creates the folder if missing, durably, below an existing parent.
     func createRoot() throws {
         if try fileSystem.item(at: root) == .missing {
             let parent = root.lastIndex(of: "/").map { String(root[...$0]) } ?? "./"
@@ -124,7 +124,7 @@ public final class FolderBackend: ContainerBackend {
                 .damagedFile, "\(path(name)) holds something else than was written there. Move it away.",
                 path: path(name))
         }
-        // The attempt that renamed it may have ended before the name was durable.
+        // The process may have ended after the rename and before the name was durable.
         try prepare(directory)
         try fileSystem.synchronizeDirectory(at: path(directory))
     }
@@ -146,7 +146,7 @@ public final class FolderBackend: ContainerBackend {
         try fileSystem.synchronizeDirectory(at: path(directory))
     }
 
-    /// Writes a temporary file, renames it and makes the name durable.
+    /// Writes a temporary file, renames the file and makes the name durable.
     private func place(_ bytes: [UInt8], at name: String) throws {
         let directory = Self.directory(of: name)
         try prepare(directory)
@@ -159,15 +159,16 @@ public final class FolderBackend: ContainerBackend {
             try rename(temporary, to: path(name), holding: bytes)
             try fileSystem.synchronizeDirectory(at: path(directory))
         } catch {
-            // What cannot be removed now is removed before the next writing: the directory is not prepared any more.
+            // A leftover that cannot be removed now is removed before the next writing: the directory is not prepared
+            // any more.
             state.withLock { _ = $0.prepared.remove(directory) }
             _ = try? fileSystem.removeFile(at: temporary)  // a temporary file
             throw Self.named(path(name), in: error, insteadOf: temporary)
         }
     }
 
-    /// An error that names the file which was to appear. The name of a temporary file is another one at each attempt, so
-    /// that one failure would look like many.
+    /// The error with the path of the final file. The name of a temporary file differs at each attempt, so that a
+    /// single failure would look like many.
     private static func named(_ path: String, in error: any Error, insteadOf temporary: String) -> any Error {
         guard var error = error as? FerryError else { return error }
         if error.path == temporary { error.path = path }
@@ -186,8 +187,8 @@ public final class FolderBackend: ContainerBackend {
         }
     }
 
-    /// Makes a directory ready for writing, once in this backend's life: creates what is missing of it, makes the
-    /// names on the way to it durable and removes the leftovers of earlier processes.
+    /// Makes a directory ready for writing, once in this backend's life: creates missing directories, makes the names
+    /// on the way durable and removes the leftovers of earlier processes.
     private func prepare(_ directory: String) throws {
         guard !directory.isEmpty else { return }
         if state.withLock({ $0.prepared.contains(directory) }), try isThere(directory) { return }
@@ -203,7 +204,7 @@ public final class FolderBackend: ContainerBackend {
         state.withLock { _ = $0.prepared.insert(directory) }
     }
 
-    /// Removes what attempts to create the container that were ended left beside its marker, the only file there.
+    /// Removes the leftovers of interrupted creations from beside the marker, the only file there.
     func removeLeftoversOfCreation() throws { try removeLeftovers(in: "") }
 
     /// Removes temporary files that nobody is writing.
@@ -215,7 +216,7 @@ public final class FolderBackend: ContainerBackend {
         }
     }
 
-    /// Throws where the folder is missing or has no marker: then it is not the container, or not now.
+    /// Throws if the folder is missing or has no marker: then the folder is not the container, or not now.
     private func requireMarker() throws {
         guard case .file = try fileSystem.item(at: path(ContainerDescription.fileName)) else {
             try checkRoot()
@@ -225,7 +226,7 @@ public final class FolderBackend: ContainerBackend {
 
     // MARK: Names
 
-    /// Whether a directory is there, and every one on the way to it is a directory.
+    /// Whether a directory is there, below directories alone.
     private func isThere(_ directory: String) throws -> Bool {
         var name = ""
         for component in directory.split(separator: "/") {
@@ -239,7 +240,7 @@ public final class FolderBackend: ContainerBackend {
         return true
     }
 
-    /// The slash makes the root itself a directory for lstat(2) and O_NOFOLLOW, also where it is a symbolic link.
+    /// The slash makes the root itself a directory for lstat(2) and O_NOFOLLOW, even if the root is a symbolic link.
     private func path(_ name: String) -> String { root == "/" ? "/" + name : root + "/" + name }
 
     private static func directory(of name: String) -> String {
@@ -257,7 +258,7 @@ public final class FolderBackend: ContainerBackend {
         }
     }
 
-    /// Whether no component is empty, `.` or `..`, and none has a NUL. It is asked several times for each device and look.
+    /// Whether no component is empty, `.` or `..`, and none has a NUL. Called several times for each device and look.
     private static func staysWithin(_ name: String.UTF8View) -> Bool {
         var (length, dots) = (0, 0)
         for byte in name {

@@ -1,16 +1,16 @@
 import FerryCore
 
-/// What a device says about itself: how far its log goes, and how far it has replayed the others'.
+/// A device's statement about itself: how far its log goes, and how far the device has replayed other logs.
 ///
-/// The one file of a device that changes. It is written after the segments that it speaks of, and whoever reads it
-/// treats it as a hint: it can be older or newer than the segments that a syncer has brought so far.
+/// The only file of a device that changes. The head is written after its segments, and readers treat the head as a
+/// hint: the head can be older or newer than the segments that a syncer has brought so far.
 public struct Head: Hashable, Sendable {
-    /// The latest version of the encoding that this Ferry reads. It writes version 3 where there is nothing to tell that needs
-    /// version 4: where a predecessor's log ends, or which objects are missing.
+    /// The latest version of the encoding that this Ferry reads. Ferry writes version 3 unless the head needs version
+    /// 4, for the end of a predecessor's log or for missing objects.
     public static let currentVersion: UInt8 = 4
-    /// The earliest version that it reads. Version 1 has no digests, and neither 1 nor 2 what comes after them.
+    /// The earliest version that this Ferry reads. Version 1 has no digests, and neither 1 nor 2 the fields after them.
     public static let earliestVersion: UInt8 = 1
-    /// A longer file is damaged, in bytes: what the other limits allow fits.
+    /// A longer file is damaged, in bytes: everything within the other limits fits.
     public static let maximumBytes = 256 * 1024
     /// The longest device name, in bytes of UTF-8.
     public static let maximumNameBytes = 256
@@ -25,11 +25,11 @@ public struct Head: Hashable, Sendable {
     /// The most missing objects.
     public static let maximumMissing = 1024
 
-    /// The container that it is written into.
+    /// The head's container.
     public var container: ContainerID
-    /// The device that it speaks of, and that writes it.
+    /// The device that the head describes, and that writes the head.
     public var device: DeviceID
-    /// What people call the device.
+    /// The device's name for people.
     public var deviceName: String
     /// The last changeset that the device has published: its sequence number and time.
     public var position: LogPosition
@@ -39,34 +39,35 @@ public struct Head: Hashable, Sendable {
     public var lastSegmentChecksum: Checksum
     /// How far the device has replayed other devices' logs.
     public var acknowledgements: [DeviceID: LogPosition]
-    /// When it was written, by the device's wall clock, in milliseconds since the Unix epoch. For people only.
+    /// The time of writing, by the device's wall clock, in milliseconds since the Unix epoch. For people only.
     public var writtenMilliseconds: Int64
-    /// The version of the software that wrote it. For people only.
+    /// The version of the writing software. For people only.
     public var softwareVersion: String
-    /// The digests of the device's state after all that `position` and `acknowledgements` tell of, by what they cover: a
-    /// number that stands for a table's name and columns. Empty where the device does not say.
+    /// The digests of the device's state after everything in `position` and `acknowledgements`, by their coverage: a
+    /// number for a table's name and columns. Empty if the device does not say.
     public var digests: [UInt32: UInt64]
-    /// The number of the first changeset that the device's log in the container still has; what is before it is in
-    /// snapshots. 0 where the device does not say.
+    /// The number of the first changeset that the device's log in the container still has; earlier changesets are in
+    /// snapshots. 0 if the device does not say.
     public var logStart: UInt64 = 0
-    /// Devices that were retired by this one, and when the head was written that each had then: a later one says that the
-    /// device is back.
+    /// Devices that this device retired, and the time of each device's head then: a later head means that the device is
+    /// back.
     public var retired: [DeviceID: Int64] = [:]
-    /// The ID that this device's database had before, and how far it knew that one's log when it took another.
+    /// The former ID of this device's database, and how far the database knew its log when it took another ID.
     public var predecessor: Predecessor?
-    /// Objects whose insertion this device does not know, in ascending order: hidden rows refer to them by RESTRICT or NO ACTION, or
-    /// updates of them are known. Who shows one of them though it was deleted, and sees that this device has replayed the deletion, publishes it
-    /// again: this device has forgotten it.
+    /// Objects whose insertion this device does not know, in ascending order: hidden rows refer to them by RESTRICT or
+    /// NO ACTION, or updates of them are known. A device may show such an object in spite of its deletion, and see that
+    /// this device has replayed the deletion. Then that device publishes the object again: this device has forgotten
+    /// the object.
     public var missing: [ObjectID] = []
 
-    /// The device ID that a database had before it was restored or copied.
+    /// The device ID of a database before its restoration or copy.
     public struct Predecessor: Hashable, Sendable {
         public var device: DeviceID
-        /// The last of its changesets that the database remembers as its own.
+        /// The last changeset under the ID that the database remembers as its own.
         public var sequence: UInt64
-        /// Where the branch ends that the database published under that ID, once all that it said there behind `sequence` has
-        /// come again: up to `position` of this head. `nil` where the log has no branches, where it is not certain that they part
-        /// behind `sequence`, and while some of that still waits.
+        /// The end of the branch that the database published under that ID, once everything there behind `sequence` has
+        /// come again, up to `position` of this head. `nil` for a log without branches, for branches that do not
+        /// certainly part behind `sequence`, and while some of that still waits.
         public var end: LogEnd?
 
         public init(device: DeviceID, sequence: UInt64, end: LogEnd? = nil) {
@@ -76,7 +77,7 @@ public struct Head: Hashable, Sendable {
         }
     }
 
-    /// Describes a device that has published nothing, unless told otherwise. Limits are checked when it is encoded.
+    /// Describes a device that has published nothing, unless told otherwise. The encoding checks limits.
     public init(
         container: ContainerID, device: DeviceID, deviceName: String, position: LogPosition = .none,
         lastSegmentFirst: UInt64 = 0, lastSegmentChecksum: Checksum = Checksum(high: 0, low: 0),
@@ -95,7 +96,8 @@ public struct Head: Hashable, Sendable {
         self.digests = digests
     }
 
-    /// The last segment's name. A reader that has replayed all before `first` reads it without listing anything.
+    /// The last segment's name. A reader that has replayed everything before `first` reads the segment without listing
+    /// anything.
     public var lastSegment: SegmentName? {
         let (first, last) = (lastSegmentFirst, position.sequence)
         return try? SegmentName(first: first, last: last, checksum: lastSegmentChecksum)  // none then

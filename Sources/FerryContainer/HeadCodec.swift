@@ -5,11 +5,11 @@ extension Head {
     private static let magic = Array("FRYH".utf8)
     private static let checksumLength = 16
 
-    /// The first version that can say it.
+    /// The first version that can express the head.
     private var version: UInt8 { predecessor?.end == nil && missing.isEmpty ? 3 : Self.currentVersion }
 
-    /// Encodes it; equal heads give equal bytes.
-    /// - Throws: `invalidArgument` for what `init(decoding:container:device:)` would refuse.
+    /// Encodes the head; equal heads give equal bytes.
+    /// - Throws: `invalidArgument` for anything that `init(decoding:container:device:)` would refuse.
     public func encoded() throws(FerryError) -> [UInt8] {
         try checkLimits { what in FerryError(.invalidArgument, "A head cannot be written: \(what).") }
         var writer = ByteWriter(reservingCapacity: 256 + acknowledgements.count * 32)
@@ -92,7 +92,7 @@ extension Head {
         }
     }
 
-    /// Reads what is between the version and the checksum.
+    /// Reads the fields between the version and the checksum.
     private init(content reader: inout ByteReader, version: UInt8) throws(FerryError) {
         self.init(
             container: try reader.readID(), device: try reader.readID(),

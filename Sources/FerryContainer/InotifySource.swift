@@ -3,10 +3,10 @@ import Glibc
 
 /// Directory changes by inotify(7).
 ///
-/// Names that begin with `.` or `~` are passed over: Ferry's temporary files, and syncers'. The rename that ends their
-/// life tells of the new name.
+/// Names that begin with `.` or `~` are passed over: temporary files of Ferry and of syncers. The rename at their end
+/// reports the new name.
 ///
-/// One of the named leaves with unsafe code: events are read from a buffer whose filled length bounds every access.
+/// Among the named leaves with unsafe code: events are read from a buffer whose filled length bounds every access.
 final class InotifySource: ChangeEventSource {
     let descriptor: Int32
     private let state = Locked(State())
@@ -15,7 +15,7 @@ final class InotifySource: ChangeEventSource {
         var watches: [Int32: String] = [:]
         var interests: [Int32: WatchInterest] = [:]
         var paths: [String: Int32] = [:]
-        /// Paths that could not be watched when they were last tried.
+        /// Paths that could not be watched at the last try.
         var missing: Set<String> = []
     }
 
@@ -24,7 +24,7 @@ final class InotifySource: ChangeEventSource {
             | IN_ONLYDIR | IN_EXCL_UNLINK)
     /// Where the name begins in an event: after the watch, the mask, the cookie and the name's length.
     private static let nameOffset = 16
-    /// Fits some hundred events; one event has at most 16 + 255 + 1 bytes.
+    /// Fits some hundred events; an event has at most 16 + 255 + 1 bytes.
     private static let bufferBytes = 16 * 1024
 
     /// `nil` where the system has no more instances to give.
@@ -57,7 +57,7 @@ final class InotifySource: ChangeEventSource {
                     continue
                 }
                 if state.missing.remove(path) != nil { hasAppeared = true }
-                // Two paths to one directory share a watch; the last one stands for both.
+                // Two paths to a directory share a watch; the last path stands for both.
                 if let other = state.watches[watch] { state.paths[other] = nil }
                 state.paths[path] = watch
                 state.interests[watch] = interest.union(state.interests[watch])
@@ -83,7 +83,7 @@ final class InotifySource: ChangeEventSource {
         return isOfInterest
     }
 
-    /// Goes through the events of one read; the kernel never splits one.
+    /// Goes through the events of a read; the kernel never splits an event.
     private func handle(_ buffer: UnsafeRawBufferPointer) -> Bool {
         var isOfInterest = false
         var offset = 0
@@ -92,8 +92,8 @@ final class InotifySource: ChangeEventSource {
             let end = min(offset + Self.nameOffset + Int(event.len), buffer.count)
             let name = buffer[min(offset + Self.nameOffset, end)..<end].prefix { $0 != 0 }
             if event.mask & UInt32(IN_IGNORED | IN_MOVE_SELF) != 0 { forget(event.wd, event.mask) }
-            // An overflow and changes of the directory itself come without a name. What follows a removed watch is
-            // told by the event before.
+            // An overflow and changes of the directory itself come without a name. The event before a removed watch
+            // reports the reason.
             if event.mask & UInt32(IN_IGNORED) == 0, isInteresting(name, event.wd) { isOfInterest = true }
             offset = end
         }

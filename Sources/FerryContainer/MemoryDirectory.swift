@@ -1,15 +1,15 @@
 import FerryCore
 
-/// A directory of `MemoryFileSystem`: its entries now, as they were last made durable, and every change in between.
+/// A directory of `MemoryFileSystem`: its present entries, the durable entries, and every change in between.
 ///
-/// Guarded by the file system's lock, never let out of it.
+/// Guarded by the file system's lock, never let out of the lock.
 final class MemoryDirectory {
     enum Node {
         case file(MemoryFile)
         case directory(MemoryDirectory)
     }
 
-    /// The changes of one operation, which reach the disk together: a node for a new name, none for one that is gone.
+    /// The changes of an operation, which reach the disk together: a node for a new name, none for a removed name.
     typealias Change = [String: Node?]
 
     /// As an inode's, but never used again.
@@ -35,7 +35,7 @@ final class MemoryDirectory {
         pending = []
     }
 
-    /// Goes back to what a crash leaves, below this directory too.
+    /// Goes back to the remains of a crash, below this directory too.
     func crash(losing loss: MemoryFileSystem.Loss) {
         let kept =
             switch loss {
@@ -48,7 +48,7 @@ final class MemoryDirectory {
         entries = durable
         changeCount += 1
         pending = []
-        // In the order of their names, so that one seed always decides alike.
+        // In the order of their names, so that a seed always decides alike.
         for (_, node) in entries.sorted(by: { $0.key < $1.key }) {
             switch node {
             case .file(let file): file.crash(losing: loss)
@@ -61,7 +61,7 @@ final class MemoryDirectory {
         for (name, node) in change { entries[name] = node }
     }
 
-    /// What lies at a path relative to this directory.
+    /// The node at a path relative to this directory.
     func node(at path: String) -> Node? {
         var node = Node.directory(self)
         for name in path.split(separator: "/") {
@@ -71,7 +71,7 @@ final class MemoryDirectory {
         return node
     }
 
-    /// The directory that a path's last component is in.
+    /// The directory of a path's last component.
     func parent(of path: String) throws -> (MemoryDirectory, name: String) {
         let names = path.split(separator: "/")
         guard let name = names.last, case .directory(let parent) = node(at: names.dropLast().joined(separator: "/"))
@@ -80,12 +80,12 @@ final class MemoryDirectory {
     }
 }
 
-/// A file of `MemoryFileSystem`. Guarded by the file system's lock, never let out of it.
+/// A file of `MemoryFileSystem`. Guarded by the file system's lock, never let out of the lock.
 final class MemoryFile {
     /// As an inode's, but never used again.
     let number: UInt64
     var content: [UInt8] = []
-    /// Whether the content was synchronized; it never changes after that.
+    /// Whether the content was synchronized; such content never changes.
     var isDurable = false
 
     init(number: UInt64) { self.number = number }
@@ -101,7 +101,7 @@ final class MemoryFile {
     }
 }
 
-/// The error of a step that failed.
+/// The error of a failed step.
 func memoryError(_ path: String, _ why: String) -> FerryError {
     FerryError(.inputOutput, "Ferry's access to \(path) failed: \(why).", path: path)
 }

@@ -1,13 +1,13 @@
 import FerryCore
 
-/// A file system in memory that remembers what was made durable, and can be crashed at any step.
+/// A file system in memory that remembers the durable state, and can be crashed at any step.
 ///
-/// A file's content is durable once it was synchronized, its name once its directory was; `crash` takes away the rest.
-/// Everything that changes something is a *step* (`MemoryFileSystem.Mutation`), counted from the beginning, and
-/// `inject` makes a chosen step fail, or kills the process there. Renames within one directory are atomic.
-/// Symbolic links do not exist here; the root directory always does. Paths are absolute.
+/// A file's content is durable once synchronized, its name once its directory was; `crash` takes away the rest. Every
+/// change is a *step* (`MemoryFileSystem.Mutation`), counted from the beginning. `inject` makes a chosen step fail, or
+/// kills the process there. Renames within a directory are atomic. Symbolic links do not exist here; the root directory
+/// always does. Paths are absolute.
 public final class MemoryFileSystem: FileSystem {
-    /// The steps of which operations consist; `write(_:toNewFileAt:)` has three.
+    /// The steps of operations; `write(_:toNewFileAt:)` has three.
     public enum Mutation: String, Hashable, CaseIterable, Sendable {
         case createDirectory
         case createFile
@@ -18,20 +18,20 @@ public final class MemoryFileSystem: FileSystem {
         case removeFile
     }
 
-    /// What happens at a step.
+    /// The event at a step.
     public enum Fault: Hashable, Sendable {
-        /// It throws `FerryError` with code `inputOutput` and has no effect; later ones succeed.
+        /// The step throws `FerryError` with code `inputOutput` and has no effect; later steps succeed.
         case failure
         /// The process dies there: this step and every call after it throw `SimulatedCrash`, until `crash` is called.
-        /// Content that was being written is there by half.
+        /// Content in the middle of its writing is there by half.
         case kill
     }
 
-    /// What a crash takes away of that which was not synchronized.
+    /// The loss of unsynchronized data in a crash.
     public enum Loss: Sendable {
         /// Nothing: the process died, the computer did not.
         case nothing
-        /// Content: the names reached the disk, and files that were not synchronized are cut off in the middle.
+        /// Content: the names reached the disk, and unsynchronized files are cut off in the middle.
         case contents
         /// Everything.
         case everything
@@ -53,13 +53,13 @@ public final class MemoryFileSystem: FileSystem {
         var nodeCount: UInt64 = 0
     }
 
-    /// Makes a file system that holds an empty root directory.
+    /// Makes a file system with an empty root directory.
     public init() {}
 
-    /// Sets what `availableBytes(at:)` tells; nothing runs out of it.
+    /// Sets the result of `availableBytes(at:)`; nothing runs out of space.
     public func setAvailableBytes(_ count: Int?) { state.withLock { $0.availableBytes = count } }
 
-    /// What was set, wherever the path leads.
+    /// The number set, for any path.
     public func availableBytes(at path: String) -> Int? { state.withLock { $0.availableBytes } }
 
     /// Makes the step after the next `steps` steps fail, or kills the process there. Replaces an earlier fault.
@@ -80,8 +80,8 @@ public final class MemoryFileSystem: FileSystem {
     /// Whether a step was killed and `crash` has not been called since.
     public var isKilled: Bool { state.withLock { $0.isKilled } }
 
-    /// Takes away what was not durable, as a loss of power does, forgets a fault that did not come about, and lets a
-    /// killed process begin again.
+    /// Takes away everything that is not durable, as a loss of power does, forgets a fault that did not come about, and
+    /// lets a killed process begin again.
     public func crash(losing loss: Loss = .everything) {
         state.withLock { state in
             state.root.crash(losing: loss)
@@ -90,9 +90,9 @@ public final class MemoryFileSystem: FileSystem {
         }
     }
 
-    /// How many steps of all kinds have begun, failed ones included.
+    /// How many steps of all kinds have begun, failed steps included.
     public var stepCount: Int { state.withLock { $0.steps.values.reduce(0, +) } }
-    /// How many steps of one kind have begun, failed ones included.
+    /// How many steps of a kind have begun, failed steps included.
     public func stepCount(of mutation: Mutation) -> Int { state.withLock { $0.steps[mutation, default: 0] } }
     /// How many files were looked for by `readFile`.
     public var readCount: Int { state.withLock { $0.readCount } }
@@ -243,7 +243,7 @@ public final class MemoryFileSystem: FileSystem {
         }
     }
 
-    /// Counts a step, and throws where it is to fail or the process to die.
+    /// Counts a step, and throws if the step must fail or the process die.
     private static func begin(_ mutation: Mutation, _ path: String, _ state: inout State) throws {
         if state.isKilled { throw SimulatedCrash() }
         state.steps[mutation, default: 0] += 1
@@ -263,5 +263,6 @@ public final class MemoryFileSystem: FileSystem {
     }
 }
 
-/// What a killed process would not have seen: thrown by `MemoryFileSystem` from an injected kill until `crash`.
+/// The error that a killed process would not have seen: thrown by `MemoryFileSystem` from an injected kill until
+/// `crash`.
 public struct SimulatedCrash: Error {}

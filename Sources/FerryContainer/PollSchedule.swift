@@ -22,13 +22,13 @@ public struct PollSchedule: Hashable, Sendable {
         intervalMilliseconds = self.minimumMilliseconds
     }
 
-    /// Takes note of what a look at the container found, and gives the next interval in milliseconds.
+    /// Records the result of a look at the container, and gives the next interval in milliseconds.
     /// - Parameters:
     ///   - foundNews: whether there was anything to replay or to publish.
-    ///   - eventsAreDelivered: whether a watcher would tell of changes before the interval is over.
+    ///   - eventsAreDelivered: whether a watcher would report changes before the interval is over.
     public mutating func next(foundNews: Bool, eventsAreDelivered: Bool) -> Int {
         let maximum = eventsAreDelivered ? maximumMilliseconds : maximumWithoutEventsMilliseconds
-        // An interval is at most a maximum, so doubling it overflows only where that is half of all numbers.
+        // An interval is at most a maximum, so doubling overflows only for half of all numbers.
         let doubled = intervalMilliseconds.multipliedReportingOverflow(by: 2)
         let longer = doubled.overflow ? Int.max : doubled.partialValue
         intervalMilliseconds = foundNews ? minimumMilliseconds : min(longer, maximum)

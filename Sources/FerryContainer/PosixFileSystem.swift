@@ -8,7 +8,7 @@ import Darwin
 
 /// The operating system's files.
 ///
-/// One of the named leaves with unsafe code: each pointer below is to a buffer whose length bounds the call.
+/// Among the named leaves with unsafe code: each pointer below is to a buffer whose length bounds the call.
 public struct PosixFileSystem: FileSystem {
     /// How often an operation is begun again when an NFS server has replaced the file under it (ESTALE).
     private static let maximumStaleAttempts = 3
@@ -38,7 +38,7 @@ public struct PosixFileSystem: FileSystem {
         }
     }
 
-    /// System call errors are thrown, as the caller tells them apart; what is wrong with the file is returned.
+    /// Throws errors of system calls, which the caller tells apart; returns faults of the file.
     private func readOnce(
         _ path: String, maximumBytes: Int
     ) throws(SystemCallError) -> Result<[UInt8], FerryError> {
@@ -77,7 +77,7 @@ public struct PosixFileSystem: FileSystem {
         } catch {
             if error.number == ENOENT { return nil }
             guard error.number == ENOTDIR || error.number == ELOOP else { throw error.ferryError(path: path) }
-            // ENOTDIR is said of the last component and of those before it.
+            // ENOTDIR concerns the last component or any component before.
             if try item(at: path) == .missing { return nil }
             throw FerryError.wrongKind(path, shouldBe: "folder")
         }
@@ -91,7 +91,7 @@ public struct PosixFileSystem: FileSystem {
         while true {
             errno = 0
             guard let entry = readdir(stream) else { break }
-            // d_name ends in a NUL within the entry that readdir returned; the entry is valid until the next call.
+            // d_name ends in a NUL within the entry of readdir; the entry is valid until the next call.
             let start = UnsafeRawPointer(entry) + MemoryLayout<dirent>.offset(of: \.d_name)!
             guard let name = String(validatingCString: start.assumingMemoryBound(to: CChar.self)),
                 name != ".", name != ".."
@@ -129,7 +129,7 @@ public struct PosixFileSystem: FileSystem {
         return Self.version(status)
     }
 
-    /// The names are looked up from the directory on, which takes half the time of doing so from the root.
+    /// The names are looked up from the directory on, in half the time of a look-up from the root.
     public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
         do throws(SystemCallError) {
             let parent = try Descriptor(opening: directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
@@ -141,12 +141,12 @@ public struct PosixFileSystem: FileSystem {
             }
             return true
         } catch {
-            // Asked for alone, the file in question tells what is wrong with it.
+            // Asked for alone, the file in question reports its fault.
             return false
         }
     }
 
-    /// - Returns: `nil` for what is neither a regular file nor a directory.
+    /// - Returns: `nil` for anything but a regular file or a directory.
     private static func version(_ status: stat) -> FileVersion? {
         let kind = status.st_mode & S_IFMT
         guard kind == S_IFREG || kind == S_IFDIR else { return nil }
@@ -170,7 +170,7 @@ public struct PosixFileSystem: FileSystem {
             _ = try systemCall("mkdir") { mkdir(path, 0o777) }
             return true
         } catch {
-            // A file system that is mounted read-only may say so although the directory is there.
+            // A read-only file system may give this error although the directory is there.
             guard error.number == EEXIST || error.number == EROFS else { throw error.ferryError(path: path) }
             switch try item(at: path) {
             case .directory: return false
@@ -188,8 +188,8 @@ public struct PosixFileSystem: FileSystem {
                 try file.synchronize()
                 try file.closeReportingErrors()
             } catch {
-                // After a failed fsync the kernel may have dropped the pages: this file is never used again. That it
-                // cannot be removed is no further loss, the name is a temporary one.
+                // After a failed fsync the kernel may have dropped the pages: this file is never used again. A failed
+                // removal is no further loss, since the name is temporary.
                 unlink(path)
                 throw error
             }
@@ -207,7 +207,7 @@ public struct PosixFileSystem: FileSystem {
         }
     }
 
-    /// One write(2), of at most a gigabyte: some systems refuse more than fits 31 bits.
+    /// A write(2) of at most a gigabyte: some systems refuse more than fits 31 bits.
     private static func writeSome(_ bytes: Slice<UnsafeRawBufferPointer>, to descriptor: Int32) -> Int {
         let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(1 << 30))
         #if canImport(Darwin)

@@ -1,26 +1,26 @@
 import FerryCore
 
-/// A file that may hold a segment: one with a segment's name, or what a syncer has made of such a name.
+/// A file that may hold a segment: a file with a segment's name, or with a syncer's variant of such a name.
 ///
 /// Syncers rename files that they find in conflict (`….sync-conflict-20260101-120000-ABCDEF7.segment`, `… (1).segment`,
 /// `… (conflicted copy 2026-01-01).segment`, `…-HOSTNAME.segment`), and some file systems change the letter case. A
-/// *copy* is worth reading when the file with the proper name is missing or damaged; only its content can tell whether
-/// it is the segment.
+/// *copy* is worth reading when the file with the proper name is missing or damaged; only its content can prove the
+/// segment.
 public struct SegmentFile: Hashable, Sendable {
-    /// The name as it is in the directory.
+    /// The name as in the directory.
     public let fileName: String
-    /// The name that it is, or began as.
+    /// The segment's name, or the name before the syncer's change.
     public let name: SegmentName
     /// Whether the name was changed by somebody.
     public var isCopy: Bool { fileName.utf8.count != name.fileName.utf8.count || fileName != name.fileName }
 
-    /// Whether a reader tries it before another file that holds the changeset which it looks for: a proper name before a
-    /// copy, and what was rolled up before what it was made of.
+    /// Whether a reader tries this file before another file with the wanted changeset: a proper name before a copy, and
+    /// a rolled-up segment before its parts.
     public func isTried(before other: SegmentFile) -> Bool {
         isCopy != other.isCopy ? other.isCopy : name.last > other.name.last
     }
 
-    /// What may follow the proper name in a copy's, before the suffix.
+    /// The characters after the proper name in a copy's name, before the suffix.
     private static let separators = Set(" .-_(".utf8)
 
     /// Stands for the file with a segment's proper name.
@@ -29,7 +29,7 @@ public struct SegmentFile: Hashable, Sendable {
         self.name = name
     }
 
-    /// Recognises a name from a directory; `nil` for all others, temporary files and placeholders among them.
+    /// Recognizes a name from a directory; `nil` for all other names, temporary files and placeholders among them.
     public init?(fileName: String) {
         let bytes = fileName.utf8.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }
         guard bytes.count <= 255, bytes.count >= SegmentName.stemLength + SegmentName.suffix.utf8.count,

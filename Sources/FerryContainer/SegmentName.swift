@@ -2,8 +2,8 @@ import FerryCore
 
 /// The name of a segment file: `<first>-<last>-<hash>.segment` (Docs/Format.md, "Names of segments").
 ///
-/// It says where in a device's log the segment belongs. What is in it is for the content to say; the name only helps
-/// to find it.
+/// The name gives the segment's place in a device's log. Only the content proves the content; the name only helps to
+/// find the segment.
 public struct SegmentName: Hashable, Sendable {
     /// The last number that fits twelve hexadecimal digits.
     public static let maximumSequence: UInt64 = (1 << 48) - 1
@@ -11,14 +11,14 @@ public struct SegmentName: Hashable, Sendable {
     /// The characters before the suffix: two numbers of 12 digits, a hash of 16, two hyphens.
     static let stemLength = 42
 
-    /// The number of the first changeset in it, from 1.
+    /// The number of the first changeset inside, from 1.
     public let first: UInt64
-    /// The number of the last changeset in it, at least `first`.
+    /// The number of the last changeset inside, at least `first`.
     public let last: UInt64
     /// The first eight bytes of the file's checksum, most significant first.
     public let hash: UInt64
 
-    /// Names a segment by what is in it and the checksum of its bytes.
+    /// Names a segment by its changesets and the checksum of its bytes.
     /// - Throws: `invalidArgument` for numbers out of range.
     public init(first: UInt64, last: UInt64, checksum: Checksum) throws(FerryError) {
         guard first >= 1, first <= last, last <= Self.maximumSequence else {
@@ -29,7 +29,7 @@ public struct SegmentName: Hashable, Sendable {
         hash = checksum.high
     }
 
-    /// Reads exactly the form that `fileName` has, and nothing else.
+    /// Reads exactly the form of `fileName`, and nothing else.
     public init?(_ fileName: String) {
         guard fileName.utf8.count == Self.stemLength + Self.suffix.utf8.count, fileName.hasSuffix(Self.suffix) else {
             return nil
@@ -60,13 +60,13 @@ public struct SegmentName: Hashable, Sendable {
         "\(Self.digits(first, count: 12))-\(Self.digits(last, count: 12))-\(Self.digits(hash, count: 16))\(Self.suffix)"
     }
 
-    /// Whether bytes with this checksum are what the name says.
+    /// Whether bytes with this checksum match the name.
     public func matches(_ checksum: Checksum) -> Bool { hash == checksum.high }
 
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for character in digits {
-            // Upper case is not the form that Ferry writes.
+            // Ferry never writes upper case.
             guard let digit = hexDigitValue(character), !(0x41...0x46).contains(character) else { return nil }
             number = number << 4 | UInt64(digit)
         }

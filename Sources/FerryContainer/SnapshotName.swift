@@ -16,7 +16,7 @@ public struct SnapshotName: Hashable, Sendable {
         hash = checksum.high
     }
 
-    /// Reads exactly the form that `fileName` has, and nothing else.
+    /// Reads exactly the form of `fileName`, and nothing else.
     public init?(_ fileName: String) {
         let bytes = Array(fileName.utf8)
         guard bytes.count == Self.stemLength + Self.suffix.utf8.count, fileName.hasSuffix(Self.suffix),
@@ -32,12 +32,12 @@ public struct SnapshotName: Hashable, Sendable {
         LowerHex.digits(time.rawValue) + "-" + LowerHex.digits(hash) + Self.suffix
     }
 
-    /// Whether bytes with this checksum are what the name says.
+    /// Whether bytes with this checksum match the name.
     public func matches(_ checksum: Checksum) -> Bool { hash == checksum.high }
 }
 
 extension SnapshotName: Comparable {
-    /// By the time; the hash decides between different snapshots of one time, and means nothing.
+    /// By the time; the hash decides between different snapshots of a time, and means nothing.
     public static func < (left: SnapshotName, right: SnapshotName) -> Bool {
         (left.time, left.hash) < (right.time, right.hash)
     }
@@ -54,7 +54,7 @@ enum ChunkName {
 
     static func fileName(_ checksum: Checksum) -> String { checksum.hex + suffix }
 
-    /// Reads exactly the form that `fileName` makes, and nothing else.
+    /// Reads exactly the form of `fileName`, and nothing else.
     static func checksum(_ fileName: String) -> Checksum? {
         guard fileName.utf8.count == 32 + suffix.utf8.count, fileName.hasSuffix(suffix),
             let checksum = Checksum(fileName.dropLast(suffix.count)), Self.fileName(checksum) == fileName
@@ -73,7 +73,7 @@ private enum LowerHex {
     static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for character in digits {
-            // Upper case is not the form that Ferry writes.
+            // Ferry never writes upper case.
             guard let digit = hexDigitValue(character), !(0x41...0x46).contains(character) else { return nil }
             number = number << 4 | UInt64(digit)
         }

@@ -6,7 +6,7 @@ import Glibc
 import Darwin
 #endif
 
-/// Says which system call failed, and how; the cause of a `FerryError` with code `inputOutput`.
+/// Names a failed system call, and its error; the cause of a `FerryError` with code `inputOutput`.
 public struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The call's name, such as `fsync`.
     public let call: String
@@ -22,7 +22,7 @@ public struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertibl
     /// The call, and the system's words for the error.
     public var description: String { "\(call): \(String(cString: strerror(number)))" }
 
-    /// The error to throw: what was attempted where, why it failed, and what a person can do.
+    /// The error to throw: the attempt, the path, the reason, and a remedy for a person.
     func ferryError(path: String) -> FerryError {
         FerryError(.inputOutput, "Ferry's access to \(path) failed (\(self)). \(advice)", path: path, cause: self)
     }
@@ -39,7 +39,7 @@ public struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertibl
     }
 }
 
-/// Makes a system call again as long as a signal interrupts it.
+/// Makes a system call again as long as a signal interrupts the call.
 /// - Returns: the call's result, 0 or more.
 func systemCall<Result: FixedWidthInteger & SignedInteger>(
     _ name: String, _ body: () -> Result
@@ -60,10 +60,11 @@ struct Descriptor: ~Copyable {
         number = try systemCall("open") { open(path, flags | O_CLOEXEC, mode) }
     }
 
-    // What close(2) could report was asked of fsync(2) before, or does not matter to a reader.
+    // fsync(2) reported close(2)'s errors before, or they do not matter to a reader.
     deinit { close(number) }
 
-    /// Closes it and reports what close(2) says. A close that a signal interrupted has closed the descriptor.
+    /// Closes the descriptor and reports errors of close(2). A close that a signal interrupted has closed the
+    /// descriptor.
     consuming func closeReportingErrors() throws(SystemCallError) {
         let number = number
         discard self

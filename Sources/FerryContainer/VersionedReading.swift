@@ -1,22 +1,22 @@
-/// What was read of a file or directory, and the version that it had then.
+/// The content of a file or directory, and its version then.
 ///
-/// Writes within one tick of a file system's clock may look alike, so it is read again until it has looked the same for two
-/// seconds.
+/// Writes within a tick of a file system's clock may look alike, so the content is read again until it has looked the
+/// same for two seconds.
 public struct VersionedReading<Value: Sendable>: Sendable {
     public let value: Value
     private let version: FileVersion
     /// When this version was first seen, in milliseconds of the wall clock.
     private let seen: Int64
-    /// Whether it was read long enough after that.
+    /// Whether the reading came long enough after that.
     private let isSettled: Bool
 
-    /// Longer than a tick of any file system: FAT's is two seconds for the content's time, but a head is never written in
-    /// place there, so its inode or size differs too.
+    /// Longer than a tick of any file system. FAT's tick is two seconds for the content's time, but a head is never
+    /// written in place there, so its inode or size differs too.
     private static var settlingMilliseconds: Int64 { 2000 }
 
     /// - Parameters:
-    ///   - version: as it was before reading.
-    ///   - former: what was read of it before.
+    ///   - version: the version before the reading.
+    ///   - former: the reading before.
     ///   - milliseconds: when the version was asked for.
     public init(_ value: Value, _ version: FileVersion, after former: Self?, milliseconds: Int64) {
         self.value = value
@@ -25,6 +25,6 @@ public struct VersionedReading<Value: Sendable>: Sendable {
         isSettled = milliseconds - seen >= Self.settlingMilliseconds
     }
 
-    /// Whether it need not be read again where the version is this one now.
+    /// Whether the content need not be read again for this version.
     public func holds(for version: FileVersion) -> Bool { isSettled && self.version == version }
 }

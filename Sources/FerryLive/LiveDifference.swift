@@ -1,38 +1,38 @@
 import FerryCore
 
-/// What happened to a row between two deliveries.
+/// A row's change between two deliveries.
 public struct LiveChange: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         case inserted
         case deleted
         /// To another place among the rows that stayed, or to another section.
         case moved
-        /// It says something else, in its place.
+        /// Another content, in its place.
         case updated
     }
 
     public var kind: Kind
-    /// Its key now; of a row that was deleted, its last.
+    /// The row's present key; the last key of a deleted row.
     public var key: LiveKey
-    /// Its object ID, the same on every device, where the results were given a store and the table travels. A row that was
-    /// just inserted gets one with the next flush.
+    /// The row's object ID, the same on every device, with a store and a travelling table. A row that was just inserted
+    /// gets an ID with the next flush.
     public var object: ObjectID?
-    /// Its place in the former delivery; `nil` for what was inserted.
+    /// The row's place in the former delivery; `nil` for an inserted row.
     public var from: LivePosition?
-    /// Its place in this delivery; `nil` for what was deleted.
+    /// The row's place in this delivery; `nil` for a deleted row.
     public var to: LivePosition?
-    /// Whether a row that moved says something else, too.
+    /// Whether the content of a moved row changed, too.
     public var isUpdated: Bool
 }
 
-/// What is different from the delivery before.
+/// The difference from the delivery before.
 public struct LiveDifference: Sendable {
-    /// Names of sections that were not there before, in their order.
+    /// Names of new sections, in their order.
     public var insertedSections: [String] = []
-    /// Names of sections that are not there any more, in their former order.
+    /// Names of vanished sections, in their former order.
     public var deletedSections: [String] = []
-    /// Deletions by descending former place, then the others by ascending place: applied in this order to a list, they turn
-    /// the former delivery into this one, where moves are a removal and an insertion.
+    /// Deletions by descending former place, then the rest by ascending place. Applied in this order to a list, they
+    /// turn the former delivery into this delivery, with moves as a removal and an insertion.
     public var changes: [LiveChange] = []
 
     public var isEmpty: Bool { insertedSections.isEmpty && deletedSections.isEmpty && changes.isEmpty }
@@ -50,7 +50,7 @@ public struct LiveDifference: Sendable {
         func isSame(_ left: Int, _ right: Int) -> Bool {
             old.keys[left] == new.keys[right] && oldSections[left] == newSections[right]
         }
-        // What is the same at both ends is no concern of the rest; most changes are few.
+        // Equal rows at both ends do not concern the rest; most changes are few.
         let most = min(old.keys.count, new.keys.count)
         var head = 0
         while head < most, isSame(head, head) { head += 1 }
@@ -70,7 +70,7 @@ public struct LiveDifference: Sendable {
             }
         }
         let deleted = former.values.sorted(by: >)
-        // Who comes to another section moves in any case.
+        // A row in a new section moves in any case.
         let staying = pairs.filter { oldSections[$0.old] == newSections[$0.new] }
         let resting = Set(Self.longestAscent(staying.map(\.old)).map { staying[$0].new })
 
@@ -105,8 +105,7 @@ public struct LiveDifference: Sendable {
             + rest.sorted { $0.place < $1.place }.map(\.change)
     }
 
-    /// Takes up what object IDs tell: a row that has another key now was not deleted and inserted, and a key that another
-    /// object took over was.
+    /// Uses object IDs: a row with a new key was not deleted and inserted, and a key taken over by another object was.
     mutating func identify(_ before: [LiveKey: ObjectID], _ now: [LiveKey: ObjectID]) {
         for number in changes.indices {
             let key = changes[number].key
@@ -144,7 +143,7 @@ public struct LiveDifference: Sendable {
         changes = result.sorted { ($0.from ?? .zero) > ($1.from ?? .zero) } + late
     }
 
-    /// The places of a longest ascending subsequence: the rows that need not move.
+    /// The places of a longest ascending subsequence: the rows without a need to move.
     static func longestAscent(_ values: [Int]) -> [Int] {
         var tails: [Int] = []
         var previous = [Int](repeating: -1, count: values.count)
@@ -179,7 +178,7 @@ extension LiveChange {
 
 /// Compares the sections of rows without comparing their names.
 private enum SectionWalk {
-    /// For each row its section's number among the former sections, or one past them for new ones.
+    /// For each row its section's number among the former sections, or the number past them for new sections.
     static func numbers(_ index: LiveIndex, _ names: [String]) -> [Int32] {
         var numbers: [String: Int32] = [:]
         for name in names { numbers[name] = Int32(numbers.count) }

@@ -2,18 +2,18 @@ import FerryContainer
 import FerryCore
 import GRDB
 
-/// Which rows a request has, in order, and what they say, as hashes: what a delivery shows. Rows themselves are fetched by
+/// The rows of a request, in order, and hashes of their content: the base of a delivery. Rows themselves are fetched by
 /// the page.
 final class LiveIndex: Sendable {
     /// In the order of the list.
     let keys: [LiveKey]
-    /// A hash of each row, by which a change is noticed; `nil` in an index from a cache.
+    /// A hash of each row, for noticing changes; `nil` in an index from a cache.
     let hashes: [Int]?
     let sections: [LiveSection]
-    /// How often rows count as changed besides what their hashes say (`LiveList.suspect`).
+    /// How often rows count as changed besides their hashes (`LiveList.suspect`).
     private let bumps: [LiveKey: Int]
-    /// In an index from a cache: the rows that were fetched while it was shown, of which nobody knows whether they changed
-    /// before the list was read.
+    /// In an index from a cache: the rows fetched while the index was shown. Nobody knows whether they changed before
+    /// the list was read.
     let fetched = Locked<Set<LiveKey>>([])
     private let places = Locked<[LiveKey: Int]?>(nil)
     /// Object IDs by key, as far as they are known (`LiveObjects`).
@@ -26,13 +26,13 @@ final class LiveIndex: Sendable {
         self.bumps = bumps
     }
 
-    /// What changes when a row does; `nil` where it is not known.
+    /// Changes when the row does; `nil` if unknown.
     func token(at place: Int) -> Int? {
         guard let hash = hashes?[place] else { return nil }
         return bumps.isEmpty ? hash : hash &+ (bumps[keys[place]] ?? 0)
     }
 
-    /// A row's place among all rows; `nil` where there is none of that key.
+    /// A row's place among all rows; `nil` for an unknown key.
     func place(of key: LiveKey) -> Int? {
         places.withLock { known in
             if known == nil {
@@ -43,7 +43,7 @@ final class LiveIndex: Sendable {
     }
 
     func position(_ place: Int) -> LivePosition {
-        // The last section that begins at the place or before; empty sections do not exist.
+        // The last section with its beginning at the place or before; empty sections do not exist.
         var (low, high) = (0, sections.count)
         while low + 1 < high {
             let middle = (low + high) / 2
@@ -54,7 +54,7 @@ final class LiveIndex: Sendable {
 
     func sectionName(at place: Int) -> String { sections[position(place).section].name }
 
-    /// Whether two indexes show the same rows in the same places, whatever they say.
+    /// Whether two indexes show the same rows in the same places, with any content.
     func hasSamePlaces(as other: LiveIndex) -> Bool { sections == other.sections && keys == other.keys }
 }
 

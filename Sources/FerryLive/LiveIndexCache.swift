@@ -2,10 +2,10 @@ import FerryCore
 import Foundation
 import GRDB
 
-/// Keeps a list's keys and sections in a file, so that a large list is there at once when the app starts, before it has
-/// been read. What is shown from it is corrected by the next delivery.
+/// Keeps a list's keys and sections in a file, so that a large list is there at once when the app starts, before the
+/// list has been read. The next delivery corrects the cached content.
 ///
-/// A file that is missing, damaged or of another request is no error: the list is read first, as without it.
+/// A file that is missing, damaged or of another request is no error: the list is read first, as without a cache.
 struct LiveIndexCache: Sendable {
     let file: URL
 
@@ -29,7 +29,7 @@ struct LiveIndexCache: Sendable {
     }
 
     func load(_ list: LiveList) -> LiveIndex? {
-        // No file, or none that can be read: see above.
+        // No readable file: see above.
         guard let bytes = try? Data(contentsOf: file),
             let contents = try? PropertyListDecoder().decode(Contents.self, from: bytes),
             contents.version == Contents.version, contents.request == fingerprint(list),
@@ -59,7 +59,7 @@ struct LiveIndexCache: Sendable {
         }
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
-        // A cache that cannot be written is none: the next start reads the list first.
+        // Without a writable cache the next start reads the list first.
         try? encoder.encode(contents).write(to: file, options: .atomic)
     }
 

@@ -1,13 +1,13 @@
 import GRDB
 
-/// Which row of a request it is: the values of its key on this device.
+/// Identifies a row of a request: the values of its key on this device.
 ///
-/// A key can change: where two devices gave one integer to different rows, one of them gets another. `LiveChange` tells
-/// that as a move, by the row's object ID.
+/// A key can change: if two devices gave an integer to different rows, a row gets another integer. `LiveChange` reports
+/// a move then, by the row's object ID.
 public enum LiveKey: Hashable, Sendable, CustomStringConvertible {
-    /// The usual key of one integer.
+    /// The usual key: a single integer.
     case integer(Int64)
-    /// Any other, in the order of its columns.
+    /// Any other key, in the order of its columns.
     case values([DatabaseValue])
 
     init(_ values: [DatabaseValue]) {

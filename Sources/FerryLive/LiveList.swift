@@ -3,9 +3,10 @@ import FerryCore
 import Foundation
 import GRDB
 
-/// A list that stays current, without the type of its records: the newest index, and who waits for the next one.
+/// A list that stays current, without the type of its records: the newest index, and the readers that wait for the next
+/// index.
 final class LiveList: Sendable {
-    /// The newest index and what goes with it.
+    /// The newest index with its context.
     private struct State {
         var index: LiveIndex?
         var failure: (any Error)?
@@ -17,7 +18,7 @@ final class LiveList: Sendable {
         var bumps: [LiveKey: Int] = [:]
     }
 
-    /// What a reader of deliveries finds.
+    /// The news for a reader of deliveries.
     enum News {
         case index(LiveIndex, version: Int)
         case failure(any Error, version: Int)
@@ -40,7 +41,7 @@ final class LiveList: Sendable {
 
     var index: LiveIndex? { state.withLock { $0.index } }
 
-    /// What there is after a version.
+    /// The news after a version.
     func news(after version: Int) -> News {
         state.withLock { state in
             if state.version > version {
@@ -51,7 +52,7 @@ final class LiveList: Sendable {
         }
     }
 
-    /// Takes note that a row's record may be another than its hash says: the next index tells it as updated.
+    /// Records that a row's content may differ from its hash: the next index reports the row as updated.
     func suspect(_ key: LiveKey) { state.withLock { $0.bumps[key, default: 0] += 1 } }
 
     var bumps: [LiveKey: Int] { state.withLock { $0.bumps } }
@@ -108,17 +109,17 @@ final class LiveList: Sendable {
     }
 }
 
-/// The connections that a list is read by: two of its own, where the database is a file.
+/// The connections of a list: two of its own, if the database is a file.
 struct LiveConnection: Sendable {
-    /// What the whole list is read by. SQLite tells it the commits of all others.
+    /// Reads the whole list. SQLite reports the commits of all other connections here.
     let reader: any DatabaseReader
-    /// What pages are fetched by, so that none waits for a reading of the whole list.
+    /// Fetches pages, so that no page waits for a reading of the whole list.
     let pages: any DatabaseReader
-    /// The files by which commits show; empty for a database in memory.
+    /// The files whose changes mean commits; empty for a database in memory.
     let files: [String]
     var isOwn: Bool { !files.isEmpty }
 
-    /// - Throws: what GRDB throws where the database cannot be opened again.
+    /// - Throws: errors of GRDB if the database cannot be opened again.
     init(_ reader: any DatabaseReader) throws {
         let path = reader.path
         if path.isEmpty || path == ":memory:" || path.hasPrefix("file:") {
@@ -130,7 +131,7 @@ struct LiveConnection: Sendable {
         configuration.label = "Ferry.LiveResults"
         self.reader = try DatabaseQueue(path: path, configuration: configuration)
         pages = try DatabaseQueue(path: path, configuration: configuration)
-        // SQLite's journals lie beside the file itself, not beside a link to it.
+        // SQLite's journals lie beside the file itself, not beside a link to the file.
         let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
         files = [file, file + "-wal", file + "-journal"]
     }

@@ -2,27 +2,27 @@ import FerryCore
 import FerryStore
 import GRDB
 
-/// Keeps the object IDs of a list's rows, where its table travels.
+/// Keeps the object IDs of a list's rows, if its table travels.
 struct LiveObjects: Sendable {
     let store: Store
     let table: String
-    /// Keys looked up in one transaction.
+    /// Keys looked up in a transaction.
     private static let batchSize = 5_000
 
-    /// Looks up the IDs that an index does not have yet.
+    /// Looks up the IDs that an index lacks.
     func fill(_ index: LiveIndex) throws {
         let known = index.objects.withLock { $0 }
         try look(up: index.keys.filter { known[$0] == nil }, in: index)
     }
 
-    /// Takes over what was known of a former index, and looks up what may be different now.
+    /// Takes over the known IDs of a former index, and looks up all that may differ now.
     func carry(from former: LiveIndex, to index: LiveIndex, _ difference: LiveDifference) throws {
         var objects = former.objects.withLock { $0 }
         for change in difference.changes where change.kind == .deleted { objects[change.key] = nil }
         index.objects.withLock { $0 = objects }
         let changed = difference.changes.filter { $0.kind != .deleted }.map(\.key)
         let isNew = Set(changed)
-        // What was not packed yet may be by now.
+        // Rows that were not packed yet may be packed by now.
         let unknown = index.keys.filter { objects[$0] == nil && !isNew.contains($0) }
         try look(up: changed + unknown, in: index)
     }

@@ -9,7 +9,7 @@ final class LivePages<Record: FetchableRecord & Sendable>: Sendable {
 
     private struct Entry {
         var record: Record
-        /// `LiveIndex.token` of the row for which it was fetched.
+        /// `LiveIndex.token` of the row when the record was fetched.
         var token: Int?
         var used: Int
     }
@@ -64,7 +64,8 @@ final class LivePages<Record: FetchableRecord & Sendable>: Sendable {
         cache.withLock { cache in
             for (key, hash, record) in found {
                 guard let row = places[key] else { continue }
-                // Written since the list was read: the next delivery tells, even if it is written back by then.
+                // Written since the list was read: the next delivery reports the row, even if the old content is back
+                // by then.
                 if let known = index.hashes?[row], known != hash { list.suspect(key) }
                 cache.entries[key] = Entry(record: record, token: index.token(at: row), used: cache.clock)
             }

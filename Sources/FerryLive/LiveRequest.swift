@@ -3,21 +3,21 @@ import FerryStore
 import Foundation
 import GRDB
 
-/// A request without its type: how its rows are listed, and how those of some keys are fetched.
+/// A request without its type: how its rows are listed, and how the rows of some keys are fetched.
 struct LiveRequest: Sendable {
     /// A row that was fetched by its key.
     struct Fetched {
         var key: LiveKey
-        /// Of what it says, as `scan` makes it.
+        /// The hash of the content, as `scan` computes the hash.
         var hash: Int
         var row: Row
     }
 
     /// The names of the key's columns, in the request's result.
     let keyColumns: @Sendable (Database) throws -> [String]
-    /// The request as it is.
+    /// The request, unchanged.
     private let prepare: @Sendable (Database) throws -> PreparedRequest
-    /// A request for the rows of some keys, in any order; `nil`: it is made of the request's SQL.
+    /// A request for the rows of some keys, in any order; `nil`: made of the request's SQL.
     private let select: (@Sendable (Database, [[String: DatabaseValue]]) throws -> [Row])?
 
     /// A request of the query interface, by the primary key of its table: associations and all.
@@ -49,7 +49,7 @@ struct LiveRequest: Sendable {
         select = nil
     }
 
-    /// What tells one list from another in a cache: the SQL and its arguments.
+    /// Identifies a list in a cache: the SQL and its arguments.
     func fingerprint(_ database: Database) throws -> String {
         let statement = try prepare(database).statement
         return "\(statement.sql) \(statement.arguments)"
@@ -126,7 +126,7 @@ struct LiveRequest: Sendable {
 
     // MARK: Some rows
 
-    /// Fetches the rows of some keys, in any order; those that are gone are missing.
+    /// Fetches the rows of some keys, in any order; rows that are gone are missing.
     func fetch(_ database: Database, _ keys: [LiveKey]) throws -> [Fetched] {
         if keys.isEmpty { return [] }
         let columns = try keyColumns(database)

@@ -28,19 +28,18 @@ public final class LiveResults<Record: FetchableRecord & Sendable>: Sendable {
     private let worker: LiveWorker
 
     /// Keeps a request of the query interface current, associations and all. Rows are told apart by the table's primary
-    /// key, which the request must select, as it does by itself.
+    /// key, which the request must select (the default).
     ///
     /// - Parameters:
     ///   - reader: the app's database.
-    ///   - sections: what divides the rows.
-    ///   - store: where it is given and the table travels, changes tell object IDs, and a row that gets another key, because
-    ///     two devices had given it to two rows, is told as moved.
-    ///   - pageSize: how many rows are fetched at once, at least.
-    ///   - cache: a file in which the list's keys are kept for the next start; make one for each list, in a folder for
-    ///     caches. The first delivery comes from it, and the second one corrects it.
-    ///   - request: made anew for each reading; it may ask the database.
-    /// - Throws: what GRDB throws where the database cannot be opened again. What is wrong with the request is thrown
-    ///   by `deliveries`.
+    ///   - sections: divides the rows.
+    ///   - store: with a store and a travelling table, changes have object IDs. A row that gets another key, because
+    ///     two devices had given the key to two rows, is reported as moved.
+    ///   - pageSize: the least number of rows fetched at once.
+    ///   - cache: a file that keeps the list's keys for the next start; make a file for each list, in a folder for
+    ///     caches. The first delivery comes from the cache, and the second delivery corrects it.
+    ///   - request: made anew for each reading; may ask the database.
+    /// - Throws: errors of GRDB if the database cannot be opened again. `deliveries` throws errors of the request.
     public convenience init(
         in reader: any DatabaseReader, sections: LiveSections = .none, store: Store? = nil, pageSize: Int = 50,
         cache: URL? = nil, _ request: @escaping @Sendable (Database) throws -> QueryInterfaceRequest<Record>
@@ -50,11 +49,11 @@ public final class LiveResults<Record: FetchableRecord & Sendable>: Sendable {
             objects: store.map { LiveObjects(store: $0, table: Record.databaseTableName) }, pageSize, cache)
     }
 
-    /// Keeps any request current, SQL for one.
+    /// Keeps any request current, SQL for instance.
     ///
     /// - Parameters:
     ///   - key: columns of the result that no two rows share and that are never NULL.
-    ///   - table: the table that the key is of, for object IDs; with `store`.
+    ///   - table: the key's table, for object IDs; with `store`.
     public convenience init(
         in reader: any DatabaseReader, key: [String], sections: LiveSections = .none, store: Store? = nil,
         table: String? = nil, pageSize: Int = 50, cache: URL? = nil,
@@ -77,19 +76,19 @@ public final class LiveResults<Record: FetchableRecord & Sendable>: Sendable {
 
     deinit { worker.stop() }
 
-    /// The deliveries from now on: the first tells what there is, each further one what is different from the one before it.
-    /// Who reads slowly misses none of it, for differences are made when they are asked for, from what was read last.
-    /// Any number of readers may read, each of a sequence of its own.
+    /// The deliveries from now on: the first has the present rows, each further delivery the difference from the
+    /// delivery before. A slow reader misses nothing, because differences are made on request, against the reader's
+    /// last delivery. Any number of readers may read, each from a sequence of its own.
     public var deliveries: LiveDeliveries<Record> { LiveDeliveries(results: self, list, pages) }
 
-    /// Ends all deliveries. Those that were made can still fetch records.
+    /// Ends all deliveries. Past deliveries can still fetch records.
     public func close() { worker.stop() }
 }
 
-/// The deliveries of a `LiveResults`. It ends when that is closed, and throws what keeps the request from being read: then
-/// iterate anew.
+/// The deliveries of a `LiveResults`. The sequence ends when the results are closed, and throws errors that keep the
+/// request from being read: then iterate anew.
 public struct LiveDeliveries<Record: FetchableRecord & Sendable>: AsyncSequence, Sendable {
-    /// Held so that it stays current while it is read.
+    /// Held so that the results stay current while somebody reads.
     private let results: LiveResults<Record>
     private let list: LiveList
     private let pages: LivePages<Record>
@@ -138,7 +137,7 @@ public struct LiveDeliveries<Record: FetchableRecord & Sendable>: AsyncSequence,
                 difference = LiveDifference(from: last, to: index)
                 difference.identify(last.objects.withLock { $0 }, index.objects.withLock { $0 })
                 self.last = index
-                // What a cache showed was right.
+                // The cached content was right.
                 if difference.isEmpty, last.hasSamePlaces(as: index) { return nil }
             }
             let isFirst = last == nil

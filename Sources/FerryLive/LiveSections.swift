@@ -1,8 +1,8 @@
 import GRDB
 
-/// What divides the rows of a `LiveResults` into sections.
+/// Divides the rows of a `LiveResults` into sections.
 ///
-/// Sections stand in the order of their first rows, so a request is ordered by its sections first, as a rule; rows of one
+/// Sections stand in the order of their first rows, so a request is ordered by its sections first, as a rule. Rows of a
 /// section that do not stand together in the request are brought together.
 public struct LiveSections: Sendable {
     enum Rule: Sendable {
@@ -13,18 +13,18 @@ public struct LiveSections: Sendable {
 
     let rule: Rule
 
-    /// One section of all rows, with an empty name.
+    /// A single section of all rows, with an empty name.
     public static let none = LiveSections(rule: .none)
 
-    /// A section for each value of a column of the request; that of NULL has an empty name.
+    /// A section for each value of a column of the request; the section of NULL has an empty name.
     public static func column(_ name: String) -> LiveSections { LiveSections(rule: .column(name)) }
 
-    /// A section for each name that a function gives. It must depend on the row alone.
+    /// A section for each name that a function gives. The function must depend on the row alone.
     public static func name(_ name: @escaping @Sendable (Row) throws -> String) -> LiveSections {
         LiveSections(rule: .name(name))
     }
 
-    /// What it says of itself in the cache of a list.
+    /// The description in the cache of a list.
     var description: String {
         switch rule {
         case .none: "none"
@@ -37,12 +37,12 @@ public struct LiveSections: Sendable {
 /// A section of a delivery: consecutive rows.
 public struct LiveSection: Hashable, Sendable {
     public var name: String
-    /// Its rows among all rows.
+    /// The section's rows among all rows.
     public var rows: Range<Int>
 
     public var count: Int { rows.count }
 
-    /// What stands for it in an index beside a long list: its first letter, in upper case.
+    /// The section's title in an index beside a long list: its first letter, in upper case.
     public var indexTitle: String { name.first.map { $0.uppercased() } ?? "" }
 }
 

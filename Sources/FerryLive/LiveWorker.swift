@@ -4,16 +4,16 @@ import Foundation
 import GRDB
 
 /// Keeps a `LiveList` current, on a thread of its own: waits for a commit by anybody, reads the list anew and publishes
-/// it where it is different.
+/// each difference.
 ///
-/// `@unchecked Sendable` because what changes is only touched by the thread, or lies behind a lock.
+/// `@unchecked Sendable` because only the thread touches mutable state, or the state lies behind a lock.
 final class LiveWorker: @unchecked Sendable {
-    /// How long a commit may stay unnoticed where events are delivered and one was lost, and where there are none.
+    /// How long a commit may stay unnoticed after a lost event, and without events.
     private static let (longPollMilliseconds, shortPollMilliseconds) = (2_000, 200)
-    /// The journal changes a moment before the commit can be seen: it is looked at again after 1, 2, 4 … milliseconds.
+    /// The journal changes a moment before the commit can be seen: the worker looks again after 1, 2, 4 … milliseconds.
     private static let longestGlanceMilliseconds = 256
-    /// After a list was read, this many times as long passes before it is read again, so that a stream of commits keeps no
-    /// core busy.
+    /// After a reading, this many times its duration passes before the next reading, so that a stream of commits keeps
+    /// no core busy.
     private static let rest = 3.0
 
     private let list: LiveList
@@ -97,7 +97,7 @@ final class LiveWorker: @unchecked Sendable {
     }
 
     /// Reads the list if something was committed.
-    /// - Returns: whether it was read.
+    /// - Returns: whether the list was read.
     private func refresh() -> Bool {
         do {
             guard let index = try readIfChanged() else { return false }
@@ -129,7 +129,7 @@ final class LiveWorker: @unchecked Sendable {
         if list.connection.isOwn {
             let version = try reader.read { try Int.fetchOne($0, sql: "PRAGMA data_version") }
             if version == dataVersion { return nil }
-            // Before the list is read: what is committed meanwhile is found by the next look.
+            // Before the list is read: the next look finds commits in between.
             dataVersion = version
         } else {
             let wasDirty = isDirty.withLock { dirty in
@@ -159,7 +159,7 @@ final class LiveWorker: @unchecked Sendable {
         list.publish(index)
     }
 
-    /// After the first delivery, which does not wait for it.
+    /// After the first delivery, which does not wait for IDs.
     private func lookUpObjects(_ index: LiveIndex) throws {
         if index.objects.withLock({ $0.isEmpty }) { try list.objects?.fill(index) }
     }

@@ -47,8 +47,8 @@ public enum PolicyPart: Hashable, Sendable {
     }
 }
 
-/// The state of an object's column under a policy: the newest plain write, as every column has, and a part for each
-/// kind of policy under which some device wrote.
+/// The state of an object's column under a policy: the newest plain write, as in every column, and a part for each kind
+/// of policy under which some device wrote.
 ///
 /// Each part merges separately, whatever the present policy is. So operations from before and after a policy was set
 /// may come in any order. The visible value is a pure function of all parts and of the present policy.
@@ -121,7 +121,7 @@ public struct ColumnRegister: Hashable, Sendable {
 
     /// Forgets writes before a stamp.
     /// - Parameter wasKnown: whether the insertion that began the object anew knew a write. Of a maximum only known
-    ///   values go: a better value has made us forget others, which may have been later.
+    ///   values go: a better value has removed other values, which may have been later.
     public mutating func forget(before floor: Stamp, wasKnown: (Stamp) throws -> Bool) rethrows {
         if let stamp = plain?.stamp, stamp < floor { plain = nil }
         if let stamp = maximum?.best.stamp, stamp < floor, try wasKnown(stamp) { maximum = nil }
@@ -174,8 +174,8 @@ public struct ColumnRegister: Hashable, Sendable {
         return VersionsPart.standing(versions, assignment(beside: .versions))
     }
 
-    /// The plain write as a kind of policy sees it: the newest of the plain write and of the values that parts of other
-    /// kinds show, each as of its own newest write.
+    /// The plain write from the view of a kind of policy: the newest of the plain write and of the values of other
+    /// kinds' parts, each as of its own newest write.
     private func assignment(beside kind: PayloadKind?) -> StampedValue? {
         var newest = plain
         func consider(_ own: PayloadKind, _ stamp: Stamp?, _ value: FieldValue?) {
@@ -192,8 +192,8 @@ public struct ColumnRegister: Hashable, Sendable {
 
     // MARK: Writing
 
-    /// The operation that tells others of a local write under the present policy. Merged into this register, the
-    /// operation makes `value` visible (for a set: as long as its elements are the same).
+    /// The operation for a local write under the present policy. Merged into this register, the operation makes `value`
+    /// visible (for a set: as long as its elements are the same).
     ///
     /// - Parameters:
     ///   - stamp: later than everything in the register.
@@ -225,7 +225,7 @@ public struct ColumnRegister: Hashable, Sendable {
 }
 
 extension ColumnPolicy {
-    /// The kind of part that writes under the policy make; `nil` for plain writes.
+    /// The kind of part for writes under the policy; `nil` for plain writes.
     public var payloadKind: PayloadKind? {
         switch self {
         case .lastWriterWins: nil

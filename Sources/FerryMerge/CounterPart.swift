@@ -5,7 +5,7 @@ import FerryCore
 /// The base is a plain write, known by its stamp: the row's insertion, or any write that is no addition. Additions to
 /// an older base no longer count.
 public struct CounterPart: Hashable, Sendable {
-    /// All additions of a device, as of its newest write.
+    /// All additions of a device, as of the device's newest write.
     public struct Total: Hashable, Sendable {
         public var stamp: Stamp
         public var amount: Int64
@@ -42,7 +42,7 @@ public struct CounterPart: Hashable, Sendable {
     /// Forgets additions from before a stamp.
     mutating func forget(before floor: Stamp) { totals = totals.filter { floor < $0.value.stamp } }
 
-    /// Whether the base was written before a stamp. A column's default, a base that nobody wrote, never was; without
+    /// Whether the base was written before a stamp. A column's default, a base without a writer, never was; without
     /// additions such a base says nothing.
     func isVoid(before floor: Stamp) -> Bool {
         base.stamp.time == .zero ? totals.isEmpty : base.stamp < floor
@@ -56,7 +56,7 @@ public struct CounterPart: Hashable, Sendable {
         return .integer(Int64(clamping: sum))
     }
 
-    /// The part that a local write makes: this device's total alone, so that the cost does not grow with the devices.
+    /// The part for a local write: this device's total alone, so that the cost does not grow with the devices.
     /// - Parameters:
     ///   - part: the known part, or `nil` without any additions.
     ///   - plain: the newest plain write.

@@ -16,7 +16,7 @@ public struct ExtremePart: Hashable, Sendable {
 
     enum Direction { case maximum, minimum }
 
-    /// Whether a value is worse than another value. NULL is no value: worse than all.
+    /// Whether a value is worse than a second value. NULL is no value: worse than all.
     static func isWorse(_ left: FieldValue, than right: FieldValue, _ direction: Direction) -> Bool {
         if left == .null || right == .null { return left == .null && right != .null }
         let order = ValueOrder.compare(left, right)
@@ -45,7 +45,7 @@ public struct ExtremePart: Hashable, Sendable {
         return better(part.best, plain, direction).value
     }
 
-    /// The part that a local write makes.
+    /// The part for a local write.
     /// - Parameter shown: the value visible before.
     static func written(
         _ value: FieldValue, _ stamp: Stamp, over part: ExtremePart?, shown: FieldValue?, _ direction: Direction

@@ -2,8 +2,8 @@ import FerryCore
 
 /// The visible objects of a region grouped into rows: the result of rule 3, and its working state.
 public struct RowClasses: Sendable {
-    /// The objects that are or offer a token: by tokens, and for each token the oldest first. Sorted, because a table
-    /// of hashes takes twice the memory.
+    /// The objects with or offering a token: by tokens, and for each token the oldest first. Sorted, because a table of
+    /// hashes takes twice the memory.
     private let providers: [Provider]
     /// Oldest insertion first; ties, which only a device's own insertions have, by table and ID.
     let byAge: [Int]
@@ -11,8 +11,8 @@ public struct RowClasses: Sendable {
     public internal(set) var outcomes: [RowOutcome]
     /// Further targets of references, by object and reference.
     private var links: [Int: [Int: [Int]]] = [:]
-    /// For each object that is not its own representative, a way to the representative; -1 for others. Empty if all are
-    /// their own.
+    /// For each object with a representative, a way to the representative; -1 for all else. Empty if every object is
+    /// its own representative.
     private var parents: [Int32] = []
     /// For each object the next object of its class, in any order, and for each representative the last; -1 without a
     /// next object.
@@ -61,7 +61,7 @@ public struct RowClasses: Sendable {
     /// Whether any reference means something else than its own values say.
     public var hasLinks: Bool { !links.isEmpty }
 
-    /// The objects that are or offer a token, oldest first.
+    /// The objects with or offering a token, oldest first.
     func providers(of token: RowToken) -> some Sequence<Int> {
         var (low, high) = (0, providers.count)
         while low < high {
@@ -79,7 +79,7 @@ public struct RowClasses: Sendable {
         return index
     }
 
-    /// The objects that a representative's row shows, oldest first.
+    /// The objects in a representative's row, oldest first.
     public func members(of representative: Int) -> [Int] {
         guard representsOthers(representative) else { return [representative] }
         var members = [representative]
@@ -91,22 +91,22 @@ public struct RowClasses: Sendable {
         return members.sorted { ages[$0] < ages[$1] }
     }
 
-    /// Whether an object's row shows other objects too.
+    /// Whether an object's row shows more objects.
     public func representsOthers(_ object: Int) -> Bool { !parents.isEmpty && parents[object] < 0 && next[object] >= 0 }
 
-    /// The claim by which an object came to its class; `nil` for an object that is alone or was there first.
+    /// The claim by which an object came to its class; `nil` for the first object of a class.
     public func cause(of object: Int) -> RuleClaim? {
         placesOfCauses.isEmpty || placesOfCauses[object] < 0 ? nil : causes[Int(placesOfCauses[object])]
     }
 
-    /// The visible object of the region to which a reference leads: an object that is, or offers, its token, or the
-    /// target found by resolving the reference.
+    /// The visible object of the region to which a reference leads: an object with or offering its token, or the target
+    /// found by resolving the reference.
     public func target(of object: Int, reference: Int, token: RowToken) -> Int? {
         if let own = visible(token) { return own }
         return links[object]?[reference]?.first { outcomes[$0].isVisible }
     }
 
-    /// The visible object of the region that is, or offers, a token; of several the oldest.
+    /// The visible object of the region with or offering a token; of several the oldest.
     public func visible(_ token: RowToken) -> Int? { providers(of: token).first { outcomes[$0].isVisible } }
 
     mutating func add(_ link: RuleLink) {
