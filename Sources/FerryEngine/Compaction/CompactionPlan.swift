@@ -2,54 +2,56 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// A snapshot in the container, as compaction remembers it.
+/// A snapshot in the container, as compaction remembers the snapshot.
 struct KnownSnapshot: Codable, Equatable, Sendable {
-    /// The device whose it is, 32 hexadecimal digits, and the file name of its manifest.
+    /// The device that wrote the snapshot, 32 hexadecimal digits, and the file name of the manifest.
     var device: String
     var name: String
-    /// The number of the last changeset of *this* device that it covers.
+    /// The number of *this* device's last changeset in the snapshot.
     var covered: UInt64
-    /// The size of its files.
+    /// The size of the snapshot's files.
     var bytes: Int
-    /// Since when this device knows it, by its wall clock, in milliseconds since the Unix epoch.
+    /// Since when this device knows the snapshot, by the wall clock, in milliseconds since the Unix epoch.
     var milliseconds: Int64
 }
 
-/// What compaction decides upon.
+/// The facts for compaction's decisions.
 struct CompactionFacts: Equatable {
-    /// This device's segments in the container, those that were replaced among them.
+    /// This device's segments in the container, replaced segments included.
     var segments: [OwnSegment] = []
-    /// The last of its changesets that every active device has replayed.
+    /// The last of this device's changesets that every active device has replayed.
     var acknowledged: UInt64 = 0
     /// The best snapshot of any device.
     var snapshot: KnownSnapshot?
-    /// How many rows the store has, hidden ones among them; 0 where nobody asked, as there is a snapshot or the log is small.
+    /// Number of rows in the store, hidden rows included; 0 if not counted, because the container has a snapshot or the
+    /// log is small.
     var rows = 0
     /// This device's own snapshots, the newest last.
     var ownSnapshots: [KnownSnapshot] = []
-    /// Where the log begins in the container; 0 where all of it is there.
+    /// The first changeset of the log in the container; 0 for the whole log.
     var logStart: UInt64 = 0
-    /// The last changeset of this device's of which the container has no whole file though it should; 0 where it has all.
+    /// The last of this device's changesets without a whole file in the container, though a file should be there; 0 if
+    /// none is lost.
     var lost: UInt64 = 0
-    /// Whether everything packed is published: a snapshot speaks of what others can read.
+    /// True if everything packed is published: a snapshot holds only changes that all devices can read.
     var isPublished = true
-    /// Deletions that this covers are known to everybody who counts; `nil` where that cannot be told, or where it was looked
-    /// for a short time ago.
+    /// All counted devices know the deletions up to this vector; `nil` if unknown, or if tombstones were collected a
+    /// short time ago.
     var stable: VersionVector?
-    /// Tombstones in the store; 0 where nobody asked.
+    /// Number of tombstones in the store; 0 if not counted.
     var tombstones = 0
     /// The wall clock, in milliseconds since the Unix epoch.
     var now: Int64 = 0
 
-    /// Segments that no larger one stands for, by their numbers.
+    /// Segments without a larger segment in their place, by number.
     var live: [OwnSegment] {
         segments.filter { $0.replacedMilliseconds == nil }.sorted { ($0.first, $0.last) < ($1.first, $1.last) }
     }
 
-    /// The last changeset for which nothing but a snapshot can stand.
+    /// The last changeset without a segment in the container: only a snapshot can hold the changes.
     var withoutSegment: UInt64 { max(lost, logStart > 0 ? logStart - 1 : 0) }
 
-    /// The last number between two that no file has; 0 where files have all of them.
+    /// The last number between `first` and `last` in no file; 0 if files have all numbers.
     static func lastMissing(in files: [SegmentName], from first: UInt64, through last: UInt64) -> UInt64 {
         var missing: UInt64 = 0
         var next = max(first, 1)
@@ -60,17 +62,18 @@ struct CompactionFacts: Equatable {
         return next <= last ? last : missing
     }
 
-    /// What a snapshot would let go of this log that the best one there is does not. The newest segment stays anyway.
+    /// Segments that a new snapshot would make removable, beyond the best existing snapshot. The newest segment stays
+    /// anyway.
     private var uncovered: [OwnSegment] {
         let covered = snapshot?.covered ?? 0
         return live.dropLast().filter { $0.last > covered }
     }
 
-    /// The size of that, in bytes.
+    /// The size of the uncovered segments, in bytes.
     var uncoveredBytes: Int { uncovered.reduce(0) { $0 + $1.bytes } }
 
-    /// What the log has to outgrow for a snapshot, in bytes: the best one there is, or, where there is none, what it would take
-    /// to tell of every row so many times.
+    /// The size in bytes that the log must outgrow for a new snapshot: the size of the best existing snapshot.
+    /// Without a snapshot: the estimated size of `changesPerRow` changes for every row.
     func snapshotBytes(changesPerRow: Double) -> Double {
         if let snapshot { return Double(snapshot.bytes) }
         let changes = uncovered.reduce(0) { $0 + $1.changes }
@@ -78,19 +81,19 @@ struct CompactionFacts: Equatable {
     }
 }
 
-/// One step of compaction. Each can be repeated, so that a plan goes on after a crash at any of them.
+/// A step of compaction. Each step can be repeated, so a plan continues after a crash at any step.
 enum CompactionStep: Codable, Equatable, Sendable {
-    /// Makes one segment of those between two numbers.
+    /// Joins the segments between two numbers into one.
     case rollUp(first: UInt64, last: UInt64)
     /// Publishes the state.
     case writeSnapshot
-    /// Tells in the head that the log begins later.
+    /// Writes a head with a later beginning of the log.
     case beginLog(at: UInt64)
-    /// Removes files of segments, by their names.
+    /// Removes segment files, by file name.
     case removeSegments([String])
-    /// Removes own snapshots that newer ones stand for, by the names of their manifests.
+    /// Removes own snapshots superseded by newer snapshots, by file name of the manifest.
     case removeSnapshots([String])
-    /// Forgets what is left of objects whose deletion everybody knows.
+    /// Forgets the tombstones of objects whose deletion all devices know.
     case collectTombstones(stable: [StablePosition])
 }
 
@@ -104,7 +107,7 @@ struct StablePosition: Codable, Equatable, Sendable {
 }
 
 extension VersionVector {
-    /// The same, to be written down.
+    /// The vector's entries for JSON, in the order of devices.
     var entries: [StablePosition] {
         positions.sorted { $0.key < $1.key }.map {
             StablePosition(device: $0.key.hex, sequence: $0.value.sequence, time: $0.value.time.rawValue)
@@ -120,10 +123,14 @@ extension VersionVector {
     }
 }
 
-/// What compaction does to this device's part of the container and to its store: a pure function of the facts.
+/// Compaction's steps in this device's part of the container and its store: a pure function of the facts.
 ///
-/// Nothing is removed that an active device needs: a segment goes once every active device has replayed it and a snapshot
-/// covers it, or once a larger one has been there in its place for a while. The newest segment always stays.
+/// Invariants:
+/// - Nothing that an active device needs is removed.
+/// - A segment is removed after every active device has replayed the segment and a snapshot covers the segment.
+/// - A replaced segment is removed after every active device has replayed the segment, or after the larger segment has
+///   been in place for a while.
+/// - The newest segment always stays.
 struct CompactionPlan: Codable, Equatable, Sendable {
     var steps: [CompactionStep] = []
 
@@ -134,7 +141,7 @@ struct CompactionPlan: Codable, Equatable, Sendable {
     init(_ facts: CompactionFacts, _ settings: RetentionSettings) {
         let covered = facts.snapshot?.covered ?? 0
         if covered < facts.withoutSegment {
-            // Before anything else others need a way on.
+            // First of all, other devices need a way past the missing files.
             if facts.isPublished { steps.append(.writeSnapshot) }
         } else if facts.lost > 0, facts.lost >= facts.logStart {
             steps.append(.beginLog(at: facts.lost + 1))
@@ -162,7 +169,7 @@ struct CompactionPlan: Codable, Equatable, Sendable {
         }
         if let last = collected.last {
             steps.append(.beginLog(at: last.last + 1))
-            // What is replaced by a segment that goes has no reader either.
+            // A replaced segment within the removed range has no reader either.
             let gone = facts.segments.filter { $0.last <= last.last && !replaced.contains($0) }
             steps.append(.removeSegments(gone.map(\.fileName)))
         }
@@ -175,37 +182,37 @@ struct CompactionPlan: Codable, Equatable, Sendable {
         if facts.tombstones > 0, let stable = facts.stable { steps.append(.collectTombstones(stable: stable.entries)) }
     }
 
-    /// Whether a segment that was replaced can go.
+    /// True if a replaced segment can be removed.
     private static func isOutdated(
         _ segment: OwnSegment, _ facts: CompactionFacts, _ settings: RetentionSettings
     ) -> Bool {
         guard let since = segment.replacedMilliseconds else { return false }
-        // A clock that was set back is no reason to keep it for years.
+        // A clock set back must not keep a replaced segment for years.
         return segment.last <= facts.acknowledged || facts.now - since >= settings.replacedMilliseconds
             || facts.now < since
     }
 }
 
 extension OwnSegment {
-    /// The name of its file.
+    /// The name of the segment's file.
     var fileName: String {
-        let name = try? SegmentName(first: first, last: last, checksum: checksum)  // what was published had one
+        let name = try? SegmentName(first: first, last: last, checksum: checksum)  // published segments have names
         return name?.fileName ?? ""
     }
 }
 
-/// What compaction remembers from one run to the next, in `ferry_meta`.
+/// Compaction's memory between runs, in `ferry_meta`.
 struct CompactionNotes: Codable, Equatable {
-    /// What is still to be done of the plan that is under way.
+    /// The remaining steps of the present plan.
     var plan = CompactionPlan()
     var snapshot: KnownSnapshot?
     var ownSnapshots: [KnownSnapshot] = []
-    /// When tombstones were last looked for.
+    /// When tombstones were last collected.
     var tombstonesMilliseconds: Int64?
-    /// The last changeset of which the container has no whole file though it should, as far as that was seen.
+    /// The last changeset seen to be without a whole file in the container, though a file should be there.
     var lost: UInt64?
-    /// The last positions that all branches of logs have which two copies of a database wrote (`SharedLogs`).
+    /// For each forked log, the last position common to all branches (`SharedLogs`).
     var forks: [StablePosition]?
-    /// Before this nothing is tried again.
+    /// No new attempt before this time.
     var notBeforeMilliseconds: Int64?
 }

@@ -1,58 +1,58 @@
 import FerryContainer
 import FerryStore
 
-/// What `compact` did, or would do. Its JSON keys are fixed.
+/// What `compact` did, or would do. The JSON keys are fixed.
 public struct CompactionReport: Codable, Equatable, Sendable {
     public struct RolledUp: Codable, Equatable, Sendable {
-        /// Segments that larger ones now stand for.
+        /// Number of segments replaced by larger segments.
         public var segments = 0
-        /// The number of the larger ones.
+        /// Number of the larger segments.
         public var into = 0
     }
 
     public struct Snapshot: Codable, Equatable, Sendable {
-        /// The file name of its manifest; `nil` where it is not written yet.
+        /// The file name of the manifest; `nil` if not written yet.
         public var name: String?
-        /// The size of its files.
+        /// The size of the snapshot's files.
         public var bytes: Int?
     }
 
     public struct Removed: Codable, Equatable, Sendable {
-        /// Files of this device's log.
+        /// Number of removed files of this device's log.
         public var segments = 0
         /// Their size.
         public var bytes = 0
-        /// Snapshots of this device.
+        /// Number of removed snapshots of this device.
         public var snapshots = 0
     }
 
-    /// Whether nothing was done.
+    /// True if nothing was done.
     public var dryRun = false
     public var rolledUp = RolledUp()
-    /// The snapshot that was written, if one was.
+    /// The written snapshot, if any.
     public var snapshot: Snapshot?
     public var removed = Removed()
-    /// Traces of deleted objects that were forgotten; in a dry run all there are, of which some may stay.
+    /// Number of forgotten tombstones. A dry run counts all tombstones, of which some may stay.
     public var tombstones = 0
-    /// Whether files of this device's log were gone from the container, or damaged, and a snapshot stands for them now.
+    /// True if a snapshot now replaces lost or damaged files of this device's log.
     public var mended = false
-    /// What could not be done, and why; it is tried again.
+    /// Failed steps, with the reason. Compaction tries these steps again.
     public var skipped: [String] = []
-    /// Devices that let segments go only once they have replayed more.
+    /// Devices that must replay more before segments can be removed.
     public var heldBackBy: [String] = []
-    /// This device's part of the container as it is now: files of its log, and their size.
+    /// This device's part of the container now: number of log files, and their size.
     public var segments = 0
     public var bytes = 0
     public var seconds: Double = 0
 
     public init() {}
 
-    /// Whether anything was done, or would be.
+    /// True if anything was done, or would be.
     public var hasNews: Bool {
         rolledUp.into > 0 || snapshot != nil || removed != Removed() || tombstones > 0 || mended
     }
 
-    /// Takes in what a step would do.
+    /// Adds what a step would do.
     mutating func foresee(_ step: CompactionStep, _ segments: [OwnSegment], tombstones count: Int) {
         switch step {
         case .rollUp(let first, let last):

@@ -6,47 +6,47 @@ import Foundation
 
 /// What compaction needs of snapshots.
 protocol CompactionSnapshots: Sendable {
-    /// The best snapshot in the container that is whole: the one that covers most of this device's log. Reads manifests and
-    /// verifies the chunks of the best.
-    /// - Parameter known: those that were found whole before; it is enough that their files are there.
+    /// Returns the best whole snapshot in the container: the snapshot with most of this device's log. Reads manifests,
+    /// and verifies the chunks of the best.
+    /// - Parameter known: snapshots found whole before; the presence of their files is enough.
     func best(trusting known: [KnownSnapshot]) throws -> KnownSnapshot?
-    /// Whether a snapshot is in the container, whole or not.
+    /// True if a snapshot is in the container, whole or not.
     func isThere(_ snapshot: KnownSnapshot) throws -> Bool
-    /// Publishes the present state. Repeated after a crash it writes only what is missing.
-    /// - Throws: `busy` where changes wait to be packed or published.
+    /// Publishes the present state. A repetition after a crash writes only missing files.
+    /// - Throws: `busy` if changes wait to be packed or published.
     func write() throws -> KnownSnapshot
-    /// This device's own snapshots, the newest last.
+    /// Returns this device's own snapshots, the newest last.
     func own() throws -> [KnownSnapshot]
-    /// Removes own snapshots, by the names of their manifests, and the chunks that no other one of this device's needs.
+    /// Removes own snapshots, by file name of the manifest, and chunks that no remaining snapshot of this device needs.
     func remove(_ names: [String]) throws
 }
 
-/// Carries out compaction: the plan is written down, done step by step, and crossed off. What a crash leaves of it is done
-/// first by the next one.
+/// Carries out compaction: saves the plan, performs each step, and crosses the step off. After a crash, the next run
+/// first finishes the plan.
 struct Compactor {
     let container: Container
     let store: Store
     let publisher: Publisher
     let retention: RetentionSettings
     let clock: any WallClock
-    /// What the heads of other devices say, and which of them count.
+    /// The heads of other devices, and the state of each device.
     let activity: DeviceActivity
     let snapshots: any CompactionSnapshots
     let countTombstones: () throws -> Int
     let collectTombstones: (VersionVector) throws -> Int
-    /// Whether to look if the files are there that should be.
+    /// True: check that expected files are in the container.
     var isThorough = false
 
-    /// How often facts are looked at again because a step changed them: a snapshot lets segments go.
+    /// Maximum number of plans in a run. A step may change the facts: a snapshot makes segments removable.
     private static let maximumRounds = 4
 
     private var device: DeviceID { publisher.identity.device }
 
-    /// Does what is due; cheap where nothing is: it reads this device's list of segments from the store and nothing from the
-    /// container.
+    /// Performs due steps. A run without due steps is cheap: the run reads the list of own segments from the store, and
+    /// nothing from the container.
     /// - Parameters:
-    ///   - isAsked: somebody asked for it, so that it does not matter when it was done last.
-    ///   - lost: the last changeset of which the files are known to be gone or damaged; 0 if none.
+    ///   - isAsked: true: somebody requested the run, so the time of the last run does not matter.
+    ///   - lost: the last changeset with a file known to be lost or damaged; 0 if none.
     func run(isAsked: Bool = false, mending lost: UInt64 = 0) throws -> CompactionReport {
         var report = CompactionReport()
         var notes = try notes()
@@ -62,7 +62,7 @@ struct Compactor {
         return report
     }
 
-    /// What `run` would do first, without doing anything.
+    /// Reports the first steps of `run`, without performing them.
     func rehearse() throws -> CompactionReport {
         var notes = try notes()
         var report = CompactionReport()
@@ -87,7 +87,7 @@ struct Compactor {
         let first = try facts(&notes, isAsked: isAsked, isDryRun: isDryRun)
         let plan = CompactionPlan(first, retention)
         if !isAsked, first.lost == 0, !plan.concernsSnapshots { return plan }
-        // What the container has now counts, before anything is written or removed on account of it.
+        // The container's present content counts, before anything is written or removed.
         let known = [notes.snapshot].compactMap { $0 } + notes.ownSnapshots.filter { $0.covered > 0 }
         let found = try (best: snapshots.best(trusting: known), own: snapshots.own())
         notes.snapshot = found.best.map { since(notes, $0) }
@@ -121,7 +121,7 @@ struct Compactor {
             segments: segments, acknowledged: acknowledged,
             snapshot: notes.snapshot, ownSnapshots: notes.ownSnapshots, logStart: reading.logStart,
             isPublished: reading.isPublished, now: now)
-        // Most syncs need not ask.
+        // Most syncs need no count.
         if facts.snapshot == nil, facts.uncoveredBytes > retention.snapshotMinimumBytes {
             facts.rows = try store.livingObjects()
         }
@@ -131,7 +131,7 @@ struct Compactor {
         if isAsked || isTime, activity.stableVector(reading.vector, logStart: reading.logStart) != nil {
             facts.tombstones = try countTombstones()
             if facts.tombstones > 0 { facts.stable = try stableVector(reading, segments, &notes, isDryRun: isDryRun) }
-            // Looked for, whether there are any or not.
+            // The check counts even without tombstones.
             if facts.tombstones == 0, !isDryRun, notes.tombstonesMilliseconds != now {
                 notes.tombstonesMilliseconds = now
                 try keep(notes)
@@ -140,8 +140,8 @@ struct Compactor {
         return facts
     }
 
-    /// What every device that counts has replayed of the same logs: of one that two copies of a database wrote, what both
-    /// branches have in common.
+    /// The vector that all counted devices have replayed of the same logs: for a forked log, up to the last changeset
+    /// common to the branches.
     private func stableVector(
         _ reading: StoreReading, _ segments: [OwnSegment], _ notes: inout CompactionNotes, isDryRun: Bool
     ) throws -> VersionVector? {
@@ -157,8 +157,8 @@ struct Compactor {
         return stable
     }
 
-    /// Looks whether the container has this device's segments, and the snapshot that stands for what is before them: folders
-    /// lose files, or go back to an older state.
+    /// Checks that the container has this device's segments, and the snapshot in place of earlier segments. Folders
+    /// lose files, or return to an older state.
     private func lookForFiles(_ facts: inout CompactionFacts, _ notes: inout CompactionNotes) throws {
         let missing = CompactionFacts.lastMissing(
             in: try container.segments(of: device), from: facts.logStart, through: facts.live.last?.last ?? 0)
@@ -166,9 +166,10 @@ struct Compactor {
         if facts.logStart > 1, let known = facts.snapshot, try !snapshots.isThere(known) { facts.snapshot = nil }
     }
 
-    // MARK: Doing
+    // MARK: Performing
 
-    /// - Returns: whether all of the plan was done that can be.
+    /// Performs the plan's steps.
+    /// - Returns: true if every possible step was performed.
     private func finish(_ notes: inout CompactionNotes, _ report: inout CompactionReport) throws -> Bool {
         while let step = notes.plan.steps.first {
             let goesOn = try perform(step, &notes, &report)
@@ -180,7 +181,8 @@ struct Compactor {
         return report.skipped.isEmpty
     }
 
-    /// - Returns: whether the plan goes on; what follows is planned anew after the next sync.
+    /// Performs a step.
+    /// - Returns: true if the plan continues. Otherwise the rest is planned anew after the next sync.
     private func perform(
         _ step: CompactionStep, _ notes: inout CompactionNotes, _ report: inout CompactionReport
     ) throws -> Bool {
@@ -190,13 +192,13 @@ struct Compactor {
                 report.rolledUp.segments += try rollUp(first, last)
                 report.rolledUp.into += 1
             } catch let error as FerryError where [.damagedFile, .foreignFile, .fileNotThereYet].contains(error.code) {
-                // Nobody else can read it either. A snapshot has to stand for it.
+                // No device can read the file. A snapshot must replace the file.
                 notes.lost = max(notes.lost ?? 0, error.sequence ?? last)
                 return false
             } catch let error as FerryError
                 where [.formatTooNew, .limitExceeded, .invalidArgument].contains(error.code)
             {
-                // The log stays as it is: also where its changesets cannot stand in one segment.
+                // The log stays unchanged, also if its changesets do not fit into a single segment.
                 report.skipped.append(error.description)
                 notes.notBeforeMilliseconds = clock.milliseconds() + retention.retryMilliseconds
             }
@@ -220,7 +222,8 @@ struct Compactor {
         return true
     }
 
-    /// - Returns: whether it could be written now.
+    /// Writes a snapshot.
+    /// - Returns: false if a snapshot cannot be written now.
     private func writeSnapshot(_ notes: inout CompactionNotes, _ report: inout CompactionReport) throws -> Bool {
         do {
             let written = since(notes, try snapshots.write())
@@ -230,18 +233,18 @@ struct Compactor {
             report.snapshot = .init(name: written.name, bytes: written.bytes)
             return true
         } catch let error as FerryError where error.code == .busy {
-            // Somebody writes just now: after the next sync.
+            // A write is in progress: the next sync tries again.
             return false
         }
     }
 
-    /// Makes one segment of several.
-    /// - Returns: how many there were.
+    /// Joins several segments into one.
+    /// - Returns: the number of joined segments.
     private func rollUp(_ first: UInt64, _ last: UInt64) throws -> Int {
         let live = try store.ownSegments().filter {
             $0.replacedMilliseconds == nil && first <= $0.first && $0.last <= last
         }
-        // A crash came after it was entered.
+        // A crash came after the joined segment was entered in the store.
         if live.contains(where: { $0.first == first && $0.last == last }) { return 0 }
         var changesets: [Changeset] = []
         var headers: [SegmentHeader] = []
@@ -294,7 +297,7 @@ struct Compactor {
 
     private func notes() throws -> CompactionNotes { Self.notes(in: try store.reading()) }
 
-    /// What compaction remembers in a store.
+    /// Reads compaction's memory from a store.
     static func notes(in reading: StoreReading) -> CompactionNotes {
         guard let text = reading.compactionNotes else { return CompactionNotes() }
         let notes = try? JSONDecoder().decode(CompactionNotes.self, from: Data(text.utf8))  // planned anew
@@ -309,7 +312,7 @@ struct Compactor {
 }
 
 extension CompactionPlan {
-    /// Whether something is decided on account of a snapshot, or about one.
+    /// True if a step depends on a snapshot, or concerns a snapshot.
     fileprivate var concernsSnapshots: Bool {
         steps.contains { step in
             switch step {

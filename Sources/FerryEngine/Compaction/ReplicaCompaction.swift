@@ -2,18 +2,18 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// What a pass saw of the other devices.
+/// A pass's view of the other devices.
 struct ContainerLook {
-    /// The heads that could be read.
+    /// The readable heads.
     var heads: [DeviceID: Head] = [:]
-    /// The devices that have a directory.
+    /// The devices with a directory in the container.
     var devices: [DeviceID] = []
-    /// Devices whose logs do not have what is next, or not whole, and from where on they can be read again.
+    /// Devices whose next changeset is missing or incomplete, and the changeset from which the log is readable again.
     var gaps: [DeviceID: UInt64] = [:]
-    /// Devices whose logs go on in a way that cannot be followed here (`LogReader.Batch.abandoned`).
+    /// Devices whose logs continue on a branch unreadable here (`LogReader.Batch.abandoned`).
     var abandoned: Set<DeviceID> = []
 
-    /// What devices lack, as their heads say.
+    /// The objects that devices lack, by their heads.
     var requests: [MissingRequest] {
         heads.values.filter { !$0.missing.isEmpty }.map { head in
             var known = head.acknowledgements
@@ -24,14 +24,14 @@ struct ContainerLook {
 }
 
 extension ContainerLook {
-    /// Reads the heads of all devices but one.
+    /// Reads the heads of all devices except `own`.
     init(_ container: Container, except own: DeviceID) throws {
         devices = try container.devices().filter { $0 != own }
         for device in devices {
             do {
                 heads[device] = try container.readHead(of: device)
             } catch let error as FerryError where error.concernsOneFile {
-                // A device whose head cannot be read counts as one that has acknowledged nothing.
+                // A device with an unreadable head counts as a device without acknowledgements.
                 continue
             }
         }
@@ -39,17 +39,18 @@ extension ContainerLook {
 }
 
 extension Replica {
-    /// Keeps this device's part of the container small, now: rolls up small files, publishes a snapshot where the log has
-    /// outgrown it, and removes what every active device has. `sync` does the same by itself whenever there is enough to do.
+    /// Compacts this device's part of the container now: joins small files, publishes a due snapshot, and removes files
+    /// that every active device has. `sync` does the same when due.
     ///
-    /// Nothing that an active device needs is removed. A crash at any step leaves a plan that the next run finishes.
-    /// - Parameter isDryRun: tell what would be done, and do nothing.
+    /// Nothing that an active device needs is removed. After a crash at any step, the next run finishes the plan.
+    /// - Parameter isDryRun: true: only report the steps.
     /// - Throws: as `sync`.
     public func compact(isDryRun: Bool = false) throws -> CompactionReport {
         try compact(isDryRun: isDryRun, mending: 0)
     }
 
-    /// - Parameter lost: the last changeset of which the files are known to be gone or damaged; 0 if none.
+    /// Compacts after a loss of files.
+    /// - Parameter lost: the last changeset with a file known to be lost or damaged; 0 if none.
     func compact(isDryRun: Bool = false, mending lost: UInt64) throws -> CompactionReport {
         try lock.withLock {
             let start = environment.clock.milliseconds()
@@ -71,13 +72,12 @@ extension Replica {
         }
     }
 
-    /// Does what is due, at the end of a sync.
+    /// Performs due steps at the end of a sync.
     ///
-    /// The cost where nothing is due does not grow with the history: it is decided from this device's list of segments,
-    /// which compaction keeps to some dozens, from one note, and from the heads that the pass has read anyway. Nothing of
-    /// the container is listed or read.
-    /// - Parameter isThorough: look if the own files are there, which lists the own directory.
-    /// - Returns: `nil` where nothing was due.
+    /// Without due steps the cost does not grow with history. The decision needs this device's list of segments (some
+    /// dozens, thanks to compaction), a note, and the heads just read. The container is neither listed nor read.
+    /// - Parameter isThorough: true: check that own files are present, by listing the own directory.
+    /// - Returns: `nil` if nothing was due.
     func compactIfDue(
         _ container: Container, _ activity: DeviceActivity, isThorough: Bool
     ) throws -> CompactionReport? {
@@ -98,7 +98,7 @@ extension Replica {
 
     // MARK: Which devices count
 
-    /// Which devices are active as far as a look shows, and what the store does not know of it yet.
+    /// Returns which devices are active by a look at the container, and the news for the store.
     func presentActivity(
         _ look: ContainerLook, _ reading: StoreReading
     ) -> (activity: DeviceActivity, notes: [DeviceRecord]) {
@@ -117,8 +117,8 @@ extension Replica {
         )
     }
 
-    /// Writes down what a look shows, where it is news.
-    /// - Returns: which devices are active, and what the store knows then.
+    /// Saves the news of a look at the container.
+    /// - Returns: the active devices, and the store's knowledge afterwards.
     func noteActivity(_ look: ContainerLook) throws -> (activity: DeviceActivity, reading: StoreReading) {
         let reading = try store.reading()
         let (activity, notes) = presentActivity(look, reading)
@@ -127,8 +127,8 @@ extension Replica {
         return (activity, try store.reading())
     }
 
-    /// What stays in this device's log for another device alone: segments that it has not replayed and that a snapshot
-    /// covers.
+    /// Segments of this device's log that stay for a single device: a snapshot covers these segments, and the device
+    /// has not replayed them.
     func heldBack(
         by peer: DeviceActivity.Peer, _ segments: [OwnSegment], _ reading: StoreReading
     ) -> (segments: Int, bytes: Int) {

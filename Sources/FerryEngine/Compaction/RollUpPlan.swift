@@ -1,22 +1,26 @@
 import FerryLog
 import FerryStore
 
-/// Which of an author's segments become one: a pure function of the list.
+/// Decides which segments of a device become one: a pure function of the list.
 ///
-/// Size-tiered, as in a log-structured merge tree: a segment's *level* is the logarithm of its number of changesets, to the
-/// base of the fan-out (16). From the oldest to the newest, levels only ever fall: what is small and stands before something
-/// larger is put together with it, and as many of one level as the fan-out says become one. So a log of n changesets has at
-/// most 15 log₁₆(n) segments that are not full, and each change is written again once or twice a level. The newest segment
-/// stays as it is, because heads name it.
+/// Size-tiered, as in a log-structured merge tree. A segment's *level* is the logarithm of its number of changesets, to
+/// the base of the fan-out (16).
+/// - From the oldest to the newest segment, levels never rise: a small segment before a larger segment is joined with
+///   it.
+/// - As many segments of a level as the fan-out become one.
+/// - So a log of n changesets has at most 15 log₁₆(n) segments that are not full. Each change is written again once or
+///   twice a level.
+/// - The newest segment stays unchanged, because heads name it.
 struct RollUpPlan {
     /// Segments of consecutive changesets as one.
     struct Run: Equatable {
         var first: UInt64
         var last: UInt64
         var bytes: Int
-        /// A changeset without any, such as a schema alone, counts as one: a full segment is not written again for it.
+        /// A changeset without changes, such as a schema alone, counts as a change: a full segment is not written again
+        /// because of such a changeset.
         var changes: Int
-        /// How many segments it is made of.
+        /// Number of joined segments.
         var count = 1
 
         init(_ segment: OwnSegment) {
@@ -36,16 +40,17 @@ struct RollUpPlan {
         }
     }
 
-    /// Bytes of a segment at most; operations and changesets are bounded by what a reader holds in memory.
+    /// Maximum bytes of a segment. Operations and changesets are bounded by the memory of a reader.
     let maximumBytes: Int
-    /// So many segments of one level become one: a power of two.
+    /// The number of segments of a level that become one: a power of two.
     var fanout = RetentionSettings().rollUpFanout
 
-    /// The runs of more than one segment that are to become one each.
-    /// - Parameter segments: those that are not replaced, by their numbers.
+    /// Returns the runs of several segments, each to become a single segment.
+    /// - Parameter segments: the segments not replaced, by number.
     func runs(_ segments: [OwnSegment]) -> [Run] {
-        // The newest stays. Where the list has a gap nothing is put together across it, nor where an earlier Ferry gave a
-        // changeset a time before that of the one that it follows: a segment holds its changesets in the order of times.
+        // The newest segment stays. Nothing is joined across a gap.
+        // Nor is a segment joined with an earlier segment of a later time, as an old Ferry wrote. A segment holds
+        // changesets in the order of times.
         var parts: [[Run]] = []
         var former: OwnSegment?
         for segment in segments.dropLast() {
@@ -67,16 +72,16 @@ struct RollUpPlan {
         return runs
     }
 
-    /// The next range whose runs become fewer.
+    /// The next range that joins into fewer runs.
     private func next(_ runs: [Run]) -> Range<Int>? {
-        // What stands before something larger, the oldest first.
+        // Runs before a larger run, the oldest first.
         for index in runs.indices.dropFirst() where weight(runs[index - 1]) < weight(runs[index]) {
             var start = index - 1
             while start > 0, weight(runs[start - 1]) < weight(runs[index]) { start -= 1 }
             let range = start..<index + 1
             if joined(runs[range]).count < range.count { return range }
         }
-        // As many of one level as become one.
+        // As many runs of a level as the fan-out.
         var start = 0
         for index in runs.indices {
             if weight(runs[index]) != weight(runs[start]) { start = index }
@@ -86,7 +91,7 @@ struct RollUpPlan {
         return nil
     }
 
-    /// The level; what cannot take in much more is heavier than all levels.
+    /// The level; a nearly full run is heavier than all levels.
     private func weight(_ run: Run) -> Int {
         let isFull =
             run.bytes > maximumBytes / 2 || run.changes > Gathering.maximumChanges / 2
@@ -99,7 +104,7 @@ struct RollUpPlan {
         (Int.bitWidth - 1 - run.changesets.leadingZeroBitCount) / max(fanout.trailingZeroBitCount, 1)
     }
 
-    /// Consecutive runs put together from the oldest on, each as large as may be.
+    /// Joins consecutive runs from the oldest on, each as large as possible.
     private func joined(_ runs: ArraySlice<Run>) -> [Run] {
         var result: [Run] = []
         for run in runs {

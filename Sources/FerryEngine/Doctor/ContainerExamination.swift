@@ -3,17 +3,18 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// Looks at every file of the container: heads and logs of all devices, and what lies beside them.
+/// Examines every file of the container: heads and logs of all devices, and stray files.
 struct ContainerExamination {
     let replica: Replica
     let container: Container
-    /// What the store knows before anything is looked at.
+    /// The store's knowledge before the examination.
     private let known: StoreReading
-    /// Devices that go on under other IDs, or write no more: more may be known here than their last heads tell.
+    /// Devices with a successor, and devices that write no more: the store may know more of them than their last heads
+    /// say.
     private let superseded: Set<DeviceID>
-    /// Devices whose logs have gaps behind which nothing is missed (`LogReader.Batch.abandoned`).
+    /// Devices whose logs have gaps without missing changes behind them (`LogReader.Batch.abandoned`).
     private let abandoned: Set<DeviceID>
-    /// The last changeset of this device's of which the container has no whole file though it should.
+    /// The last of this device's changesets without a whole file in the container, though a file should be there.
     private(set) var lost: UInt64 = 0
 
     init(_ replica: Replica, _ container: Container) throws {
@@ -53,7 +54,7 @@ struct ContainerExamination {
         try noteActivity(&report)
     }
 
-    /// Logs whose files are whole and say what cannot be replayed.
+    /// Adds logs with whole files that cannot be replayed.
     private func noteRefusals(_ names: [DeviceID: String], _ report: inout DoctorReport) throws {
         let batch = try replica.reader(container, known).read(
             after: known.vector, known: known.checksums, isThorough: true)
@@ -77,7 +78,7 @@ struct ContainerExamination {
         }
     }
 
-    /// Devices that nothing was heard of for long, and what is kept for one that may not come back.
+    /// Adds devices silent for long, and files kept for a device that may not come back.
     private func noteActivity(_ report: inout DoctorReport) throws {
         for device in try replica.devices().devices where !device.isThisDevice {
             if device.activity == "silent" {
@@ -95,7 +96,7 @@ struct ContainerExamination {
         }
     }
 
-    /// What is kept for one device is worth a word from here on.
+    /// Bytes kept for a single device from which a note is worthwhile.
     private static let manyBytes = 16 << 20
 
     private func noteHead(
@@ -126,7 +127,8 @@ struct ContainerExamination {
         }
     }
 
-    /// - Returns: the number of segments looked at.
+    /// Examines the segments of a device.
+    /// - Returns: the number of examined segments.
     private mutating func noteSegments(
         of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
     ) throws -> Int {
@@ -186,12 +188,12 @@ struct ContainerExamination {
             file: container.path(of: first, device))
     }
 
-    /// Numbers that no whole segment has, and that this database has not replayed.
+    /// Adds numbers in no whole segment that this database has not replayed.
     private mutating func noteGaps(
         _ segments: [SegmentHeader], of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
     ) throws {
         if abandoned.contains(device) { return }
-        let head = isSelf ? nil : try? container.readHead(of: device)  // what is wrong with it is told already
+        let head = isSelf ? nil : try? container.readHead(of: device)  // a faulty head is already reported
         let start = isSelf ? self.known.logStart : head?.logStart ?? 0
         let known = isSelf ? 0 : self.known.vector[device].sequence
         let end =

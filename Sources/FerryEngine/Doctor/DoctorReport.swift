@@ -1,46 +1,46 @@
 import FerryCore
 
-/// What `Replica.examine` found. Its JSON keys are fixed: scripts rely on them.
+/// The result of `Replica.examine`. The JSON keys are fixed: scripts rely on them.
 public struct DoctorReport: Codable, Equatable, Sendable {
-    /// One thing that is not as it should be.
+    /// A problem or a note.
     public struct Finding: Codable, Equatable, Sendable {
-        /// How bad it is. Later versions may tell more.
+        /// The severity of a finding. Later versions may add cases.
         public enum Severity: String, Codable, Sendable {
-            /// Something is broken and will not mend itself.
+            /// Something is broken and will not recover by itself.
             case fault
-            /// It may mend itself, or somebody should look at it some day.
+            /// The problem may go away by itself, or somebody should have a look some day.
             case warning
-            /// Worth knowing; nothing need be done.
+            /// Worth knowing; needs no action.
             case note
         }
 
         public var severity: Severity
-        /// What it is about: `database`, `folder`, or a device's name.
+        /// The subject: `database`, `folder`, or a device's name.
         public var subject: String
-        /// What is wrong, in a sentence.
+        /// The problem, in a sentence.
         public var problem: String
-        /// What to do about it, in a sentence.
+        /// The remedy, in a sentence.
         public var advice: String
-        /// The file that it is about, where it is about one.
+        /// The file concerned, if any.
         public var file: String?
-        /// Whether a repair mends it.
+        /// True if a repair removes the problem.
         public var canBeRepaired = false
-        /// Whether this repair has mended it.
+        /// True if this repair has removed the problem.
         public var isRepaired = false
-        /// Since when it is so, where that is known; milliseconds since the Unix epoch.
+        /// Since when the problem exists, in milliseconds since the Unix epoch; `nil` if unknown.
         public var sinceMilliseconds: Int64?
     }
 
-    /// What was looked at, in words: `12,000 objects in 5 tables`.
+    /// The examined things, in words: `12,000 objects in 5 tables`.
     public var examined: [String] = []
-    /// The worst first.
+    /// The findings, the worst first.
     public var findings: [Finding] = []
-    /// How long it took.
+    /// The duration.
     public var seconds: Double = 0
 
     public init() {}
 
-    /// Whether nothing is broken that was not repaired.
+    /// True if every fault was repaired.
     public var isHealthy: Bool { !findings.contains { $0.severity == .fault && !$0.isRepaired } }
 
     mutating func add(
@@ -58,7 +58,7 @@ public struct DoctorReport: Codable, Equatable, Sendable {
 
     mutating func sort() {
         let order: [Finding.Severity] = [.fault, .warning, .note]
-        // A stable order: that of the findings among equals.
+        // Within a severity, findings keep their order.
         findings = order.flatMap { severity in findings.filter { $0.severity == severity } }
     }
 }

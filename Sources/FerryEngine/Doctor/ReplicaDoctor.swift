@@ -3,18 +3,18 @@ import FerryCore
 import FerryStore
 
 extension Replica {
-    /// Examines the database and every file of the container, and says what is wrong and what to do. Changes that wait are
+    /// Examines the database and every file of the container, and reports problems with remedies. Pending changes are
     /// packed; nothing else is changed.
     ///
-    /// - Parameter isRepairing: mend what can be mended without a risk, and say of each whether it is.
-    /// - Throws: `busy`, `notTracked`, `database`; what is wrong with the container is a finding.
+    /// - Parameter isRepairing: true: repair whatever can be repaired without risk, and mark repaired findings.
+    /// - Throws: `busy`, `notTracked`, `database`. Problems of the container are findings.
     public func examine(isRepairing: Bool = false) throws -> DoctorReport {
         let start = environment.clock.milliseconds()
         var (report, lost) = try findings()
         if isRepairing, report.findings.contains(where: \.canBeRepaired) {
             let before = report.findings
             try repair(lost: lost)
-            // What is not found any more is mended.
+            // Findings that are gone were repaired.
             report = try findings().report
             for var finding in before where !report.findings.contains(where: { $0.isSame(as: finding) }) {
                 finding.isRepaired = true
@@ -26,7 +26,8 @@ extension Replica {
         return report
     }
 
-    /// - Returns: also the last changeset of this device's that has to be stood for by a snapshot; 0 if none.
+    /// Examines the database and the container.
+    /// - Returns: also the last of this device's changesets that needs a snapshot in place of its file; 0 if none.
     private func findings() throws -> (report: DoctorReport, lost: UInt64) {
         var report = DoctorReport()
         var lost: UInt64 = 0
@@ -34,7 +35,7 @@ extension Replica {
             try Store.checkClock(environment.clock)
             try StoreExamination(replica: self).run(&report)
         } catch let error as FerryError where error.code == .clockAhead {
-            // The database is looked at once what is written can be packed.
+            // The database is examined only when changes can be packed.
             report.add(.fault, "clock", error.message, advice: "Set the date of this computer, and run `ferry sync`.")
         }
         do {
@@ -54,7 +55,7 @@ extension Replica {
     }
 
     private func repair(lost: UInt64) throws {
-        // Publishes what waits, and writes the own head.
+        // Publishes waiting changes, and writes the own head.
         _ = try sync()
         _ = try compact(mending: lost)
     }

@@ -1,17 +1,17 @@
 import FerryCore
 import FerryStore
 
-/// Looks at the database: whether the file is sound, whether its rows are what the state says, and what waits in it.
+/// Examines the database: the file's integrity, rows against the state, and waiting changes.
 struct StoreExamination {
     let replica: Replica
 
-    /// After this many milliseconds what waits is worth a word.
+    /// Failed syncs count as a fault after this many milliseconds.
     private static let patienceMilliseconds: Int64 = 3_600_000
 
     func run(_ report: inout DoctorReport) throws {
         let verification = try replica.verify(deep: true)
         note(verification, &report)
-        // What SQLite cannot read tells nothing more.
+        // A database unreadable to SQLite gives no further findings.
         guard verification.isReadable else { return }
         try noteBacklog(&report)
         try noteRows(&report)

@@ -1,25 +1,25 @@
-/// What a join does with the rows that a database has already.
+/// How a join treats the rows already in a database.
 public struct JoinOptions: Equatable, Sendable {
-    /// Whose rows count where they differ.
+    /// Whose values count if rows differ.
     public enum Rows: String, CaseIterable, Sendable {
-        /// A row that only one side has comes to both. Where both have a row and differ, the container's values are shown,
-        /// and this database's are kept as conflicts.
+        /// Rows on a single side come to both sides. If both sides have a row and differ, the container's values are
+        /// shown, and this database's values stay as conflicts.
         case merge
-        /// As `merge`, and rows that only this database has are deleted here; they are kept as conflicts.
+        /// As `merge`, and rows only in this database are deleted here; the deleted rows stay as conflicts.
         case theirs
-        /// As `merge`, but where both have a row and differ, this database's values are shown, as of now, and the
-        /// container's are kept as conflicts.
+        /// As `merge`, but if both sides have a row and differ, this database's values are shown, as of now. The
+        /// container's values stay as conflicts.
         case mine
     }
 
-    /// What tells that two rows under integer keys are one.
+    /// How two rows under integer keys are recognized as the same row.
     public enum Match: String, CaseIterable, Sendable {
-        /// Equal keys mean the same row: the database is a copy of one that the container has.
+        /// Equal keys mean the same row: the database is a copy of a database in the container.
         case keys
     }
 
     public var rows: Rows
-    /// `nil`: rows under integer keys are rows of their own, unless an identity is declared for their table.
+    /// `nil`: rows under integer keys are separate rows, unless the table has a declared identity.
     public var match: Match?
 
     public init(rows: Rows = .merge, match: Match? = nil) {

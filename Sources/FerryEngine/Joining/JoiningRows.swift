@@ -3,23 +3,25 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// The rows that a database brings along when it joins: which of them are the container's, and what becomes of them.
+/// The pre-existing rows of a database that joins: finds rows also in the container, and follows the options.
 ///
-/// They are packed with an unknown time, at which they lose to whatever the container has (`HybridTime.joining`), and the
-/// container's are merged. Then it is known which rows both have, by whatever identity, and `settle` does what the options
-/// say. With `theirs` that is a trial, of which nothing remains: rows that only this database has go before the others come.
-/// Nothing is published before.
+/// 1. The rows are packed with an unknown time (`HybridTime.joining`), at which they lose to the container's rows.
+/// 2. The container's rows are merged. Then the rows on both sides are known, by whatever identity.
+/// 3. `settle` follows the options.
+///
+/// With `theirs`, steps 1 and 2 are first a trial, then rolled back: rows only in this database are deleted before the
+/// container's rows come. Nothing is published earlier.
 struct JoiningRows {
     let replica: Replica
     private let options: JoinOptions
-    /// What the container has.
+    /// The container's objects.
     private let objects: ContainerObjects
     private var here: ObjectSets = [:]
-    /// The integer keys of those rows that have some, by tables and objects.
+    /// The integer keys of packed rows, by table and object.
     private var integers: [String: [ObjectID: FieldValue]] = [:]
-    /// Integer keys that rows on both sides have though nothing says that they are the same rows.
+    /// Number of integer keys on both sides without any sign that the rows are the same.
     private(set) var matchingKeys = 0
-    /// Rows that were taken out because only this database had them.
+    /// Number of deleted rows, because only this database had them.
     private(set) var removed = 0
 
     private var store: Store { replica.store }
@@ -32,7 +34,7 @@ struct JoiningRows {
             .joining(givingWay: options.rows != .mine, among: objects.unknownTimes))
     }
 
-    /// Packs the rows, after those under the container's keys became its objects where that was asked for.
+    /// Packs the rows. With `Match.keys`, rows under the container's keys first become the container's objects.
     mutating func pack() throws -> PassOutcome {
         if options.match == .keys {
             _ = try store.adopt(objects.holders)
@@ -62,16 +64,16 @@ struct JoiningRows {
         return outcome
     }
 
-    /// What a trial told of rows that are to be deleted.
+    /// A trial's findings: the rows to delete.
     struct Verdict {
         fileprivate var gone: ObjectSets = [:]
-        /// Of rows under integers: the objects of a trial are not those of the join.
+        /// Rows under integer keys, by key: the trial's objects are not the join's objects.
         fileprivate var goneIntegers: [String: Set<FieldValue>] = [:]
         var counts: [RowComparisonCount] = []
     }
 
-    /// Finds out which rows only this database has, after a trial. Only once all is merged that is known: rows may be one by
-    /// UNIQUE values, and by those of rows that they refer to.
+    /// Finds the rows only in this database, after a trial. Everything must be merged before: rows may be unified by
+    /// UNIQUE values, and by UNIQUE values of rows to which they refer.
     func verdict() throws -> Verdict {
         let alive = objects.alive
         let matched = try store.matchedRows(here: here, there: alive)
@@ -88,7 +90,7 @@ struct JoiningRows {
         return verdict
     }
 
-    /// Deletes the rows that only this database has, before the container's come: their integers are free for these.
+    /// Deletes the rows only in this database before the container's rows come, so that their integers are free.
     mutating func remove(_ verdict: Verdict) throws {
         var gone = verdict.gone
         for (name, integers) in verdict.goneIntegers {
@@ -98,8 +100,9 @@ struct JoiningRows {
         try remove(gone)
     }
 
-    /// Does what the options `merge` and `mine` say, once the container's rows are merged. What it does waits in the outbox.
-    /// - Returns: how the rows stood to the container's.
+    /// Follows the options `merge` and `mine`, after the container's rows are merged. Resulting changes wait in the
+    /// outbox.
+    /// - Returns: how the rows compare with the container's rows.
     mutating func settle() throws -> [RowComparisonCount] {
         let alive = objects.alive
         let matched = try store.matchedRows(here: here, there: alive)
@@ -108,15 +111,15 @@ struct JoiningRows {
         return try store.compareRows(here: here, there: alive)
     }
 
-    /// Takes rows out of what is to be published, and out of the database.
+    /// Removes rows from the outbox, and from the database.
     private mutating func remove(_ gone: ObjectSets) throws {
         if gone.isEmpty { return }
         try rewrite { $0.without(gone[foldedName($0.name)] ?? []) }
         removed = try store.removeOldRows(gone, seal: replica.sealer(for: replica.identity))
     }
 
-    /// Makes the segments that wait to be published anew.
-    /// - Parameter last: the last changeset that is made anew; those behind it only follow another segment.
+    /// Encodes the waiting segments anew.
+    /// - Parameter last: the last changeset to transform; later changesets only get another preceding segment.
     private func rewrite(
         through last: UInt64 = .max, _ transform: (TableChanges) throws -> TableChanges
     ) throws {
@@ -137,11 +140,11 @@ struct JoiningRows {
         }
     }
 
-    /// Writes as of now what would be lost otherwise, or what is to win.
+    /// Writes as of now: rows that would be lost otherwise, and rows that shall win.
     private func writeAgain(revived: ObjectSets, renewed: ObjectSets) throws {
         if revived.isEmpty && renewed.isEmpty { return }
         let identity = replica.identity
-        // What it writes is packed behind what was there.
+        // New changes are packed behind the earlier changes.
         guard let last = try store.outboxSizes().last?.last else { return }
         var sequence: UInt64 = 0
         while sequence < last, let entry = try store.outboxEntry(after: sequence) {
@@ -160,7 +163,7 @@ struct JoiningRows {
 }
 
 extension TableChanges {
-    /// All but what concerns some objects.
+    /// The changes without the operations on some objects.
     fileprivate func without(_ objects: Set<ObjectID>) -> TableChanges {
         if objects.isEmpty { return self }
         var rest = TableChanges(name: name, identity: identity)

@@ -5,13 +5,13 @@ import FerryStore
 import Foundation
 
 extension Replica {
-    /// Creates a container for a database, tracks its tables and publishes what is there (`ferry init`).
+    /// Creates a container for a database, tracks its tables and publishes its rows (`ferry init`).
     ///
     /// - Parameters:
     ///   - store: the database; it must not be tracked yet.
-    ///   - containerPath: the folder. It is made where it is missing; its parent must exist. A container into which
-    ///     nobody has published, as an interrupted attempt leaves it, is taken.
-    ///   - name: what people call this device; `nil`: the computer's name.
+    ///   - containerPath: the folder. A missing folder is made; its parent must exist. A container into which nobody
+    ///     has published, as after an interrupted attempt, is used.
+    ///   - name: this device's name for people; `nil`: the computer's name.
     /// - Throws: `containerExists`, `containerMissing` (no parent), `alreadyTracked`, `unsupportedTable`,
     ///   `invalidArgument`. The database is unchanged then.
     public static func create(
@@ -23,7 +23,7 @@ extension Replica {
         let path = absolutePath(containerPath)
         try refuseIfTracked(store)
         try refuseDatabase(at: store.path, inside: path)
-        // Whatever is wrong with the selection is told before anything is made.
+        // Errors of the selection come before anything is made.
         let plan = try store.trackingPlan(selection)
         guard plan.tracked.contains(where: { !isFerryName($0.name) }) else {
             throw FerryError(
@@ -58,14 +58,15 @@ extension Replica {
         return (replica, report)
     }
 
-    /// Creates a container, or takes the one that an interrupted attempt left: nobody has published into it.
+    /// Creates a container, or uses the container of an interrupted attempt, into which nobody has published.
     private static func makeContainer(at path: String, _ environment: ReplicaEnvironment) throws -> Container {
         do {
             return try Container.create(
                 at: path, name: (path as NSString).lastPathComponent, fileSystem: environment.fileSystem,
                 clock: environment.clock, random: environment.random)
         } catch let error as FerryError where error.code == .containerExists {
-            // Without its marker it cannot be opened: it is another one's, and the first reason is the better one.
+            // A container without its marker cannot be opened and belongs to another attempt. The first error is the
+            // better error.
             let present = try? Container.open(
                 at: path, fileSystem: environment.fileSystem, random: environment.random)
             guard let present, try present.devices().isEmpty else { throw error }
@@ -73,11 +74,11 @@ extension Replica {
         }
     }
 
-    /// Joins a database to a container that exists (`ferry join`).
+    /// Joins a database to an existing container (`ferry join`).
     ///
-    /// The database file and tables that are missing are made from the container. Where both have rows they merge, as
-    /// `options` say.
-    /// - Parameter isDryRun: everything is done on a copy of the database and nothing is published.
+    /// A missing database file and missing tables are made from the container. Rows on both sides merge as `options`
+    /// say.
+    /// - Parameter isDryRun: true: work on a copy of the database, and publish nothing.
     public static func join(
         databasePath: String, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions(),
         isDryRun: Bool = false, environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil
@@ -103,7 +104,7 @@ extension Replica {
                     store, container, path, record, created, checkedName(name), options, isPublishing: true,
                     environment, progress, start)
             } catch {
-                // One that has published something has joined: the next sync does the rest.
+                // A database that has published has joined: the next sync does the rest.
                 let hasJoined = try store.identity() != nil
                 if exists, !hasJoined { try store.dropTables(created.tables) }
                 isKept = isKept || hasJoined
@@ -116,7 +117,7 @@ extension Replica {
         }
     }
 
-    /// Whether the container has a file of a device's log.
+    /// True if the container has a file of a device's log.
     private static func hasPublished(_ device: DeviceID, _ container: Container) throws -> Bool {
         try !container.segments(of: device).isEmpty || container.readHead(of: device) != nil
     }
@@ -124,12 +125,11 @@ extension Replica {
     /// Removes a database that a join made and could not fill.
     private static func removeDatabase(at path: String) {
         for suffix in ["", "-wal", "-shm", "-journal", "-ferry-lock"] {
-            try? FileManager.default.removeItem(atPath: path + suffix)  // mostly not there; the join's error tells more
+            try? FileManager.default.removeItem(atPath: path + suffix)  // mostly missing; the join's error says more
         }
     }
 
-    /// Joins an app's own open database to a container that exists. Its tables must be there already: the app made
-    /// them.
+    /// Joins an app's own open database to an existing container. The app must have made the tables before.
     public static func join(
         _ store: Store, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions(),
         environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil
@@ -160,7 +160,7 @@ extension Replica {
             device: environment.random.makeID(), deviceName: deviceName, container: container.id,
             containerName: container.name, containerPath: path)
         let selection = try selection(record, store)
-        // Where there is nothing to be held against the container, it is replayed in parts, each in a transaction.
+        // Without rows to compare, the container is replayed in parts, each in a transaction.
         let hasRows = try store.hasRows(selection)
         let leftOut: [LeftOutTable]
         var rows: JoiningRows?
@@ -209,8 +209,8 @@ extension Replica {
                     isPublishing
                     ? try replica.sync(progress: progress) : try replica.rehearse(container, packed: packed)
             } catch {
-                // The tables were empty, and are again, unless others may know of this device. The join's error tells more than
-                // one of looking.
+                // The tables were empty and are emptied again, unless other devices may know this device. The join's
+                // error says more than an error of this check.
                 let isKnown = (try? hasPublished(identity.device, container)) ?? true
                 if !isKnown, try store.identity()?.device == identity.device {
                     try store.endTracking(emptying: true)
@@ -239,7 +239,7 @@ extension Replica {
         return (replica, report)
     }
 
-    /// Publishes what a database brought along. It belongs to the container already: what cannot be published now waits.
+    /// Publishes the pre-existing rows. The database already belongs to the container: unpublished rows wait.
     private static func publish(what replica: Replica, _ sync: inout SyncReport, _ progress: ProgressHandler?) throws {
         do {
             let second = try replica.sync(progress: progress)
@@ -285,7 +285,7 @@ extension Replica {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "ferry-dry-run-\(environment.random.next())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }  // only a copy is left behind where this fails
+        defer { try? FileManager.default.removeItem(at: folder) }  // after a failure here, only a copy stays
         let copy = folder.appendingPathComponent("copy.sqlite").path
         if FileManager.default.fileExists(atPath: databasePath) {
             let original = try Store(path: databasePath, clock: environment.clock, random: environment.random)
@@ -330,7 +330,7 @@ extension Replica {
 
     /// The newest schema that any device has published.
     private static func newestSchema(_ container: Container) throws -> SchemaRecord {
-        // No device of the container's has this ID, so every log is read.
+        // No device of the container has this ID, so every log is read.
         let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0), schemasOnly: true)
         let snapshot = try SnapshotShelf(container).entries().first
         var positions = snapshot?.manifest.vector ?? VersionVector()
@@ -339,12 +339,12 @@ extension Replica {
         while true {
             let batch = try reader.read(after: positions, isThorough: true)
             let problems = batch.problems.sorted { $0.key < $1.key }.map(\.value)
-            // A file that has not arrived whole is named; one that has not arrived at all is what the error below says.
+            // Prefers a file that has not arrived whole; the error below covers files that have not arrived at all.
             damage = problems.first { $0.code != .fileNotThereYet } ?? problems.first { $0.path != nil }
             for changeset in batch.changesets {
                 positions.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
                 let stamp = Stamp(time: changeset.time, device: changeset.device)
-                // As in `NewestSchema`: of two with one time the later one in the log.
+                // As in `NewestSchema`: at equal times, the later schema in the log wins.
                 if let record = changeset.schema, newest.map({ $0.stamp <= stamp }) ?? true {
                     newest = StampedSchema(record: record, stamp: stamp)
                 }
@@ -352,7 +352,7 @@ extension Replica {
             if !batch.isFull { break }
         }
         guard let newest else {
-            // Waiting does not help where what is there is damaged.
+            // Waiting does not repair damaged files.
             if let damage { throw damage }
             throw FerryError(
                 .containerEmpty,
@@ -362,7 +362,7 @@ extension Replica {
         return newest.record
     }
 
-    /// Tracks what the container's devices track. Other tables of this database stay as they are.
+    /// Selects the tables that the container's devices track. Additional tables of this database stay local.
     static func selection(_ record: SchemaRecord, _ store: Store) throws -> TableSelection {
         let plan = try store.trackingPlan(TableSelection())
         let names = Set(record.tracked.map { foldedName($0.name) })
@@ -390,7 +390,7 @@ extension Replica {
         }
     }
 
-    /// A live database inside the shared folder would be torn by whatever syncs the folder.
+    /// Refuses a live database inside the shared folder: the folder's syncer would tear the database apart.
     static func refuseDatabase(at databasePath: String, inside containerPath: String) throws {
         let database = absolutePath(databasePath)
         if !databasePath.isEmpty, database.hasPrefix(containerPath + "/") {
@@ -411,7 +411,7 @@ extension Replica {
         return chosen
     }
 
-    /// An absolute path without `.`, `..` and symbolic links, as far as it exists.
+    /// An absolute path without `.`, `..` and symbolic links, as far as the path exists.
     static func absolutePath(_ path: String) -> String {
         let expanded = (path as NSString).expandingTildeInPath
         return URL(fileURLWithPath: expanded).standardizedFileURL.resolvingSymlinksInPath().path

@@ -4,16 +4,17 @@ import FerryLog
 import FerryStore
 import Foundation
 
-/// Recognising that a database was copied or restored, and making it a device of its own
+/// Recognizes a copied or restored database, and makes it a device of its own
 /// (Docs/Architecture/identity-and-forks.md).
 extension Replica {
-    /// Where the database is now.
+    /// The database's present place.
     var fingerprint: StoreFingerprint {
         StoreFingerprint(path: store.path.isEmpty ? "" : Self.absolutePath(store.path), on: environment.host)
     }
 
-    /// Takes over what another process made of the database since the replica was opened, or another file in its place.
-    /// - Throws: `notTracked` where it left its container; as `followReplacement`.
+    /// Adopts changes of the identity that another process made since the replica was opened, or a new file in the
+    /// database's place.
+    /// - Throws: `notTracked` if the database left its container; as `followReplacement`.
     func refreshIdentity() throws {
         try followReplacement()
         let known = identity
@@ -26,11 +27,11 @@ extension Replica {
             .notTracked, "The database left its container since it was opened. Open it again.", path: store.path)
     }
 
-    /// Goes on with another file that was put in the database's place while it was open: mostly a backup, or a database
-    /// that was made anew. What it is, a copy or the device itself, the next sync recognises as on start.
-    /// - Parameter isLost: the file was no sound database at the last look, as one over which another one is copied.
-    /// - Throws: `databaseMissing` where there is none; `databaseReplaced` where it does not belong to the container, or
-    ///   the connection is an app's own. Ferry writes nothing then.
+    /// Continues with a new file in the open database's place: mostly a backup, or a new database. The next sync
+    /// recognizes as on start whether the file is a copy.
+    /// - Parameter isLost: true if the last look found no sound database, as while a database is copied over the file.
+    /// - Throws: `databaseMissing` without a file; `databaseReplaced` if the file does not belong to the container, or
+    ///   if the app owns the connection. Ferry writes nothing then.
     @discardableResult
     func followReplacement(isLost: Bool = false) throws -> DatabaseFile {
         let hasMoved = try store.hasMoved()
@@ -55,11 +56,11 @@ extension Replica {
         return hasMoved ? .another : .openedAgain
     }
 
-    /// What lies at the database's path.
+    /// The file at the database's path.
     enum DatabaseFile {
-        /// The file that was open.
+        /// The open file.
         case inPlace
-        /// The same file; it was opened anew.
+        /// The same file, opened again.
         case openedAgain
         case another
     }
@@ -71,10 +72,9 @@ extension Replica {
                 + "with this one (`ferry join`), and begin again.", path: store.path)
     }
 
-    /// Runs `body`, which packs changes, while holding the device's lock. A database that proves to be a copy gets a
-    /// device ID of its own first; the next sync tells of it.
-    /// - Throws: where it is a copy and the container is away, what keeps the container from being read: only there can
-    ///   be seen what was sent already.
+    /// Runs `body`, which packs changes, while holding the device's lock. A database that proves to be a copy first
+    /// gets a device ID of its own; the next sync reports the ID.
+    /// - Throws: for a copy, the reason why the container cannot be read: only the container shows what was sent.
     func packing<Result>(_ body: () throws -> Result) throws -> Result {
         try lock.withLock {
             try refreshIdentity()
@@ -83,7 +83,7 @@ extension Replica {
         }
     }
 
-    /// Whether the database lies elsewhere than when it was last in use, and will go on under an ID of its own.
+    /// True if the database is in a new place since its last use, and will continue under a new ID.
     package func isCopied() throws -> Bool {
         try isCopied(since: store.fingerprint())
     }
@@ -92,14 +92,14 @@ extension Replica {
         former.map { fingerprint.change(since: $0) == .copied } ?? false
     }
 
-    /// Looks whether the database is still the only one that publishes under its device ID, and where it is not, gives
-    /// it another. Before anything is packed or published.
-    /// - Parameter isThorough: list the device's own files, rather than read its head only.
-    /// - Returns: what was done; `nil` where all is as it should be.
+    /// Checks that only this database publishes under its device ID; otherwise gives the database a new ID. Call before
+    /// packing or publishing.
+    /// - Parameter isThorough: true: list the device's own files; false: read only the head.
+    /// - Returns: the renewal; `nil` if all is well.
     func recognise(_ container: Container, isThorough: Bool) throws -> Renewal? {
         let former = try store.fingerprint()
         if isCopied(since: former) { return try becomeNewDevice(.copied, container) }
-        let head = try? container.readHead(of: identity.device)  // one that cannot be read says nothing
+        let head = try? container.readHead(of: identity.device)  // an unreadable head says nothing
         if let head,
             try !store.publishedSegments(include: head.position.sequence, head.lastSegmentChecksum)
         {
@@ -117,7 +117,7 @@ extension Replica {
         let log = try OwnLog(store, container, identity, isComplete: true)
         let common = log.common
         let former = identity.device
-        // Where nothing tells the time, everything of the former device's is written again.
+        // Without a known time, every stamp of the former device is written again.
         let position = LogPosition(sequence: common.sequence, time: common.time ?? .zero)
         let sentAgain = try store.becomeNewDevice(
             environment.random.makeID(),

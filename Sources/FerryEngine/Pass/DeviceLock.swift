@@ -6,20 +6,20 @@ import Glibc
 import Darwin
 #endif
 
-/// Lets one process at a time work for a device: a lock of the operating system's on a file beside the database, which
-/// ends with the process that holds it. It is never in the container, where locks mean nothing.
+/// Lets a single process at a time work for a device: an operating system lock on a file beside the database.
+/// The lock ends with the process that holds the lock. The file is never in the container, where locks mean nothing.
 public struct DeviceLock: Sendable {
     /// The lock file's path.
     public let path: String
 
-    /// - Parameter databasePath: empty for a database in memory, which needs no lock.
+    /// - Parameter databasePath: empty for an in-memory database, which needs no lock.
     public init(databasePath: String) {
         path = databasePath.isEmpty ? "" : databasePath + "-ferry-lock"
     }
 
     /// Runs `body` while holding the lock.
     /// - Parameter waitMilliseconds: how long to try.
-    /// - Throws: `busy` where another process holds it all that time.
+    /// - Throws: `busy` if another process holds the lock all this time.
     public func withLock<Result>(waitMilliseconds: Int = 30_000, _ body: () throws -> Result) throws -> Result {
         if path.isEmpty { return try body() }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
@@ -35,7 +35,7 @@ public struct DeviceLock: Sendable {
         return try body()
     }
 
-    /// flock(2) has no time-out, so it is asked again at intervals that grow to 50 ms.
+    /// Acquires the lock by polling, because flock(2) has no time-out. The intervals grow to 50 ms.
     private func acquire(_ descriptor: Int32, _ waitMilliseconds: Int) throws {
         var waited = 0
         var interval: Int32 = 1

@@ -1,7 +1,8 @@
 import Logging
 
-/// Tells an app's log (swift-log, label `ferry`) what a watch does: failures as warnings, everything else for
-/// debugging. Names paths and counts, never a row's values.
+/// Writes to an app's log (swift-log, label `ferry`) what a watch does: failures as warnings, most of the rest for
+/// debugging.
+/// Messages name paths and counts, never a row's values.
 struct EngineLog: Sendable {
     private let logger: Logger
 

@@ -1,14 +1,14 @@
 import FerryCore
 
 extension FerryError {
-    /// Whether it speaks of a file of the container, or of one device's files, and so of nothing beyond: whoever meets it
-    /// goes on with the others.
+    /// True if the error concerns nothing beyond a file of the container, or the files of a single device. The caller
+    /// goes on with the rest.
     var concernsOneFile: Bool {
         [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(code)
     }
 
-    /// Whether it may be the fault of what is replayed. What concerns this device's own log, its database, its disk or the app's
-    /// hook is nobody else's.
+    /// True if the cause may be the log of `device`. Errors of this device's own log, database, disk or app's hook are
+    /// no other device's fault.
     func mayConcernOneLog(besides own: DeviceID) -> Bool {
         let others: [FerryError.Code] = [
             .replayHookFailed, .busy, .databaseCorrupt, .databaseMissing, .notADatabase, .notTracked, .storeTooNew,

@@ -4,10 +4,11 @@ import Darwin
 import Glibc
 #endif
 
-/// Memory that was freed and that the allocator keeps for later.
+/// Freed memory that the allocator keeps for later.
 enum FreedMemory {
-    /// Gives it back to the system: between large batches, whose buffers come in other sizes each time, so that what one left
-    /// does not add to what the next one needs. Takes a millisecond or two.
+    /// Returns the memory to the system, in a millisecond or two.
+    /// Called between large batches: their buffers differ in size each time, so the rest of a batch would add to the
+    /// next batch's memory.
     static func giveBack() {
         #if canImport(Darwin)
         malloc_zone_pressure_relief(nil, 0)

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Points in time as text that `--at` takes.
+/// Formats points in time as text that `--at` accepts.
 enum ISO8601 {
     /// `2026-03-01T14:05:09.120Z`.
     static func text(_ milliseconds: Int64) -> String {
-        // The fraction is written apart, because a date's binary one may be a little less.
+        // The fraction is written separately: a date's binary fraction may be a little less.
         let fraction = ((milliseconds % 1000) + 1000) % 1000
         let whole = Date(timeIntervalSince1970: Double((milliseconds - fraction) / 1000)).formatted(.iso8601)
         let digits = String(fraction)

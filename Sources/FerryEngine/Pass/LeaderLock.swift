@@ -7,26 +7,27 @@ import Glibc
 import Darwin
 #endif
 
-/// Decides which of several processes keeps a database in step: the one that holds a lock of the operating system's on a
-/// file beside the database. It ends with the process, however that ends, and is never in the container.
+/// Decides which of several processes keeps a database in step: the holder of an operating system lock on a file beside
+/// the database.
+/// The lock ends with the process, however the process ends. The file is never in the container.
 ///
-/// Held for as long as a `WatchLoop` leads, where `DeviceLock` is held for one piece of work. Two loops in one process
-/// exclude each other like two processes, because flock(2) belongs to the open file.
+/// A `WatchLoop` holds the lock while it leads; `DeviceLock` is held for a single piece of work. Two loops in the same
+/// process exclude each other like two processes, because flock(2) belongs to the open file.
 final class LeaderLock: Sendable {
-    /// The lock file's path; empty for a database in memory, which no other process can have.
+    /// The lock file's path; empty for an in-memory database, which no other process can have.
     let path: String
     private let descriptor = Locked<Int32?>(nil)
 
-    /// - Parameter databasePath: empty for a database in memory.
+    /// - Parameter databasePath: empty for an in-memory database.
     init(databasePath: String) {
         path = databasePath.isEmpty ? "" : databasePath + "-ferry-leader"
     }
 
     deinit { release() }
 
-    /// Takes the lock, if nobody else has it. Has no effect where this one has it already.
-    /// - Returns: whether this one has it now.
-    /// - Throws: `inputOutput` where the file cannot be made or locked.
+    /// Acquires the lock if it is free. Has no effect if this object holds the lock.
+    /// - Returns: true if this object holds the lock now.
+    /// - Throws: `inputOutput` if the file cannot be made or locked.
     func acquire() throws -> Bool {
         if path.isEmpty { return true }
         return try descriptor.withLock { held in
@@ -38,13 +39,14 @@ final class LeaderLock: Sendable {
 
     func release() {
         descriptor.withLock { held in
-            // Closing the only descriptor of the open file gives the lock back.
+            // Closing the only descriptor of the open file releases the lock.
             if let number = held { close(number) }
             held = nil
         }
     }
 
-    /// Whether nobody else can have the lock: nothing was put in its file's place, or it is not held by this one at all.
+    /// True if no other process can have the lock: the file was not replaced, or this object does not hold the lock at
+    /// all.
     var isInPlace: Bool { descriptor.withLock { $0.map(isInPlace) ?? true } }
 
     /// Removes the lock file, for good.
@@ -63,7 +65,7 @@ final class LeaderLock: Sendable {
                 throw failure("locked")
             }
             if isInPlace(number) { return number }
-            // It was removed between being opened and being locked: whoever comes next would lock another file.
+            // The file was removed between opening and locking: the next process would lock a new file.
             close(number)
         }
     }

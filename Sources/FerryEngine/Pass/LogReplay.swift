@@ -1,10 +1,11 @@
 import FerryCore
 import FerryStore
 
-/// Replays what was read of the others' logs, so that what is wrong with one log stops that log alone.
+/// Replays the changesets read from other devices' logs, so that a faulty log stops alone.
 ///
-/// All of a batch is one transaction. Where that fails, local changes are packed first, since what fails there is no log's
-/// fault. Then each device's part is tried in a transaction of its own, and of a part that fails as much as can be replayed.
+/// 1. The whole batch is replayed in one transaction.
+/// 2. If step 1 fails, local changes are packed alone: their failure is no log's fault.
+/// 3. Then each device's part is tried in a transaction of its own. Of a failing part, as much is replayed as possible.
 struct LogReplay {
     private let store: Store
     private let device: DeviceID
@@ -16,10 +17,11 @@ struct LogReplay {
         seal = replica.sealer(for: replica.identity)
     }
 
-    /// - Parameter refused: told of each device whose log stops, why, and in which file.
-    /// - Throws: what concerns this device and its database, whatever the others wrote.
+    /// Replays a batch.
+    /// - Parameter refused: receives the reason for each device whose log stops, with the file.
+    /// - Throws: errors of this device and its database, whatever the logs contain.
     func replay(_ batch: LogReader.Batch, _ refused: inout [DeviceID: FerryError]) throws -> [PassOutcome] {
-        // Nothing is written where nothing happened, or those who watch the database would never come to rest.
+        // Without news nothing is written: otherwise observers of the database would never come to rest.
         if try batch.changesets.isEmpty && !store.needsPass() { return [] }
         var outcomes: [PassOutcome] = []
         var found: [DeviceID: FerryError] = [:]
@@ -37,9 +39,9 @@ struct LogReplay {
         return outcomes
     }
 
-    /// Replays as many of one device's changesets as can be.
-    /// - Parameter checksum: of the last segment, where the changesets end with it.
-    /// - Returns: why the others cannot be replayed; `nil` where all were.
+    /// Replays as many changesets of a single device as possible.
+    /// - Parameter checksum: the last segment's checksum, if the changesets end with this segment.
+    /// - Returns: why the rest cannot be replayed; `nil` if everything was replayed.
     private func replayApart(
         _ changesets: ArraySlice<Changeset>, _ checksum: Checksum?, _ outcomes: inout [PassOutcome]
     ) throws -> FerryError? {
@@ -51,7 +53,7 @@ struct LogReplay {
             return outcome.refused[first.device]
         } catch let error as FerryError where error.mayConcernOneLog(besides: device) {
             let objection = Self.objection(error, to: first)
-            // What stands before the one at fault is replayed.
+            // Changesets before the faulty changeset are replayed.
             let fault = changesets.firstIndex { $0.sequence == error.sequence } ?? changesets.startIndex
             let middle = fault > changesets.startIndex ? fault : changesets.startIndex + changesets.count / 2
             if changesets.count == 1 || error.sequence == first.sequence { return objection }
@@ -60,7 +62,7 @@ struct LogReplay {
         }
     }
 
-    /// An error as a reason for which a log stops.
+    /// Words an error as the reason why a log stops.
     private static func objection(_ error: FerryError, to changeset: Changeset) -> FerryError {
         var objection = error
         if objection.device == nil {
@@ -75,7 +77,7 @@ struct LogReplay {
         return objection
     }
 
-    /// Names the file that a reason is about.
+    /// Adds the path of the file that a reason concerns.
     static func located(_ error: FerryError, _ device: DeviceID, _ batch: LogReader.Batch) -> FerryError {
         guard error.path == nil, let sequence = error.sequence else { return error }
         var located = error

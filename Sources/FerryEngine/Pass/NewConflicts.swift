@@ -1,10 +1,10 @@
 import FerryCore
 import FerryStore
 
-/// Conflicts as they are noticed, by whichever process replays: the engine's own or another one's.
+/// Conflicts as they are found, by whichever process replays: the engine's or any.
 ///
-/// Each is given once, in the order of their numbers, and none is missed: what was noticed is read from the database
-/// whenever something was replayed. The sequence ends with the engine.
+/// Each conflict is returned once, in the order of numbers, and none is missed: conflicts are read from the database
+/// after every replay. The sequence ends with the engine.
 public struct NewConflicts: AsyncSequence, Sendable {
     private static let pageSize = 100
 
@@ -16,17 +16,17 @@ public struct NewConflicts: AsyncSequence, Sendable {
         private var events: AsyncStream<SyncEvent>.Iterator
         private var last: Int64
         private var waiting: ArraySlice<Conflict> = []
-        /// Whether there may be some that nobody has looked for.
+        /// True if the database may have unread conflicts.
         private var isStale = true
 
         init(_ engine: SyncEngineCore, after number: Int64) {
             self.engine = engine
-            // Listens first and then looks, so that nothing falls between.
+            // Listens before reading, so that no conflict falls between the two.
             events = engine.makeStream().makeAsyncIterator()
             last = number
         }
 
-        /// - Throws: what keeps the database from being read. Ask again: nothing is skipped.
+        /// - Throws: the reason why the database cannot be read. Call again: nothing is skipped.
         public mutating func next() async throws -> Conflict? {
             while true {
                 if let conflict = waiting.popFirst() {
@@ -54,11 +54,11 @@ public struct NewConflicts: AsyncSequence, Sendable {
 }
 
 extension SyncEngine {
-    /// The conflicts that are noticed from now on, or after one.
+    /// Returns the conflicts found from now on, or after a given conflict.
     ///
     ///     for try await conflict in try engine.newConflicts() { … }
     ///
-    /// - Parameter number: the last one that was seen; `nil`: the last one that there is now.
+    /// - Parameter number: the last conflict seen; `nil`: the last conflict present now.
     public func newConflicts(after number: Int64? = nil) throws -> NewConflicts {
         NewConflicts(engine: core, first: try number ?? store.lastConflictNumber())
     }

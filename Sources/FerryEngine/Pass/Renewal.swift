@@ -1,31 +1,31 @@
 import FerryCore
 
-/// Tells that a database got a new device ID, because it is a copy or was restored from a backup.
+/// Reports that a database got a new device ID, because it is a copy or was restored from a backup.
 public struct Renewal: Codable, Equatable, Sendable {
-    /// How it was found out.
+    /// How the renewal was noticed.
     public enum Reason: String, Codable, Sendable {
-        /// The database lies elsewhere, or on another machine, than when it was last in use.
+        /// The database is in another place, or on another machine, than at its last use.
         case copied
-        /// The container holds more of the device's log than the database remembers: it was restored from a backup, or
-        /// a copy of it is in use.
+        /// The container holds more of the device's log than the database remembers.
+        /// The database was restored from a backup, or a copy of the database is in use.
         case restored
         /// Another copy has published under the same device ID.
         case cloned
     }
 
     public var reason: Reason
-    /// The ID that it had, and the one that it has.
+    /// The former and the present ID.
     public var formerDevice: String
     public var device: String
-    /// Changes that the former device would have sent, and that are sent under the new ID.
+    /// Changes unpublished under the former ID and sent under the new ID.
     public var sentAgain: Int
 
-    /// What happened, for people.
+    /// A sentence for people: what happened.
     public var sentence: String {
         let cause =
             switch reason {
             case .copied: "This database is a copy, or was moved to another machine."
-            // Which of the two it was cannot be told apart for certain.
+            // Restored and cloned databases cannot be told apart for certain.
             case .restored, .cloned: "This database was restored from a backup, or another copy of it is in use."
             }
         let loss = reason == .copied ? "nothing is lost" : "nothing that was sent is lost"

@@ -4,15 +4,15 @@ import FerryLog
 import FerryStore
 import Foundation
 
-/// One database and the container that it belongs to: everything that the command line does, as synchronous calls.
+/// A database and its container: everything that the command line does, as synchronous calls.
 ///
-/// Every call that writes holds the device's lock, so that several processes may have a replica of one database.
-/// An app that stays open uses `SyncEngine`, which calls this from a thread of its own.
+/// Every writing call holds the device's lock, so several processes may have a replica of the same database. An app
+/// that stays open uses `SyncEngine`, which calls a replica from a thread of its own.
 public final class Replica: Sendable {
     public let store: Store
     let environment: ReplicaEnvironment
     let lock: DeviceLock
-    /// How long things are kept in the container.
+    /// How long the container keeps files.
     let retention: RetentionSettings
     private let known: Locked<Known>
     private let heads: HeadCache
@@ -21,16 +21,16 @@ public final class Replica: Sendable {
 
     private struct Known {
         var identity: StoreIdentity
-        /// A new device ID that no report has told of yet.
+        /// A new device ID that no report has mentioned yet.
         var unreported: Renewal?
     }
 
-    /// Which device and container the database belongs to. The device changes where the database proves to be a copy.
+    /// The device and container of the database. The device changes if the database proves to be a copy.
     public var identity: StoreIdentity { known.withLock { $0.identity } }
 
     func take(_ identity: StoreIdentity) { known.withLock { $0.identity = identity } }
 
-    /// A new device ID that the next report tells of.
+    /// A new device ID, for the next report.
     var unreported: Renewal? {
         get { known.withLock { $0.unreported } }
         set { known.withLock { $0.unreported = newValue } }
@@ -68,14 +68,17 @@ public final class Replica: Sendable {
 
     // MARK: Sync
 
-    /// One pass both ways: reads the others' logs, packs local changes, replays, and publishes, until nothing is left
-    /// to do.
+    /// Makes a pass both ways: reads other devices' logs, packs local changes, replays, and publishes, until nothing is
+    /// left to do.
     ///
-    /// - Parameter isThorough: look at every device's files even where its head announces nothing new.
-    /// - Throws: `notTracked` where the database left its container since the replica was made; `containerMissing`,
-    ///   `containerEmpty`, `containerMismatch` (local changes are packed all the same and
-    ///   wait); `replayHookFailed` (local changes are published all the same); `busy`; `inputOutput`; `clockAhead` where this
-    ///   device's clock is beyond the year 5000 (nothing is packed before it is set right).
+    /// - Parameter isThorough: true: read every device's files, even if the head announces nothing new.
+    /// - Throws:
+    ///   - `notTracked` if the database left its container after the replica was made;
+    ///   - `containerMissing`, `containerEmpty`, `containerMismatch`: local changes are packed all the same, and wait;
+    ///   - `replayHookFailed`: local changes are published all the same;
+    ///   - `clockAhead` if this device's clock is beyond the year 5000: nothing is packed before the clock is
+    ///     corrected;
+    ///   - `busy`, `inputOutput`.
     public func sync(isThorough: Bool = true, progress: ProgressHandler? = nil) throws -> SyncReport {
         try lock.withLock {
             try refreshIdentity()
@@ -87,7 +90,7 @@ public final class Replica: Sendable {
         }
     }
 
-    /// What the container refuses is kept with its age, for `status`.
+    /// Records a failure of the container or clock with its age, for `status`, and throws the failure again.
     private func notingFailure(_ body: () throws -> SyncReport) throws -> SyncReport {
         do {
             return try body()
@@ -111,8 +114,8 @@ public final class Replica: Sendable {
         do {
             container = try openContainer()
         } catch {
-            // Local changes are safe and ordered even while the folder is away. Those of a copy stay notes until the
-            // folder is back: only there can be seen what was sent already.
+            // Local changes are packed even while the folder is away. A copy's changes stay pending until the folder is
+            // back: only the folder shows what was sent.
             if try !isCopied() && store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
             throw error
         }
@@ -121,7 +124,7 @@ public final class Replica: Sendable {
         var problems: [DeviceID: FerryError] = [:]
         var names: [DeviceID: String] = [:]
         var look = ContainerLook()
-        // Devices whose logs are refused by this sync: what is behind them in a full batch comes all the same.
+        // Devices whose logs this sync refuses. Logs behind them in a full batch are read all the same.
         var refused: [DeviceID: FerryError] = [:]
         let snapshots = SnapshotReading(replica: self, container: container, progress: progress)
         try snapshots.start(&report)
@@ -132,7 +135,7 @@ public final class Replica: Sendable {
                     container, &report, &problems, &names, &look, &refused, isThorough: isThorough, progress)
                 if !isDone { FreedMemory.giveBack() }
             }
-            // Where a log begins later, or is damaged, a snapshot is the way on.
+            // If a log begins later or is damaged, a snapshot bridges the gap.
         } while try !look.gaps.isEmpty && snapshots.bridge(look.gaps, &report, &problems)
         if isThorough, look.gaps.isEmpty, try takeInBranches(container, abandoned: look.abandoned) {
             try publisher(container).publish(&report, progress, total: nil)
@@ -149,7 +152,7 @@ public final class Replica: Sendable {
             try publisher(container).publish(&report, progress, total: nil)
         }
         if try store.willCommitReplay != nil && store.needsPass() {
-            // What the hook wrote goes out at once.
+            // Rows written by the hook are sent at once.
             _ = try pass(container, &report, &problems, &names, &look, &refused, isThorough: isThorough, progress)
         }
         if isThorough, look.gaps.isEmpty { try noteContradiction(look) }
@@ -174,18 +177,21 @@ public final class Replica: Sendable {
         return report
     }
 
-    /// Where another device has replayed the same and holds another state, this one may lack what others remember.
+    /// Updates the list of objects updated and never inserted here.
+    /// All are checked if another device replayed the same changesets and has another state: this device may lack
+    /// changes that others remember.
     private func noteContradiction(_ look: ContainerLook) throws {
         let reading = try store.reading()
         let isContradicted = look.heads.values.contains { head in
-            // Mostly they are the same, and then nothing need be compared.
+            // Mostly the tokens are equal, and nothing needs comparison.
             reading.tables.contains { table in head.digests[table.stateToken].map { $0 != table.state } ?? false }
                 && !PeerStanding(reading.vector, reading.tables, hasNotes: false, head).tables.states.isEmpty
         }
         try store.noteUpdatedObjects(isContradicted: isContradicted, atMost: Head.maximumMissing)
     }
 
-    /// - Returns: whether there is more to read.
+    /// Reads, packs, replays and publishes a batch.
+    /// - Returns: true if the logs hold more.
     private func pass(
         _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError],
         _ names: inout [DeviceID: String], _ look: inout ContainerLook, _ refused: inout [DeviceID: FerryError],
@@ -205,7 +211,7 @@ public final class Replica: Sendable {
         do {
             outcomes = try LogReplay(self).replay(batch, &refused)
         } catch let error as FerryError where error.code == .replayHookFailed {
-            // Local changes are not the hook's business.
+            // The hook's failure must not hold local changes back.
             if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
             try publisher(container).publish(&report, progress, total: nil)
             throw error
@@ -215,7 +221,7 @@ public final class Replica: Sendable {
             report.conflicts += outcome.conflicts
         }
         problems.merge(refused) { $1 }
-        // Of a log that is refused nothing is news, or those who wait for news would never come to rest.
+        // Segments of a refused log are no news: otherwise waiting observers would never come to rest.
         for (device, count) in batch.segments where refused[device] == nil { report.replayed.segments += count }
         progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: nil))
         let total = try progress == nil ? nil : store.status(counting: false).outboxChanges + report.published.changes
@@ -223,8 +229,10 @@ public final class Replica: Sendable {
         return batch.isFull
     }
 
-    /// The devices whose heads say for the first time that they count this one when they forget deletions: they acknowledge
-    /// its log. Told once all that heads speak of is replayed here, so that what was forgotten before is known here too.
+    /// The devices whose heads say for the first time that they count this device before forgetting deletions: they
+    /// acknowledge this log.
+    /// Empty until everything that the heads mention is replayed here, so that deletions forgotten earlier are known
+    /// here, too.
     private func newlyCounting(_ look: ContainerLook) throws -> Set<DeviceID> {
         let (known, first) = try store.countingDevices()
         if look.heads.keys.allSatisfy({ known.contains($0) }) { return [] }
@@ -234,7 +242,7 @@ public final class Replica: Sendable {
         if acknowledging.isEmpty || !look.gaps.isEmpty { return [] }
         let vector = try store.versionVector()
         func isReplayed(_ device: DeviceID, _ position: LogPosition) -> Bool {
-            // What cannot be read here comes from its successors.
+            // Changesets unreadable here come from the device's successors.
             position.sequence <= vector[device].sequence || look.abandoned.contains(device)
         }
         guard look.heads.allSatisfy({ isReplayed($0.key, $0.value.position) }) else { return [] }
@@ -242,7 +250,7 @@ public final class Replica: Sendable {
             acknowledging.filter { $0.value.acknowledgements.allSatisfy { isReplayed($0.key, $0.value) } }.keys)
     }
 
-    /// Devices whose last change is further ahead of this device's clock than that follows.
+    /// Devices whose last change is further ahead of this device's clock than the clock follows.
     func clocksAhead(_ vector: VersionVector) -> [DeviceID: FerryError] {
         let latest = environment.clock.milliseconds() + HybridClock.maximumLeadMilliseconds
         return vector.positions.filter { $0.key != identity.device && $0.value.time.milliseconds > latest }.mapValues {
@@ -254,14 +262,14 @@ public final class Replica: Sendable {
         }
     }
 
-    /// Reads the others' logs as this device knows them.
+    /// Makes a reader of the other devices' logs, with this device's knowledge of the devices.
     func reader(_ container: Container, _ reading: StoreReading) -> LogReader {
         LogReader(
             container: container, device: identity.device, former: reading.formerDevices, ended: endedDevices(reading),
             retired: reading.retired, room: availableBytes)
     }
 
-    /// What the disk of the database has left, where that is known.
+    /// The free bytes of the database's disk; `nil` if unknown.
     func availableBytes() -> Int? { environment.fileSystem.availableBytes(at: store.path) }
 
     func publisher(_ container: Container) -> Publisher {
@@ -269,8 +277,8 @@ public final class Replica: Sendable {
             container: container, store: store, identity: identity, clock: environment.clock, retention: retention)
     }
 
-    /// Keeps the names by which devices present themselves.
-    /// - Returns: all that are known.
+    /// Saves the names by which devices present themselves.
+    /// - Returns: all known names.
     private func noteNames(_ heads: [DeviceID: Head], known: [DeviceID: String]) throws -> [DeviceID: String] {
         var names = known
         for (device, head) in heads where known[device] != head.deviceName {
@@ -280,7 +288,7 @@ public final class Replica: Sendable {
         return names
     }
 
-    /// Makes segments for a device.
+    /// Returns a closure that encodes segments of a device.
     func sealer(for identity: StoreIdentity) -> SegmentSealer {
         { changeset, previous in
             let segment = try SegmentEncoder.encode([changeset], container: identity.container, previous: previous)
@@ -292,8 +300,8 @@ public final class Replica: Sendable {
 
     // MARK: Leaving
 
-    /// Stops tracking and removes every trace of Ferry's from the database. The app's rows stay; what this device
-    /// published stays in the container for the others.
+    /// Stops tracking and removes every trace of Ferry from the database. The app's rows stay; published files stay in
+    /// the container for the other devices.
     public func leave() throws -> LeaveReport {
         try lock.withLock {
             let unpublished = try store.unpublishedCount()

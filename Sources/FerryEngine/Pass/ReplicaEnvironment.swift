@@ -1,7 +1,7 @@
 import FerryContainer
 import FerryCore
 
-/// What the engine takes from the outside world.
+/// The outside world of the engine: clock, random numbers, files, machine.
 public struct ReplicaEnvironment: Sendable {
     public var clock: any WallClock
     public var random: any RandomSource

@@ -2,13 +2,13 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// The databases that go on under other IDs than they had: more than one of an ID where copies were made
+/// The databases that continue under new IDs: several successors of an ID if copies were made
 /// (Docs/Architecture/identity-and-forks.md).
 struct Successors {
-    /// For each ID that a database had: those that go on with it, and how far each knew its log as its own. What that held
-    /// behind came once more under the successor's ID, as far as it was that database's.
+    /// For each former ID of a database: the successors, and how far each successor knew the log as its own. A
+    /// successor sends its own later changes again under its ID.
     let all: [DeviceID: [DeviceID: Head.Predecessor]]
-    /// This device, and the IDs that its database had.
+    /// This device, and its database's former IDs.
     private let own: Set<DeviceID>
     private let heads: [DeviceID: Head]
 
@@ -17,7 +17,8 @@ struct Successors {
         for (successor, head) in heads where successor != device {
             if let predecessor = head.predecessor { all[predecessor.device, default: [:]][successor] = predecessor }
         }
-        // The last one's successor is this device, each other one's is the one before it in the list.
+        // Former devices are listed newest first: this device succeeds the newest, and each listed device succeeds the
+        // device behind it.
         for (successor, predecessor) in zip([device] + former.map(\.device), former) {
             all[predecessor.device, default: [:]][successor] = Head.Predecessor(predecessor)
         }
@@ -26,20 +27,20 @@ struct Successors {
         self.heads = heads
     }
 
-    /// Whether all that a log holds behind a position has come once more, whoever wrote it: two copies of a database published
-    /// under its ID, and both have others.
+    /// True if everything behind a position of a log was sent again, whoever wrote the changes.
+    /// Two copies published under this ID, and both have new IDs.
     func haveSentAgain(_ device: DeviceID, after position: UInt64) -> Bool {
         guard let successors = all[device], successors.count > 1 else { return false }
         return successors.values.allSatisfy { $0.sequence <= position }
     }
 
-    /// Where those branches of a log end of which a reader lacks nothing that is behind a position: their authors have said it
-    /// once more, and the reader has read that.
+    /// Returns the ends of the log's branches of which a reader lacks nothing behind a position.
+    /// Their authors sent the changes again, and the reader has read these changes.
     /// - Parameter read: the last changeset of a device's log that the reader has.
     func endsSentAgain(_ device: DeviceID, after position: UInt64, read: (DeviceID) -> UInt64) -> Set<LogEnd> {
         let covered = (all[device] ?? [:]).filter { successor, predecessor in
             if predecessor.sequence > position { return false }
-            // The end is told by heads that speak of all that came again.
+            // A head reports the end only after everything was sent again.
             return own.contains(successor) || heads[successor].map { $0.position.sequence <= read(successor) } ?? false
         }
         return Set(covered.values.compactMap(\.end))

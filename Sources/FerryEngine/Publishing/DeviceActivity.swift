@@ -2,11 +2,11 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// Which of the other devices count: a pure function of what the store remembers and what heads say.
+/// Decides which other devices count: a pure function of the store's records and of heads.
 ///
-/// A device is *active* while its heads change now and then: what it has not replayed yet is kept for it. One that was
-/// retired, or of which nothing was heard for `RetentionSettings.silentAfterMilliseconds`, holds nothing back; what is
-/// collected meanwhile it gets from a snapshot when it returns.
+/// - An *active* device's head changes now and then: the container keeps everything that the device has not replayed.
+/// - A *retired* device, or a device silent for `RetentionSettings.silentAfterMilliseconds`, holds nothing back. After
+///   its return, the device gets removed changes from a snapshot.
 struct DeviceActivity {
     enum State: String, Sendable {
         case active, silent, retired
@@ -14,11 +14,11 @@ struct DeviceActivity {
 
     struct Peer {
         var record: DeviceRecord
-        /// Its head, where it could be read.
+        /// The device's head; `nil` if unreadable.
         var head: Head?
         var state: State
 
-        /// How far it has replayed a device's log; of its own, how far that goes.
+        /// How far the device has replayed the log of `device`; for its own log, how far the log goes.
         func position(of device: DeviceID) -> LogPosition {
             if device == record.id { return head?.position ?? .none }
             return head?.acknowledgements[device] ?? .none
@@ -30,15 +30,15 @@ struct DeviceActivity {
     let peers: [Peer]
 
     /// - Parameters:
-    ///   - records: as the store has them, `notes` included.
-    ///   - heads: those that could be read.
+    ///   - records: the store's records, with `notes` included.
+    ///   - heads: the readable heads.
     init(
         own: DeviceID, records: [DeviceRecord], heads: [DeviceID: Head], now: Int64, _ settings: RetentionSettings
     ) {
         self.own = own
-        // Of a device that only contexts and stamps name nothing is to be expected.
+        // Devices known only from contexts and stamps are not expected to appear.
         let present = records.filter { $0.id != own && ($0.heardMilliseconds != nil || heads[$0.id] != nil) }
-        // Places are sorted, because records are large.
+        // Sorts positions, because records are large.
         peers = present.indices.sorted { present[$0].id < present[$1].id }.map { place in
             let record = present[place]
             let head = heads[record.id]
@@ -51,7 +51,7 @@ struct DeviceActivity {
         }
     }
 
-    /// The retirement that still holds: one that was made when the device had the head that it has now, or a later one.
+    /// Returns the retirement if still valid: no newer head of the device is known.
     private static func retirement(_ record: DeviceRecord, _ head: Head?, told: Int64?) -> Int64? {
         guard let told else { return nil }
         let written = max(record.writtenMilliseconds ?? .min, head?.writtenMilliseconds ?? .min)
@@ -60,11 +60,11 @@ struct DeviceActivity {
 
     // MARK: What to remember
 
-    /// What the store has to note after a look at the container: the records that change. A head that differs from the
-    /// last one noted was heard now; that is noted at most once in `heardGranularityMilliseconds`.
+    /// The records to change after a look at the container. A head unlike the last recorded head was seen now; last
+    /// seen is recorded at most once in `heardGranularityMilliseconds`.
     /// - Parameters:
-    ///   - records: as the store has them.
-    ///   - devices: those that have a directory in the container.
+    ///   - records: the store's records.
+    ///   - devices: the devices with a directory in the container.
     static func notes(
         own: DeviceID, records: [DeviceRecord], heads: [DeviceID: Head], devices: [DeviceID], now: Int64,
         _ settings: RetentionSettings
@@ -83,10 +83,10 @@ struct DeviceActivity {
         return news.sorted { $0.id < $1.id }
     }
 
-    /// A record with what a look shows of its device; `nil` where that is nothing new.
+    /// Returns a record updated by a look at its device; `nil` without news.
     /// - Parameters:
-    ///   - told: when the head was written that the device had when others retired it.
-    ///   - isThere: whether it has a directory.
+    ///   - told: the time of the device's head when other devices retired the device.
+    ///   - isThere: true if the device has a directory.
     private static func noting(
         _ head: Head?, in former: DeviceRecord, told: Int64?, isThere: () -> Bool, _ now: Int64,
         _ settings: RetentionSettings
@@ -106,7 +106,7 @@ struct DeviceActivity {
         } else if record.heardMilliseconds == nil, isThere() {
             record.heardMilliseconds = now
         }
-        // A clock that was set back must not keep a device active for years.
+        // A clock set back must not keep a device active for years.
         if let heard = record.heardMilliseconds, heard > latest { record.heardMilliseconds = now }
         return record == former ? nil : record
     }
@@ -115,7 +115,7 @@ struct DeviceActivity {
         _ head: Head, in record: inout DeviceRecord, isNeeded: Bool, _ now: Int64, _ settings: RetentionSettings
     ) {
         guard let written = record.writtenMilliseconds, let heard = record.heardMilliseconds else {
-            // Nobody can say how long this head has been lying there.
+            // The age of this head is unknown.
             record.heardMilliseconds = max(min(now, head.writtenMilliseconds), 0)
             record.writtenMilliseconds = head.writtenMilliseconds
             return
@@ -126,25 +126,27 @@ struct DeviceActivity {
         record.writtenMilliseconds = head.writtenMilliseconds
     }
 
-    /// Whether some device holds this one for retired though it is not: its next head says so.
+    /// True if another device takes this device for retired although this device is active: the next head here corrects
+    /// this.
     static func isRetired(_ own: DeviceID, written: Int64, heads: [DeviceID: Head]) -> Bool {
         heads.values.contains { head in head.retired[own].map { $0 >= written } ?? false }
     }
 
-    // MARK: What everybody has
+    // MARK: What all devices have
 
     var active: [Peer] { peers.filter { $0.state == .active } }
 
-    /// How far every active device has replayed this one's log, all of it where there is no other.
+    /// How far every active device has replayed this device's log; the whole log without any active device.
     /// - Parameters:
     ///   - end: the number of the last changeset.
-    ///   - times: of changesets, by their numbers, as far as they are known. Who acknowledges another one under such a number, or
-    ///     more than there is, has read what a copy of this database published.
+    ///   - times: known times of changesets, by number. A device with another time at such a number, or with a number
+    ///     beyond `end`, has read changesets of a copy of this database.
     func acknowledged(
         of end: UInt64, times: [UInt64: HybridTime] = [:], without device: DeviceID? = nil
     ) -> UInt64 {
         var least: UInt64?
-        // In place: a copy of a head is a copy of all that it refers to, and every look asks this of all devices.
+        // Reads peers in place: copying a head retains everything in the head, and every look needs this for all
+        // devices.
         for place in peers.indices where peers[place].state == .active && peers[place].record.id != device {
             let position = peers[place].head?.acknowledgements[own] ?? .none
             let isOwn = position.sequence <= end && times[position.sequence].map { $0 == position.time } ?? true
@@ -153,15 +155,17 @@ struct DeviceActivity {
         return least ?? end
     }
 
-    /// What every device that counts has replayed, this one included: deletions that it covers need no tombstones.
+    /// What every counted device has replayed, this device included: deletions below need no tombstones.
     ///
-    /// Counted are the active devices, and of the others those that could still replay all of every log where they
-    /// stopped: one that the beginning of some log has left behind gets a snapshot first.
+    /// Counted are active devices, and devices that could still replay every log from their positions. A device left
+    /// behind by the beginning of a log gets a snapshot first.
     /// - Parameters:
-    ///   - vector: what this store has replayed.
-    ///   - logStart: where this device's own log begins in the container.
-    /// - Returns: `nil` where it cannot be told: an active device's head cannot be read, or speaks of changes of its own
-    ///   that are not replayed here.
+    ///   - vector: the changesets that this store has replayed.
+    ///   - logStart: the first changeset of this device's log in the container.
+    ///   - late: for each device with backdated changes, a sequence; below this sequence nothing is stable.
+    ///   - shared: the part of a position that this device shares, where a log is forked.
+    /// - Returns: `nil` if unknown: a counted device's head is unreadable, or announces changes of its own not replayed
+    ///   here.
     func stableVector(
         _ vector: VersionVector, logStart: UInt64, late: [DeviceID: UInt64],
         shared: (DeviceID, LogPosition) throws -> LogPosition
@@ -183,12 +187,12 @@ struct DeviceActivity {
         return VersionVector(stable)
     }
 
-    /// The same where each log is one, and says nothing twice.
+    /// The same without forked logs and backdated changes.
     func stableVector(_ vector: VersionVector, logStart: UInt64) -> VersionVector? {
         stableVector(vector, logStart: logStart, late: [:], shared: { $1 })
     }
 
-    /// Whether a device that does not hold anything back has to start from a snapshot when it returns.
+    /// True if a device that holds nothing back must start from a snapshot after its return.
     func isLeftBehind(_ peer: Peer, logStart: UInt64) -> Bool {
         if peer.state == .active { return false }
         var starts = Dictionary(

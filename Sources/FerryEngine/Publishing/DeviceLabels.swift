@@ -1,8 +1,8 @@
-/// What devices are called where several have one name, as after a database was copied: the name, and the beginning of the
-/// ID. A pure function of all names that are shown together.
+/// Labels for devices with equal names, as after copying a database: the name, and the beginning of the ID. A pure
+/// function of all names shown together.
 public struct DeviceLabels: Sendable {
     private let labels: [String: String]
-    /// The fewest digits of an ID that are shown.
+    /// The minimum number of ID digits shown.
     private static let minimumDigits = 4
 
     /// - Parameter devices: IDs, as text, and names; every device once.
@@ -20,6 +20,6 @@ public struct DeviceLabels: Sendable {
         self.labels = labels
     }
 
-    /// The device's label; its ID where it is none of those.
+    /// The device's label; the ID for an unknown device.
     public subscript(id: String) -> String { labels[id] ?? id }
 }

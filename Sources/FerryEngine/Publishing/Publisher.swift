@@ -3,10 +3,10 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// Puts staged segments into the container, and keeps this device's head.
+/// Puts staged segments into the container, and keeps this device's head up to date.
 ///
-/// Every step can be repeated: a segment that is there already is left as it is, and one that was published but not
-/// forgotten is published again.
+/// Every step can be repeated: a segment already present stays unchanged. A segment published but still in the outbox
+/// is published again.
 struct Publisher {
     let container: Container
     let store: Store
@@ -14,7 +14,7 @@ struct Publisher {
     let clock: any WallClock
     var retention = RetentionSettings()
 
-    /// Publishes all that waits, several segments as one where they are small.
+    /// Publishes everything in the outbox; small segments are joined.
     func publish(_ report: inout SyncReport, _ progress: ProgressHandler?, total: Int?) throws {
         let waiting = try store.outboxSizes()
         if waiting.isEmpty { return }
@@ -36,12 +36,12 @@ struct Publisher {
 
     // MARK: Gathering
 
-    /// Makes one segment of several that wait. The outbox has it before the container does, so that whatever happens
-    /// later, the same file is published.
+    /// Joins several waiting segments into one. The outbox has the joined segment before the container does, so the
+    /// same file is published even after a crash.
     private func gather(_ waiting: [OutboxSize]) throws {
         if waiting.count < 2 { return }
-        // What a crash left published and not forgotten is published as it is: the head may speak of it.
-        let head = try? container.readHead(of: identity.device)  // one that cannot be read says nothing
+        // A segment that a crash left published and not forgotten stays as it is: the head may mention the segment.
+        let head = try? container.readHead(of: identity.device)  // an unreadable head says nothing
         let unpublished = waiting.filter { $0.first > head?.position.sequence ?? 0 }
         for group in Gathering.groups(unpublished, maximumBytes: retention.gatherBytes) { try join(group) }
     }
@@ -63,7 +63,7 @@ struct Publisher {
                 changesets, container: container.id, previous: headers.first?.previous, tail: headers.last?.chainEnd)
         } catch {
             guard [.limitExceeded, .invalidArgument].contains(error.code) else { throw error }
-            // Each was within the limits, or in the order of times; together they are not: in halves.
+            // Each segment was within the limits and in the order of times; together they are not. Tries halves.
             try join(Array(group.prefix(group.count / 2)))
             return try join(Array(group.dropFirst(group.count / 2)))
         }
@@ -75,12 +75,12 @@ struct Publisher {
 
     // MARK: The head
 
-    /// Writes the head where it does not say what is true now, or is so old that this device might be taken for silent.
+    /// Writes the head if its content is outdated, or so old that this device might be taken for silent.
     /// - Parameters:
-    ///   - reading: what the store knows now.
-    ///   - others: the other devices' heads. Where one says that this device was retired, a new head says that it is not.
+    ///   - reading: the store's present knowledge.
+    ///   - others: other devices' heads. If a head lists this device as retired, a new head contradicts.
     func refreshHead(_ reading: StoreReading, others: [DeviceID: Head] = [:]) throws {
-        let present = try? container.readHead(of: identity.device)  // damaged or foreign: it is written anew
+        let present = try? container.readHead(of: identity.device)  // a damaged or foreign head is written anew
         if let present, try isCurrent(present, reading),
             !DeviceActivity.isRetired(identity.device, written: present.writtenMilliseconds, heads: others)
         {
@@ -113,7 +113,7 @@ struct Publisher {
         vector.positions.filter { $0.key != identity.device }
     }
 
-    /// The devices that this store holds for retired.
+    /// The devices retired in this store.
     private func retired(_ reading: StoreReading) -> [DeviceID: Int64] {
         let pairs = reading.devices.filter { $0.id != identity.device }.compactMap { record in
             record.retiredMilliseconds.map { (record.id, $0) }
@@ -122,7 +122,7 @@ struct Publisher {
     }
 
     /// Writes the head.
-    /// - Parameter published: the segment just published; `nil`: what the store knows.
+    /// - Parameter published: the segment just published; `nil`: the position comes from the store.
     func writeHead(_ reading: StoreReading, published: OwnSegment? = nil) throws {
         let vector = reading.vector
         let own = vector[identity.device]
@@ -135,24 +135,24 @@ struct Publisher {
             lastSegmentFirst: segment?.first ?? 0, lastSegmentChecksum: checksum ?? Checksum(high: 0, low: 0),
             acknowledgements: acknowledgements(vector), writtenMilliseconds: clock.milliseconds(),
             softwareVersion: FerryVersion.current,
-            // They tell of all that is packed: while segments still wait, nobody could compare them.
+            // Digests cover everything packed: while segments wait in the outbox, no device could compare them.
             digests: position.sequence == own.sequence ? digests(reading) : [:])
         head.logStart = reading.logStart
         head.retired = retired(reading)
         head.predecessor = reading.formerDevices.first.map { Head.Predecessor($0) }
-        // While segments still wait, not all has come again that it says.
+        // While segments wait, some changes of the former device may not be sent again yet.
         if position.sequence != own.sequence { head.predecessor?.end = nil }
         head.missing = try missing(reading)
         try container.writeHead(head)
     }
 }
 
-/// Which segments that wait become one: a pure function of their sizes.
+/// Decides which waiting segments are joined: a pure function of their sizes.
 enum Gathering {
-    /// The most operations in a segment that is made of several: a reader holds all of one in memory.
+    /// The maximum number of operations in a joined segment: a reader holds a whole segment in memory.
     static let maximumChanges = Store.maximumNotes
 
-    /// Consecutive entries in groups that are within the bounds together; one that is too large stays alone.
+    /// Consecutive entries in groups within the bounds; an entry too large stays alone.
     static func groups(_ entries: [OutboxSize], maximumBytes: Int) -> [[OutboxSize]] {
         var groups: [[OutboxSize]] = []
         var (bytes, changes) = (0, 0)
@@ -173,7 +173,7 @@ enum Gathering {
     }
 }
 
-/// Which Ferry this is.
+/// The version of this Ferry.
 public enum FerryVersion {
     public static let current = "0.1.0"
 }
