@@ -2,7 +2,7 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// The snapshots of a container as compaction sees them.
+/// A container's snapshots, for compaction.
 struct ContainerSnapshots: CompactionSnapshots {
     let container: Container
     let store: Store
@@ -18,7 +18,7 @@ struct ContainerSnapshots: CompactionSnapshots {
         }
         for entry in entries {
             let found = describe(entry)
-            // One that was whole and whose files are all there is not read again.
+            // A known whole snapshot with all files present is not read again.
             if known.contains(where: { $0.device == found.device && $0.name == found.name }) { return found }
             if try shelf.isWhole(entry) { return found }
         }
@@ -41,7 +41,7 @@ struct ContainerSnapshots: CompactionSnapshots {
         let shelf = SnapshotShelf(container)
         return try container.snapshots(of: device).sorted().map { name in
             if let entry = try shelf.entry(name, of: device) { return describe(entry) }
-            // One that cannot be read covers nothing, and goes with the next one that stands for it.
+            // An unreadable snapshot covers nothing, and is removed once a newer snapshot supersedes it.
             return KnownSnapshot(
                 device: device.hex, name: name.fileName, covered: 0, bytes: 0, milliseconds: clock.milliseconds())
         }
@@ -51,7 +51,7 @@ struct ContainerSnapshots: CompactionSnapshots {
         for name in names.compactMap({ SnapshotName($0) }) { try container.removeSnapshot(name, of: device) }
         var needed: Set<Checksum> = []
         for name in try container.snapshots(of: device) {
-            // While one cannot be read nobody knows which chunks it needs.
+            // Beside an unreadable manifest, the needed chunks are unknown: nothing is removed.
             guard let entry = try SnapshotShelf(container).entry(name, of: device) else { return }
             for table in entry.manifest.tables { needed.formUnion(table.chunks.map(\.checksum)) }
         }

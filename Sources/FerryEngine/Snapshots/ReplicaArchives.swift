@@ -4,33 +4,33 @@ import FerryLog
 import FerryStore
 import Foundation
 
-/// What `exportSnapshot` did.
+/// The result of `exportSnapshot`.
 public struct ExportReport: Codable, Equatable, Sendable {
     public var path: String
     public var bytes: Int
-    /// Objects in it, deleted and hidden ones included.
+    /// Number of objects in the file, deleted and hidden objects included.
     public var objects: Int
     public var tables: Int
-    /// Of which container it is.
+    /// The container of the snapshot.
     public var container: StatusReport.DeviceName
     public var seconds: Double
 }
 
-/// What `importSnapshot` did.
+/// The result of `importSnapshot`.
 public struct ImportReport: Codable, Equatable, Sendable {
-    /// How a database is afterwards.
+    /// The state of the database afterwards.
     public enum Outcome: String, Codable, Sendable {
-        /// It was in the container's company before; what the file had beyond it is merged.
+        /// The database belonged to the container before; additional content of the file is merged.
         case merged
-        /// It was made from the file and belongs to the container.
+        /// The database was made from the file and belongs to the container.
         case joined
-        /// It was made from the file and belongs to no container.
+        /// The database was made from the file and belongs to no container.
         case plain
     }
 
     public var path: String
     public var outcome: Outcome
-    /// Changesets of other devices that the file covers and the database had not replayed.
+    /// Number of remote changesets in the file that the database had not replayed.
     public var changesets: Int
     public var conflicts: Int
     public var tables: [StatusReport.Table]
@@ -38,11 +38,15 @@ public struct ImportReport: Codable, Equatable, Sendable {
 }
 
 extension Replica {
-    /// Writes the whole state as one file, for a USB stick or a backup, in place of a file that has its name.
+    /// Writes the whole state as a single file, for a USB stick or a backup. Replaces a present file of this name.
     ///
-    /// Syncs first, where the container is there. Any device of the container can import the file, and so can a new one.
-    /// - Throws: `busy` where the container is away and changes wait to be published: nobody else could ever get them from
-    ///   this file. `invalidArgument` for a path in the container's folder, `inputOutput`.
+    /// Syncs first, if the container is present. Any device of the container can import the file, and so can a new
+    /// device.
+    /// - Throws:
+    ///   - `busy` if the container is away and changes wait to be published: no device could ever get these changes
+    ///     from this file;
+    ///   - `invalidArgument` for a path in the container's folder;
+    ///   - `inputOutput`.
     public func exportSnapshot(to path: String, progress: ProgressHandler? = nil) throws -> ExportReport {
         let start = environment.clock.milliseconds()
         let file = Self.absolutePath(path)
@@ -83,9 +87,9 @@ extension Replica {
         }
     }
 
-    /// Merges a file that `exportSnapshot` wrote on any device of the same container. An old one brings nothing back that
-    /// was changed since: it is what its devices knew then, and merges as that.
-    /// - Throws: `containerMismatch` for another container's file, `damagedFile`, `formatTooNew`, `inputOutput`.
+    /// Merges a file written by `exportSnapshot` on any device of the same container. An old file undoes no later
+    /// change: the file merges as the knowledge of its devices then.
+    /// - Throws: `containerMismatch` for a file of a different container, `damagedFile`, `formatTooNew`, `inputOutput`.
     public func importSnapshot(from path: String, progress: ProgressHandler? = nil) throws -> ImportReport {
         let start = environment.clock.milliseconds()
         let archive = try SnapshotArchive(path: Self.absolutePath(path))
@@ -108,7 +112,7 @@ extension Replica {
         }
         var (replayed, conflicts) = (0, 0)
         let loader = SnapshotLoader(archive, store: store, seal: sealer(for: identity))
-        // No device has this ID, so that no sync takes it for a snapshot in the container.
+        // No device has this ID, so no sync mistakes the archive for a snapshot in the container.
         if changesets > 0 {
             try loader.load(archive.manifest, checksum: archive.checksum, of: DeviceID(high: 0, low: 0)) { pass in
                 replayed += pass.replayed
@@ -122,12 +126,12 @@ extension Replica {
             seconds: Double(environment.clock.milliseconds() - start) / 1000)
     }
 
-    /// Makes a database from a file that `exportSnapshot` wrote.
+    /// Makes a database from a file written by `exportSnapshot`.
     ///
-    /// - Parameter containerPath: the folder of the container that the file is of, which the new database joins as a device
-    ///   of its own; `nil`: the database belongs to no container, and Ferry leaves no trace in it.
-    /// - Throws: `alreadyTracked` and `invalidArgument` where there is a database already, `containerMismatch` where the
-    ///   folder is another container; otherwise as `importSnapshot`.
+    /// - Parameter containerPath: the folder of the file's container; the new database joins as a device of its own.
+    ///   `nil`: the database belongs to no container, and Ferry leaves no trace in the database.
+    /// - Throws: `invalidArgument` if a file is at `databasePath`, `containerMismatch` if the folder is a different
+    ///   container; otherwise as `importSnapshot`.
     public static func importDatabase(
         at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil,
         environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil

@@ -3,8 +3,8 @@ import FerryCore
 import FerryLog
 import Foundation
 
-/// A snapshot as one file, for a USB stick or a backup (Docs/Format.md, "Archives"): the chunks, the manifest that names
-/// them, and where that stands.
+/// A snapshot as a single file, for a USB stick or a backup (Docs/Format.md, "Archives"): the chunks, the manifest, and
+/// the manifest's offset.
 struct SnapshotArchive {
     static let magic = Array("FRYA".utf8)
     static let version: UInt8 = 1
@@ -13,18 +13,18 @@ struct SnapshotArchive {
     /// Bytes behind the manifest.
     static let footerBytes = 20
 
-    /// Which container it was made of.
+    /// The container of the snapshot.
     let container: ContainerID
     let manifest: SnapshotManifest
-    /// Of the manifest.
+    /// The manifest's checksum.
     let checksum: Checksum
     private let path: String
     private let handle: FileHandle
-    /// Where each chunk begins.
+    /// The offset of each chunk.
     private let offsets: [Checksum: UInt64]
 
-    /// Opens an archive and reads its manifest; chunks are read when they are asked for.
-    /// - Throws: `inputOutput` where there is no such file, `damagedFile`, `formatTooNew`.
+    /// Opens an archive and reads its manifest; chunks are read on request.
+    /// - Throws: `inputOutput` for a missing file, `damagedFile`, `formatTooNew`.
     init(path: String) throws {
         guard let handle = FileHandle(forReadingAtPath: path) else {
             throw FerryError(.inputOutput, "The file \(path) cannot be read. Check the path.", path: path)
@@ -106,7 +106,8 @@ struct SnapshotArchive {
     }
 }
 
-/// Writes a `SnapshotArchive` under a temporary name beside its own, which it gets when it is whole and durable.
+/// Writes a `SnapshotArchive` under a temporary name in the same folder. The file gets its final name once whole and
+/// durable.
 final class SnapshotArchiveWriter {
     private let path: String
     private let temporary: String
@@ -116,7 +117,7 @@ final class SnapshotArchiveWriter {
     private var written: Set<Checksum> = []
     private var isFinished = false
 
-    /// - Throws: `inputOutput` where the folder is not there or cannot be written to.
+    /// - Throws: `inputOutput` if the folder is missing or not writable.
     init(path: String, container: ContainerID, random: any RandomSource) throws {
         self.path = path
         temporary = path + ".ferry-tmp-" + hexString(withUnsafeBytes(of: random.next().bigEndian, Array.init))
@@ -134,8 +135,8 @@ final class SnapshotArchiveWriter {
     }
 
     deinit {
-        try? handle.close()  // what was written whole was synchronized before
-        if !isFinished { _ = try? fileSystem.removeFile(at: temporary) }  // a temporary file by its name
+        try? handle.close()  // a finished file was synchronized before
+        if !isFinished { _ = try? fileSystem.removeFile(at: temporary) }  // its name marks a temporary file
     }
 
     /// Appends a chunk, once.
@@ -155,7 +156,7 @@ final class SnapshotArchiveWriter {
         length += UInt64(bytes.count)
     }
 
-    /// Appends the manifest and makes the file visible, in place of one that has its name.
+    /// Appends the manifest and makes the file visible, in place of a present file of this name.
     /// - Returns: the file's length in bytes.
     func finish(manifest: [UInt8]) throws -> Int {
         var footer = ByteWriter()

@@ -1,23 +1,24 @@
 import FerryContainer
 import FerryCore
 
-/// Whether what a snapshot claims to cover can be there: no more of any log than its author has told of, and no more of this
-/// device's than there is. Who believed a larger claim would never read what comes.
+/// Checks that a snapshot's claims are possible: no more of any log than its author announced, no more of this device's
+/// log than exists. A reader that believed a larger claim would never read the changesets still to come.
 struct SnapshotClaims {
     private let container: Container
     private let own: DeviceID
     private let ownPosition: LogPosition
 
     /// - Parameters:
-    ///   - own: this device, and how far its log goes.
+    ///   - own: this device.
+    ///   - ownPosition: the end of this device's log.
     init(_ container: Container, own: DeviceID, _ ownPosition: LogPosition) {
         self.container = container
         self.own = own
         self.ownPosition = ownPosition
     }
 
-    /// - Returns: what is wrong with a snapshot's claims; `nil` where they can be right. A log of which nothing is in the
-    ///   container tells nothing.
+    /// Returns the objection to a snapshot's claims; `nil` if the claims are possible. A log without any file in the
+    /// container proves nothing.
     func objection(to entry: SnapshotShelf.Entry) throws -> FerryError? {
         for (device, position) in entry.manifest.positions.sorted(by: { $0.key < $1.key }) {
             guard let end = try end(of: device) else { continue }
@@ -30,8 +31,7 @@ struct SnapshotClaims {
         return nil
     }
 
-    /// The last changeset of a device's that the container tells of; `nil` where there is nothing of it, or nothing that can be
-    /// read.
+    /// The last changeset of a device that the container announces; `nil` without a readable file of the device.
     private func end(of device: DeviceID) throws -> UInt64? {
         if device == own { return ownPosition.sequence }
         do {

@@ -3,40 +3,41 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// Reads a snapshot into a store, a few chunks in memory at a time. What was merged before an interruption is not read
-/// again.
+/// Reads a snapshot into a store, with a few chunks in memory at a time. After an interruption, merged chunks are not
+/// read again.
 struct SnapshotLoader {
-    /// Objects, bytes of files, and bytes of what they hold, that are merged in one transaction; one chunk always fits.
+    /// Maximum objects, bytes of files, and bytes of content merged in a transaction. A single chunk always fits.
     private static let maximumObjects = 10_000
     private static let maximumBytes = 16 << 20
     private static let maximumContentBytes = SegmentLimits.plannedContentBytes
 
     let store: Store
     let seal: SegmentSealer
-    /// Reads a chunk of a table, verified.
+    /// Reads and verifies a chunk of a table.
     let read: (SnapshotManifest.Chunk, String) throws -> SnapshotChunk
 
-    /// Reads a snapshot of a container's.
+    /// Reads a snapshot of a container.
     init(_ entry: SnapshotShelf.Entry, _ container: Container, store: Store, seal: @escaping SegmentSealer) {
         self.store = store
         self.seal = seal
         read = { try Self.read($0, of: $1, entry, container) }
     }
 
-    /// Reads one that was exported to a file.
+    /// Reads a snapshot exported to a file.
     init(_ archive: SnapshotArchive, store: Store, seal: @escaping SegmentSealer) {
         self.store = store
         self.seal = seal
         read = { try archive.chunk($0, of: $1) }
     }
 
-    /// Reads all of it, until the store has replayed what it covers.
-    /// - Parameter body: is told of each transaction.
-    /// - Throws: `damagedFile` and the like where a file is damaged or missing: try another snapshot. What else
-    ///   `Store.mergeSnapshot` throws concerns this database.
+    /// Reads the whole snapshot, until the store has replayed the snapshot's vector.
     ///
     /// - Parameters:
-    ///   - checksum: the manifest's, and whose snapshot it is: by both an interrupted load is known again.
+    ///   - checksum: the manifest's checksum. With `device`, the checksum identifies an interrupted load.
+    ///   - device: the snapshot's device.
+    ///   - body: receives the outcome of each transaction.
+    /// - Throws: `damagedFile` and the like for a damaged or missing file: try a different snapshot. Further errors of
+    ///   `Store.mergeSnapshot` concern this database.
     func load(
         _ manifest: SnapshotManifest, checksum: Checksum, of device: DeviceID, _ body: (PassOutcome) -> Void
     ) throws {
@@ -65,7 +66,7 @@ struct SnapshotLoader {
         }
     }
 
-    /// A chunk of a snapshot, verified.
+    /// Returns a verified chunk of a snapshot.
     /// - Throws: `fileNotThereYet`, `damagedFile`, `formatTooNew`, `foreignFile`, `inputOutput`.
     static func read(
         _ chunk: SnapshotManifest.Chunk, of table: String, _ entry: SnapshotShelf.Entry, _ container: Container

@@ -3,11 +3,12 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// When a replica reads a snapshot, and which: at its beginning, and where a log begins later than what is next, or is damaged.
+/// Decides when a replica reads a snapshot: at its beginning, and if a log begins later than the next changeset, or is
+/// damaged. Also chooses the snapshot.
 struct SnapshotReading {
     let replica: Replica
     let container: Container
-    /// Whether what waits here may be published; not in a rehearsal.
+    /// True if waiting changes may be published; false in a rehearsal.
     var isPublishing = true
     var progress: ProgressHandler?
 
@@ -21,8 +22,7 @@ struct SnapshotReading {
         self.progress = progress
     }
 
-    /// Goes on with a snapshot that an earlier attempt did not finish, and begins with one where nothing of other devices
-    /// is replayed yet.
+    /// Continues with an unfinished snapshot, and begins with a snapshot if no remote changeset is replayed yet.
     func start(_ report: inout SyncReport) throws {
         if let present = try store.snapshotUnderWay() {
             let entries = try SnapshotShelf(container).entries()
@@ -30,7 +30,7 @@ struct SnapshotReading {
                 let problem = try load(entry, &report)
                 if problem == nil || Self.concernsDatabase(problem) { return }
             }
-            // Superseded and removed, or damaged since: another one, or the logs, are the way on.
+            // The snapshot was removed or damaged: a different snapshot, or the logs, must do.
             if try store.snapshotUnderWay() != nil { try store.abandonSnapshot() }
         }
         let vector = try store.versionVector()
@@ -45,11 +45,11 @@ struct SnapshotReading {
         }
     }
 
-    /// Reads a snapshot in that covers what devices' logs do not have any more, or have damaged.
+    /// Reads a snapshot that covers removed or damaged parts of devices' logs.
     /// - Parameters:
-    ///   - gaps: for each such device the number from which its log could be read on.
-    ///   - problems: told why a snapshot that would do cannot be read.
-    /// - Returns: whether one was read, so that there is more to replay.
+    ///   - gaps: for each such device the changeset from which the log is readable again.
+    ///   - problems: receives the reasons why suitable snapshots are unreadable.
+    /// - Returns: true if a snapshot was read, so the logs hold more to replay.
     func bridge(
         _ gaps: [DeviceID: UInt64], _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError]
     ) throws -> Bool {
@@ -61,7 +61,7 @@ struct SnapshotReading {
             }.keys.sorted()
         }
         let entries = try SnapshotShelf(container).entries().filter { !bridged($0).isEmpty }
-        // Among those that bridge as many gaps the one that covers most comes first.
+        // Among snapshots for the same number of gaps, the snapshot with the most changesets comes first.
         let sorted = entries.enumerated().sorted { left, right in
             let (a, b) = (bridged(left.element).count, bridged(right.element).count)
             return a != b ? a > b : left.offset < right.offset
@@ -69,15 +69,15 @@ struct SnapshotReading {
         let claims = SnapshotClaims(container, own: device, vector[device])
         for (_, entry) in sorted {
             guard let problem = try claims.objection(to: entry) ?? load(entry, &report) else { return true }
-            // What is wrong with a log itself is the better reason.
+            // A problem of the log itself is the better reason.
             for device in bridged(entry) where problems[device]?.code == .logCollected { problems[device] = problem }
         }
         return false
     }
 
-    /// Reads a snapshot in.
-    /// - Returns: `nil` where all of it was read, otherwise why not: a file of it is damaged or gone, or this database
-    ///   cannot take it.
+    /// Reads a snapshot into the store.
+    /// - Returns: `nil` after reading the whole snapshot; otherwise the reason: a file is damaged or missing, or this
+    ///   database cannot take the snapshot.
     func load(_ entry: SnapshotShelf.Entry, _ report: inout SyncReport) throws -> FerryError? {
         let loader = SnapshotLoader(entry, container, store: store, seal: replica.sealer(for: replica.identity))
         tell(report)
@@ -98,10 +98,10 @@ struct SnapshotReading {
                 "The snapshot \(entry.name) of its cannot be read in: \(error.message) Other snapshots and the logs are the way "
                     + "on.", device: entry.device, cause: error)
         } catch let error as FerryError where Self.concernsDatabase(error) {
-            // What was merged so far is not merged again when this database is ready.
+            // Merged chunks are not merged again once this database is ready.
             return error
         } catch let error as FerryError where error.code == .replayHookFailed && isPublishing {
-            // Local changes are not the hook's business.
+            // The hook's failure must not hold local changes back.
             if try store.needsPass() {
                 _ = try store.pass(replaying: [], seal: replica.sealer(for: replica.identity))
             }
@@ -114,7 +114,8 @@ struct SnapshotReading {
         error.map { [.incompatibleSchema, .unknownPolicy, .missingFunction].contains($0.code) } ?? false
     }
 
-    /// Whether an error comes of what a snapshot says: it claims more of this device than there is, or what no database can hold.
+    /// True if an error comes from the snapshot's content: claims of more changesets of this device than exist, or
+    /// content that no database can hold.
     private static func isOfWhatItSays(_ error: FerryError) -> Bool {
         [.deviceForked, .database, .internalInconsistency].contains(error.code)
     }
@@ -123,7 +124,7 @@ struct SnapshotReading {
         progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: nil))
     }
 
-    /// Whether a snapshot covers anything of other devices that is not replayed.
+    /// True if a snapshot covers remote changesets not replayed here.
     private func tellsNews(_ entry: SnapshotShelf.Entry, _ vector: VersionVector) -> Bool {
         entry.manifest.positions.contains { $0.key != device && $0.value.log.sequence > vector[$0.key].sequence }
     }

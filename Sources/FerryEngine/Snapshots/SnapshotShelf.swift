@@ -2,12 +2,12 @@ import FerryContainer
 import FerryCore
 import FerryLog
 
-/// The snapshots that a container holds, of all devices.
+/// The snapshots of all devices in a container.
 ///
-/// A manifest that is damaged, of another container or a newer Ferry, and one that names chunks which are not there, is
-/// passed over: the next one may do.
+/// A manifest is skipped if damaged, of a different container or a newer Ferry, or if chunks are missing: the next
+/// snapshot may do.
 struct SnapshotShelf {
-    /// A snapshot whose manifest is whole and whose chunks are there; they are verified as they are read.
+    /// A snapshot with a whole manifest and all chunks present. Chunks are verified while they are read.
     struct Entry {
         var device: DeviceID
         var name: SnapshotName
@@ -20,22 +20,22 @@ struct SnapshotShelf {
         var bytes: Int { manifest.chunkBytes + manifestBytes }
     }
 
-    /// Manifests looked at of one device: its newest.
+    /// Maximum number of a device's manifests to read: the newest.
     private static let maximumPerDevice = 8
 
     let container: Container
 
     init(_ container: Container) { self.container = container }
 
-    /// The snapshot that covers most, whole and verified down to its last chunk, which reads all of it; `nil` where there
-    /// is none.
-    /// - Throws: `containerMissing` and the like. What is wrong with one snapshot is no error.
+    /// Returns the snapshot with the most changesets among whole snapshots; `nil` without any. Reads and verifies every
+    /// chunk.
+    /// - Throws: `containerMissing` and the like. A faulty snapshot is no error.
     func best() throws -> (device: DeviceID, name: SnapshotName, manifest: SnapshotManifest)? {
         for entry in try entries() where try isWhole(entry) { return (entry.device, entry.name, entry.manifest) }
         return nil
     }
 
-    /// All readable snapshots, those that cover most first.
+    /// Returns all readable snapshots, the most changesets first.
     /// - Throws: as `best`.
     func entries() throws -> [Entry] {
         var entries: [Entry] = []
@@ -53,7 +53,7 @@ struct SnapshotShelf {
         return entries.sorted(by: Self.coversMore)
     }
 
-    /// One snapshot, where it is readable.
+    /// Returns a snapshot if readable.
     func entry(_ name: SnapshotName, of device: DeviceID) throws -> Entry? {
         guard let bytes = try reading({ try container.readSnapshot(name, of: device) }) ?? nil,
             let (manifest, checksum) = try reading({
@@ -77,7 +77,7 @@ struct SnapshotShelf {
         return true
     }
 
-    /// Of two snapshots neither of which covers the other, the one with more changesets.
+    /// Orders snapshots by number of changesets, because of two snapshots neither may cover the rest.
     private static func coversMore(_ left: Entry, _ right: Entry) -> Bool {
         func changesets(_ entry: Entry) -> UInt64 {
             entry.manifest.positions.values.reduce(0) { $0 &+ $1.log.sequence }
@@ -87,7 +87,7 @@ struct SnapshotShelf {
         return (right.name, right.device) < (left.name, left.device)
     }
 
-    /// `nil` for what concerns one file only.
+    /// Returns `nil` for an error of a single file.
     private func reading<Result>(_ body: () throws -> Result) throws -> Result? {
         do {
             return try body()

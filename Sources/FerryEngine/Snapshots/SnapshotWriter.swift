@@ -3,18 +3,18 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// Writes a snapshot of a store into its device's directory: chunks first, then the manifest that names them.
+/// Writes a snapshot of a store into its device's directory: chunks first, then the manifest with their names.
 ///
-/// A chunk that is there already is left as it is, so a writer that was interrupted goes on where it stopped, and what has
-/// not changed since the last snapshot is not written again.
+/// A present chunk stays as it is. So a writer continues after an interruption, and unchanged chunks of the last
+/// snapshot are not written again.
 struct SnapshotWriter {
     let container: Container
     let store: Store
     let identity: StoreIdentity
 
-    /// Writes a snapshot of all that the store has replayed and published.
-    /// - Throws: `busy` where changes wait to be packed or published: try again after the next sync. Otherwise as
-    ///   `ContainerBackend.writeOnce`; what was written stays for the next attempt.
+    /// Writes a snapshot of all replayed and published changes.
+    /// - Throws: `busy` if changes wait to be packed or published: try again after the next sync. Otherwise as
+    ///   `ContainerBackend.writeOnce`; written chunks stay for the next attempt.
     func write() throws -> WrittenSnapshot {
         let present = try container.chunks(of: identity.device)
         var bytesWritten = 0
@@ -33,14 +33,14 @@ struct SnapshotWriter {
     }
 }
 
-/// A snapshot that is in the container, whole and durable.
+/// A snapshot in the container, whole and durable.
 struct WrittenSnapshot {
     var name: SnapshotName
     var manifest: SnapshotManifest
-    /// Bytes of files that were not there before.
+    /// Bytes of newly written files.
     var bytesWritten: Int
     /// Bytes of the manifest and all chunks.
     var bytes: Int
-    /// What it covers.
+    /// The vector that the snapshot covers.
     var vector: VersionVector { manifest.vector }
 }

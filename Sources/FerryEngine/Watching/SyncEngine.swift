@@ -9,24 +9,26 @@ import Foundation
 ///     engine.start()
 ///     for await event in engine.events { … }
 ///
-/// The app goes on using its GRDB pool or queue as before: what it commits is published within milliseconds, and what
-/// other devices did appears in its tables, where GRDB's `ValueObservation` sees it, WITHOUT ROWID tables included. The
-/// database must belong to a container already (`Replica.create`, `Replica.join` or the command line).
+/// The app uses its GRDB pool or queue as before. Commits are published within milliseconds. Remote changes appear in
+/// the app's tables, and GRDB's `ValueObservation` sees them, WITHOUT ROWID tables included. The database must already
+/// belong to a container (`Replica.create`, `Replica.join` or the command line).
 ///
-/// Passes run on a thread of the engine's and take turns with those of other processes. A database in memory has no
-/// file to watch: call `sync` after writing. Safe to use from any thread; several engines, and `ferry watch`, may exist
-/// for one database: one of them keeps it in step, the others follow (`WatchLoop`).
-/// An engine that is let go stops by itself.
+/// - Passes run on a thread of the engine, and take turns with passes of further processes.
+/// - An in-memory database has no file to watch: call `sync` after writing.
+/// - The engine is safe to use from any thread.
+/// - Several engines, and `ferry watch`, may exist for the same database: the leader keeps the database in step, and
+///   the rest follow (`WatchLoop`).
+/// - A released engine stops by itself.
 public final class SyncEngine: Sendable {
-    /// What the engine does now.
+    /// The engine's present activity.
     public enum State: Sendable {
-        /// It does not watch. `sync` works all the same.
+        /// The engine does not watch. `sync` works all the same.
         case stopped
         case running
-        /// Another process, or another engine of this one, keeps the database in step; this one takes over when that
-        /// ends. `sync` works all the same.
+        /// A different process or engine keeps the database in step, and this engine takes over at its end. `sync`
+        /// works all the same.
         case following
-        /// It watches, and the last pass failed; it is tried again.
+        /// The engine watches, the last pass failed, and the engine tries again.
         case failing(FerryError)
     }
 
@@ -37,9 +39,9 @@ public final class SyncEngine: Sendable {
 
     /// - Parameters:
     ///   - policies: how tables, indexes and columns merge (`Replica.declarePolicies`).
-    ///   - hooks: the app's functions for columns under the policy `hook:NAME`, by their names (`MergeHook`).
-    /// - Throws: `notTracked` where the database belongs to no container; `invalidArgument` where a policy makes no
-    ///   sense for what it is about.
+    ///   - hooks: the app's functions for columns under the policy `hook:NAME`, by name (`MergeHook`).
+    /// - Throws: `notTracked` if the database belongs to no container; `invalidArgument` if a policy makes no sense for
+    ///   its target.
     public convenience init(
         _ store: Store, policies: [PolicySetting] = [], hooks: [String: MergeHook] = [:],
         configuration: WatchConfiguration = WatchConfiguration(), environment: ReplicaEnvironment = .live
@@ -50,7 +52,7 @@ public final class SyncEngine: Sendable {
         self.init(replica, configuration: configuration)
     }
 
-    /// Uses a replica, as `Replica.create` and `Replica.join` return it.
+    /// Uses a replica, as returned by `Replica.create` and `Replica.join`.
     public init(_ replica: Replica, configuration: WatchConfiguration = WatchConfiguration()) {
         self.replica = replica
         self.configuration = configuration
@@ -64,10 +66,10 @@ public final class SyncEngine: Sendable {
 
     // MARK: Watching
 
-    /// Begins to watch, on a thread of its own; has no effect while it does.
+    /// Starts watching, on a separate thread; has no effect while watching.
     public func start() { core.startWatching(configuration) }
 
-    /// Ends watching. A pass that is under way is finished first; when this returns, no further one begins.
+    /// Stops watching. A running pass is finished first; no pass begins after this call returns.
     public func stop() async {
         guard let watch = core.stopWatching() else { return }
         await watch.waitUntilEnded()
@@ -75,22 +77,22 @@ public final class SyncEngine: Sendable {
 
     public var state: State { core.state }
 
-    /// Whether the engine watches, failing or not.
+    /// True if the engine watches, failing or not.
     public var isRunning: Bool { if case .stopped = state { false } else { true } }
 
-    /// What happens from now on. Every call makes a stream of its own, which ends with the engine; who reads too slowly
-    /// misses the oldest of more than 256 events.
+    /// The events from now on. Every call makes a new stream, which ends with the engine. A slow reader misses the
+    /// oldest of more than 256 events.
     public var events: AsyncStream<SyncEvent> { core.makeStream() }
 
     // MARK: On request
 
-    /// Makes a thorough pass both ways now, whether the engine watches or not. Calls that come while one is under way
-    /// share the next one, so that what was committed before a call is published when it returns.
-    /// - Throws: as `Replica.sync`; nothing is lost then, and a later pass does what is left.
+    /// Makes a thorough pass both ways now, whether the engine watches or not. Calls during a pass share the next pass,
+    /// so changes committed before a call are published when the call returns.
+    /// - Throws: as `Replica.sync`. Nothing is lost then, and a later pass does the rest.
     @discardableResult
     public func sync() async throws -> SyncReport { try await core.sync() }
 
-    /// What the store and the container's heads tell.
+    /// Returns the status from the store and the container's heads.
     public func status() async throws -> StatusReport {
         try await core.onQueue { try $0.status() }
     }

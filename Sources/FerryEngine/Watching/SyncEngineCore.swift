@@ -3,22 +3,23 @@ import FerryCore
 import FerryStore
 import Foundation
 
-/// What a `SyncEngine` shares with its threads and tasks, so that the engine itself can be let go while they end.
+/// The part of a `SyncEngine` shared with its threads and tasks, so that the engine itself can be released while they
+/// end.
 final class SyncEngineCore: Sendable {
     private let replica: Replica
-    /// For passes on request: they block, and Swift's own threads must not.
+    /// The queue for passes on request: passes block, and Swift's own threads must not.
     private let queue = DispatchQueue(label: "Ferry.SyncEngine")
     private let shared = Locked(Shared())
 
     private struct Shared {
         var watch: Watch?
         var failure: FerryError?
-        /// Whether another one keeps the database in step.
+        /// True if another process or engine keeps the database in step.
         var isFollowing = false
         var streams: [Int: AsyncStream<SyncEvent>.Continuation] = [:]
         var streamCount = 0
         var isFinished = false
-        /// The pass that is under way, and the one that waits for its end; those who come now share the latter.
+        /// The running pass, and the pass waiting behind the running pass; new calls share the latter.
         var current: Task<SyncReport, any Error>?
         var next: Task<SyncReport, any Error>?
     }
@@ -27,7 +28,7 @@ final class SyncEngineCore: Sendable {
 
     // MARK: Watching
 
-    /// One run of a `WatchLoop` on its thread.
+    /// A run of a `WatchLoop` on its thread.
     final class Watch: Sendable {
         let loop: WatchLoop
         private let end = Locked(End())
@@ -71,7 +72,7 @@ final class SyncEngineCore: Sendable {
         guard let watch else { return }
         let thread = Thread { [weak self] in
             watch.run()
-            // The loop also ends by itself, where the database cannot be kept in step any more.
+            // The loop also ends by itself, if the database can no longer be kept in step.
             self?.forget(watch)
         }
         thread.name = "Ferry.WatchLoop"
@@ -82,7 +83,7 @@ final class SyncEngineCore: Sendable {
         shared.withLock { if $0.watch === watch { $0.watch = nil } }
     }
 
-    /// Tells the loop to stop, and forgets it.
+    /// Stops the loop, and forgets the loop.
     @discardableResult
     func stopWatching() -> Watch? {
         let watch = shared.withLock { shared in
@@ -175,7 +176,7 @@ final class SyncEngineCore: Sendable {
         }
     }
 
-    /// Runs `body` where it may block.
+    /// Runs `body` on a queue where blocking is allowed.
     func onQueue<Result: Sendable>(_ body: @escaping @Sendable (Replica) throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { [replica] in continuation.resume(with: Swift.Result { try body(replica) }) }

@@ -1,26 +1,26 @@
 import FerryCore
 
-/// What a `WatchLoop` or a `SyncEngine` tells while it works.
+/// An event of a `WatchLoop` or a `SyncEngine`.
 public enum SyncEvent: Sendable {
-    /// It watches from now on. The first pass follows, and its `synced` or `failed`, unless `following` comes next.
+    /// Watching begins. The first pass follows with `synced` or `failed`, unless `following` comes next.
     case started
-    /// Another process, or another loop of this one, keeps the database in step. This one makes no passes of its own,
-    /// tells `databaseChanged`, and takes over when the other one ends.
+    /// A different process or loop keeps the database in step. This loop makes no passes, reports `databaseChanged`,
+    /// and takes over when the leader ends.
     case following
-    /// The one that kept the database in step is gone, and this one does from now on. The first pass follows.
+    /// The former leader is gone, and this loop keeps the database in step from now on. The first pass follows.
     case leading
-    /// Another file was put in the database's place, a backup or a database that was made anew, and this one goes on with
-    /// that. A pass follows. What was read before is old.
+    /// A new file is in the database's place, a backup or a new database, and the loop continues with the new file. A
+    /// pass follows. Results read before are outdated.
     case reopened
-    /// A pass was made: the first one, one that somebody asked for, the first after a failure, or one that moved
-    /// something or found another device's log in another condition.
+    /// A pass was made: the first pass, a requested pass, or the first pass after a failure. Or the pass moved changes,
+    /// gave the database a new device ID, or found the state of a remote log changed.
     case synced(SyncReport)
-    /// Another connection, of this process or another, committed to the database: what was read before may be old.
-    /// Several commits in quick succession are told once. GRDB's observations hear of this process's own only.
+    /// A different connection, of this process or any, committed to the database: results read before may be outdated.
+    /// Several commits in quick succession are reported once. GRDB's observations see only commits of this process.
     case databaseChanged
-    /// A pass failed for a reason that is new. It is tried again, less and less often and whenever something happens;
-    /// the next `synced` says that all is well. Where trying again is useless, `stopped` follows.
+    /// A pass failed for a new reason. The loop tries again, less and less often and after every event; the next
+    /// `synced` reports success. If trying again is useless, `stopped` follows.
     case failed(FerryError)
-    /// It watches no more.
+    /// Watching has ended.
     case stopped
 }

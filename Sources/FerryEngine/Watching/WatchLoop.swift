@@ -3,18 +3,18 @@ import FerryCore
 import FerryStore
 import Foundation
 
-/// Keeps a database in step for as long as it runs: packs and publishes what is committed to it, by any process, and
-/// replays what other devices publish, within milliseconds where the file system tells of changes.
+/// Keeps a database in step while running: packs and publishes commits of any process, and replays remote changes. Both
+/// happen within milliseconds if the file system reports changes.
 ///
-/// What wakes it: changes of the database's files, of its journal and of the container's folders, and a poll, because
-/// events can be lost and network folders tell none. A wake-up is only a reason to look. A look that finds nothing
-/// writes nothing, so that two devices that are in step come to rest.
+/// The loop is woken by changes of the database's files, of its journal and of the container's folders. A poll wakes
+/// the loop, too: events can be lost, and network folders report none. A wake-up is only a reason to look. A look
+/// without news writes nothing, so two devices in step come to rest.
 ///
-/// Several processes may each run one for the same database: one leads, and the others follow. A follower makes no passes
-/// and takes over within a second when the leader ends, however it ends. A store with functions of the app's
-/// (`Store.willCommitReplay`, hooks of columns) never follows, because nobody else has them.
+/// Several processes may each run a loop for the same database: one leads, and the rest follow. A follower makes no
+/// passes, and takes over within a second when the leader ends, for whatever reason. A store with functions of the app
+/// (`Store.willCommitReplay`, hooks of columns) never follows, because no other process has these functions.
 ///
-/// `run` works on the thread that calls it; `stop` may be called from any.
+/// `run` works on the calling thread; `stop` may be called from any thread.
 public final class WatchLoop: Sendable {
     private let replica: Replica
     private let configuration: WatchConfiguration
@@ -23,7 +23,7 @@ public final class WatchLoop: Sendable {
     private let leader: LeaderLock
     private let isStopped = Locked(false)
 
-    /// - Parameter onEvent: called on the thread that runs the loop, which waits for it.
+    /// - Parameter onEvent: called on the loop's thread; the loop waits for the return.
     public convenience init(
         _ replica: Replica, configuration: WatchConfiguration = WatchConfiguration(),
         onEvent: @escaping @Sendable (SyncEvent) -> Void
@@ -31,7 +31,7 @@ public final class WatchLoop: Sendable {
         self.init(replica, configuration: configuration, watcher: ChangeWatcher(), onEvent: onEvent)
     }
 
-    /// - Parameter watcher: what wakes the loop, and the clock by which it waits.
+    /// - Parameter watcher: wakes the loop, and gives the clock for waiting.
     package init(
         _ replica: Replica, configuration: WatchConfiguration, watcher: any ChangeWatching,
         onEvent: @escaping @Sendable (SyncEvent) -> Void
@@ -47,8 +47,8 @@ public final class WatchLoop: Sendable {
         }
     }
 
-    /// Ends `run`, now or when it is called. From any thread, any number of times. A pass that is under way is
-    /// finished first; this does not wait for it.
+    /// Ends `run`, now or when called. May be called from any thread, any number of times. A running pass is finished
+    /// first; this call does not wait for the end.
     public func stop() {
         isStopped.withLock { $0 = true }
         watcher.wake()
@@ -56,8 +56,8 @@ public final class WatchLoop: Sendable {
 
     private var hasToStop: Bool { isStopped.withLock { $0 } }
 
-    /// Watches until `stop`, or until the database cannot be kept in step any more: it belongs to no container or to
-    /// another one than at the beginning, a newer Ferry keeps it, or it is damaged. For one thread, once.
+    /// Watches until `stop`, or until the database can no longer be kept in step. The database may have left its
+    /// container, may need a different version of Ferry, or may be damaged. Call once, from a single thread.
     public func run() {
         if !hasToStop {
             onEvent(.started)
@@ -67,7 +67,8 @@ public final class WatchLoop: Sendable {
             while !hasToStop && !turns.isOver {
                 let reason = watcher.wait(timeoutMilliseconds: turns.timeoutMilliseconds())
                 if hasToStop { break }
-                // Whoever deletes the database's files may delete the lock's too: then another one may lead.
+                // A program that deletes the database's files may delete the lock file, too: then a different process
+                // may lead.
                 if !leader.isInPlace {
                     leader.release()
                     follow(&turns)
@@ -82,7 +83,7 @@ public final class WatchLoop: Sendable {
 
     // MARK: Following
 
-    /// Waits for as long as another one leads. Where the lock cannot be had for another reason, that is told, and tried
+    /// Waits while another process leads. If the lock fails for a different reason, reports the failure and tries
     /// again.
     private func follow(_ turns: inout WatchTurns) {
         var isFollowing = false
@@ -108,7 +109,7 @@ public final class WatchLoop: Sendable {
         }
     }
 
-    /// Goes on with another file in the database's place, and tells of it.
+    /// Continues with a new file in the database's place, and reports the change.
     /// - Throws: as `Replica.followReplacement`.
     private func lookForReplacement(_ turns: inout WatchTurns) throws {
         let file = try replica.followReplacement(isLost: turns.isLost)
@@ -119,8 +120,8 @@ public final class WatchLoop: Sendable {
         onEvent(.reopened)
     }
 
-    /// Tells commits of others.
-    /// - Returns: whether there were any.
+    /// Reports commits of other connections.
+    /// - Returns: true if there were any.
     private func lookForCommits(_ turns: inout WatchTurns) throws -> Bool {
         let version = try replica.store.dataVersion()
         defer { turns.dataVersion = version }
@@ -139,28 +140,28 @@ public final class WatchLoop: Sendable {
                 return
             }
             if reason == .timedOut {
-                // Only the poll looks at the container; in between it is about a commit that could not be seen yet.
+                // Only the poll looks at the container. In between, the loop waits for a commit to become visible.
                 if !isPending && !turns.isPollDue { return turns.glanceLater() }
             } else {
                 turns.noteEvent(isPending: isPending)
             }
             if isPending || turns.isFruitless { gather() }
         } catch {
-            // A look that fails as the attempt before it did puts the next one off no further.
+            // A look that fails like the last attempt does not delay the next attempt further.
             if turns.isBackingOff && turns.isKnown(error, replica.store) { return }
             return turns.noteFailure(error, replica.store, onEvent)
         }
         pass(&turns)
     }
 
-    /// Asks the database whether anything is to be packed, and whether others wrote to it.
+    /// Checks the database for changes to pack, and for commits of other connections.
     private func look(_ turns: inout WatchTurns) throws -> Bool {
         try lookForReplacement(&turns)
         _ = try lookForCommits(&turns)
         return try replica.store.needsPass()
     }
 
-    /// Waits until nothing changes for a moment, so that a burst of commits becomes one segment.
+    /// Waits until nothing changes for a moment, so that a burst of commits becomes a single segment.
     private func gather() {
         let start = watcher.now
         while !hasToStop {
@@ -175,7 +176,7 @@ public final class WatchLoop: Sendable {
 
     private func pass(_ turns: inout WatchTurns) {
         do {
-            // First watched and then looked at, so that nothing falls between.
+            // Watches before looking, so that no change falls between.
             watchDirectories(&turns)
             if turns.dataVersion == nil { turns.dataVersion = try replica.store.dataVersion() }
             let isThorough = turns.isThoroughDue
@@ -189,7 +190,7 @@ public final class WatchLoop: Sendable {
     }
 
     private func watchDirectories(_ turns: inout WatchTurns) {
-        let container = try? replica.openContainer()  // the pass that follows says why
+        let container = try? replica.openContainer()  // the following pass reports the reason
         let places = WatchedPlaces(replica, container)
         if places == turns.places { return }
         turns.places = places

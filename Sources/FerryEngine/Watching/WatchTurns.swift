@@ -2,23 +2,23 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// What a `WatchLoop` remembers from turn to turn: when to look again, and what it has told.
+/// The memory of a `WatchLoop` between turns: when to look again, and the reported failure.
 struct WatchTurns {
     private let configuration: WatchConfiguration
-    /// The time, as the watcher measures it.
+    /// The watcher's time.
     private let now: () -> ContinuousClock.Instant
-    /// What is watched now.
+    /// The places watched now.
     var places: WatchedPlaces?
     /// `Store.dataVersion` at the last look.
     var dataVersion: Int?
-    /// Whether trying again is useless.
+    /// True if trying again is useless.
     private(set) var isOver = false
 
     private var poll: PollSchedule
     private var nextPoll: ContinuousClock.Instant
     private var lastThorough: ContinuousClock.Instant?
-    /// The journal's change is told a moment before the commit can be seen, so the database is looked at again after
-    /// 1, 2, 4 … milliseconds.
+    /// The journal's change is reported a moment before the commit is visible, so the loop looks at the database again
+    /// after 1, 2, 4 … milliseconds.
     private var glance: (at: ContinuousClock.Instant, delay: Int)?
     private static let longestGlanceDelay = 256
 
@@ -26,7 +26,7 @@ struct WatchTurns {
     private var waiting: [SyncReport.Waiting] = []
     private var failure: FerryError?
     private var failures = 0
-    /// The earliest next attempt after a failure, whatever happens meanwhile.
+    /// The earliest next attempt after a failure, whatever happens in between.
     private var earliestRetry: ContinuousClock.Instant?
     private var busySince: ContinuousClock.Instant?
     private var lostSince: ContinuousClock.Instant?
@@ -41,7 +41,7 @@ struct WatchTurns {
         poll = configuration.poll
     }
 
-    /// How long to wait for an event.
+    /// The time to wait for an event.
     func timeoutMilliseconds() -> Int {
         let next = min(nextPoll, glance?.at ?? nextPoll)
         return max(now().duration(to: next).wholeMilliseconds + 1, 0)
@@ -54,27 +54,27 @@ struct WatchTurns {
         return lastThorough.duration(to: now()).wholeMilliseconds >= configuration.thoroughMilliseconds
     }
 
-    /// Whether the last events all were about nothing: somebody writes what does not travel, and the next event can wait
-    /// for others to come.
+    /// True if the last events all brought no news: a program writes local changes only, and the next event can wait
+    /// for more.
     var isFruitless: Bool { fruitlessEvents >= Self.patience }
 
-    /// Whether an attempt failed and the next one is not due. What happens meanwhile is no reason for a pass at once: an
-    /// attempt may cause it, and a failing pass would follow upon a failing pass without end.
+    /// True if an attempt failed and the next attempt is not due. Events in between cause no immediate pass: the
+    /// attempt itself may cause an event, and failing passes would follow each other without end.
     var isBackingOff: Bool { failures > 0 && !isPollDue }
 
-    /// Something happened while the next attempt is not due: perhaps what was in its way is mended. It is made as soon as
-    /// the first interval after the failure is over.
+    /// Brings the next attempt forward after an event: perhaps the obstacle is gone. The attempt waits for the end of
+    /// the first interval after the failure.
     mutating func noteEventWhileBackingOff() {
         if let earliestRetry { nextPoll = min(nextPoll, earliestRetry) }
     }
 
-    /// - Parameter isPending: whether what it was about is found already.
+    /// - Parameter isPending: true if the cause of the event is already found.
     mutating func noteEvent(isPending: Bool) {
         isAfterEvent = true
         glance = isPending ? nil : (now() + .milliseconds(1), 1)
     }
 
-    /// There was nothing yet.
+    /// Delays the next look after a look without news.
     mutating func glanceLater() {
         guard let delay = glance?.delay, delay < Self.longestGlanceDelay else {
             glance = nil
@@ -83,7 +83,8 @@ struct WatchTurns {
         glance = (now() + .milliseconds(delay * 2), delay * 2)
     }
 
-    /// - Returns: whether the pass is worth telling.
+    /// Records a pass.
+    /// - Returns: true if the pass is worth reporting.
     mutating func notePass(_ report: SyncReport, isThorough: Bool, eventsAreDelivered: Bool) -> Bool {
         let isNews =
             !hasPassed || report.hasNews || report.renewed != nil || failure != nil || report.waiting != waiting
@@ -101,7 +102,7 @@ struct WatchTurns {
 
     // MARK: Failures
 
-    /// Tells a failure that is new, and decides when to try again.
+    /// Reports a new failure, and decides when to try again.
     mutating func noteFailure(_ error: any Error, _ store: Store, _ tell: (SyncEvent) -> Void) {
         let error = Self.understood(error, store)
         glance = nil
@@ -110,12 +111,13 @@ struct WatchTurns {
             let since = busySince ?? now()
             busySince = since
             retry(firstMilliseconds: 5)
-            // Others may hold the database for a moment: nothing is lost, and nobody need know.
+            // Another process may hold the database for a moment: nothing is lost, and no report is needed.
             if since.duration(to: now()).wholeMilliseconds < configuration.busyMilliseconds { return }
         } else if Self.codesOfALostFile.contains(error.code) {
             let since = lostSince ?? now()
             lostSince = since
-            // Whoever replaces a file may delete the former one first, and takes a while to write the new one.
+            // A program that replaces the file may delete the former file first, and needs a while to write the new
+            // file.
             failures = 0
             retry(firstMilliseconds: min(100, configuration.retryMinimumMilliseconds))
             isOver = since.duration(to: now()).wholeMilliseconds >= configuration.replacementMilliseconds
@@ -130,10 +132,10 @@ struct WatchTurns {
         if !isKnown { tell(.failed(error)) }
     }
 
-    /// The database was opened anew: another connection counts commits anew.
+    /// The database was opened again: a new connection counts commits from the start.
     mutating func noteNewConnection() { dataVersion = nil }
 
-    /// Another file was put in the database's place: nothing that was seen of the former one counts.
+    /// A new file is in the database's place: nothing seen of the former file counts.
     mutating func noteReplacement() {
         lostSince = nil
         nextPoll = now()
@@ -141,19 +143,19 @@ struct WatchTurns {
         (failures, earliestRetry) = (0, nil)
     }
 
-    /// Whether an error is the one that was told last and is not mended.
+    /// True if an error equals the last reported error, and no pass has succeeded since.
     func isKnown(_ error: any Error, _ store: Store) -> Bool { isLast(Self.understood(error, store)) }
 
     private func isLast(_ error: FerryError) -> Bool {
         failure.map { $0.code == error.code && $0.message == error.message && $0.path == error.path } ?? false
     }
 
-    /// What a look meets while somebody copies another file over the database's, or puts one in its place.
+    /// The errors met while a program copies a file over the database, or replaces the file.
     private static let codesOfALostFile: Set<FerryError.Code> = [
         .databaseMissing, .databaseReplaced, .databaseCorrupt, .notADatabase, .notTracked,
     ]
 
-    /// Whether the database was not what it must be at the last look: it is opened anew for the next one.
+    /// True if the last look found no usable database: the next look opens the database again.
     var isLost: Bool { lostSince != nil }
 
     private mutating func retry(firstMilliseconds: Int) {
@@ -175,7 +177,7 @@ struct WatchTurns {
     }
 
     private static func isTracked(_ store: Store) -> Bool {
-        do { return try store.identity() != nil } catch { return true }  // not to be known now: it is tried again
+        do { return try store.identity() != nil } catch { return true }  // unknown now: the loop tries again
     }
 }
 
