@@ -26,11 +26,12 @@ final class InsertionCaptureTests: XCTestCase {
     private func isTaken(_ device: TestDevice) throws -> Bool {
         struct RolledBack: Error { var isTaken: Bool }
         do {
-            return try device.store.access { access -> (result: Bool, changedTables: [String]) in
+            return try device.store.transaction { session -> Bool in
+                let access = session.access
                 var clock = try access.hybridClock()
                 let end = try access.connection.count("SELECT max(sequence) FROM ferry_pending")
-                let outcome = try InsertionCapture.take(
-                    access, CaptureHistory(access).mintedPrefix, through: Int64(end), &clock, maximumBytes: .max)
+                let outcome = try ChangeCapture(access).takeInsertions(
+                    CaptureHistory(access).mintedPrefix, through: Int64(end), &clock, maximumBytes: .max)
                 throw RolledBack(isTaken: outcome != nil)
             }
         } catch let error as RolledBack {

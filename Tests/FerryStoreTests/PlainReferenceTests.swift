@@ -47,13 +47,14 @@ final class PlainReferenceTests: XCTestCase {
 
     /// The columns of a table whose updates go the short way now, and those among them that refer.
     private func plainColumns(of name: String, on device: TestDevice) throws -> [String] {
-        try device.store.access { access -> (result: [String], changedTables: [String]) in
+        try device.store.transaction { session -> [String] in
+            let access = session.access
             let table = try XCTUnwrap(access.registry.table(named: name))
             let columns = PlainColumns(access, table, SensitiveColumns(table))
             let found = try table.columns.compactMap { column in
                 try columns.foreignKeys(of: column.id).map { column.name + ($0.isEmpty ? "" : " \($0.count)") }
             }
-            return (found, [])
+            return found
         }
     }
 
@@ -483,11 +484,11 @@ final class PlainReferenceTests: XCTestCase {
             XCTAssertEqual(try device.query("PRAGMA foreign_key_check"), [])
             XCTAssertEqual(try oracle.complaints(about: device), [])
             // The checks are those of the registers and the rows.
-            try device.store.access { access -> (result: Void, changedTables: [String]) in
+            try device.store.transaction { session -> Void in
+                let access = session.access
                 for table in access.registry.parentsFirst where table.isLocal {
                     try CheckRenewal(access, table).renewAll()
                 }
-                return ((), [])
             }
             XCTAssertEqual(try device.query("SELECT sum, count FROM ferry_digest ORDER BY \"table\""), tables)
         }

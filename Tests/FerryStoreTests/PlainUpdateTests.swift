@@ -100,11 +100,11 @@ final class PlainUpdateTests: XCTestCase {
             XCTAssertEqual(try device.query("SELECT sum, count FROM ferry_digest ORDER BY \"table\""), tables)
             XCTAssertEqual(try device.query("PRAGMA integrity_check"), ["ok"])
             // The checks are those of the registers and the rows.
-            try device.store.access { access -> (result: Void, changedTables: [String]) in
+            try device.store.transaction { session -> Void in
+                let access = session.access
                 for table in access.registry.parentsFirst where table.isLocal {
                     try CheckRenewal(access, table).renewAll()
                 }
-                return ((), [])
             }
             XCTAssertEqual(try device.query("SELECT sum, count FROM ferry_digest ORDER BY \"table\""), tables)
         }

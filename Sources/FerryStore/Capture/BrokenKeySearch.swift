@@ -106,3 +106,9 @@ struct BrokenKeySearch {
         }
     }
 }
+
+/// Thrown if statements on this device broke foreign keys, found while packing. They must become plain references
+/// before the breaking changes are packed.
+struct BrokenKeys: Error {
+    var keys: [DeclaredKey]
+}

@@ -184,7 +184,7 @@ struct CaptureHistory {
             let track = try self.track(object, table, key: note.key, isFresh: false)
             if !table.isMapped { track.key = note.key }
             let time = self.time(for: track, note.time, togglesLife: false, &clock)
-            for column in CaptureTriggers.columns(of: note.mask) {
+            for column in ColumnMask.columns(of: note.mask) {
                 track.changedBefore[column] = track.changed[column]
                 track.changed[column] = time
                 if !track.detached.isEmpty { track.detached[column] = nil }
@@ -324,7 +324,7 @@ struct CaptureHistory {
         }
         let track = try self.track(object, table, key: note.key, isFresh: false)
         if !table.isMapped { track.key = note.key }
-        track.reviewed.columns.formUnion(CaptureTriggers.columns(of: note.mask))
+        track.reviewed.columns.formUnion(ColumnMask.columns(of: note.mask))
         track.reviewed.time = note.time
     }
 

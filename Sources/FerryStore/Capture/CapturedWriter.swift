@@ -91,7 +91,7 @@ struct CapturedWriter {
         }
         try WrittenTogether(access, table).complete(&operations, state, row)
         if !key.isEmpty { references.note(operations, row.overlaid(with: state.kept.fields)) }
-        let isUnseen = try access.areRowsWaiting && ExceptionList(access).isWaiting(.init(table: table.id, id: object))
+        let isUnseen = try access.areRowsWaiting && access.exceptions.isWaiting(.init(table: table.id, id: object))
         let changed = merge(
             operations, into: &state, wish: formerKey.first, isMinted: isFresh && table.identity.isSurrogate, &clock)
         if isUnseen { try recordUnseen(former, state, operations) }
@@ -140,7 +140,7 @@ struct CapturedWriter {
     /// Records as conflicts the values this device overwrote without having shown them: the row was waiting for an
     /// equipped process.
     private func recordUnseen(_ former: ObjectState, _ state: ObjectState, _ operations: [CapturedOperation]) throws {
-        let (log, own) = (ConflictLog(access), access.device)
+        let (log, own) = (ConflictLog(access.conflicts), access.device)
         let written = operations.reduce(FieldValues()) { $0.overlaid(with: $1.values) }
         for (column, value) in former.kept.fields {
             guard let now = written[column], now != value, let lost = former.registers.stamp(of: column),

@@ -10,7 +10,7 @@ import FerryMerge
 /// 4. The read pending changes are deleted.
 struct ChangeCapture {
     /// Maximum number of pending changes in a changeset: bounds the memory of a flush.
-    static let maximumNotes = Store.maximumNotes
+    static let maximumNotes = StoreLimits.maximumNotes
     /// Maximum bytes of values in a changeset of several pending changes: bounds the memory of a flush, and of
     /// replaying devices. Repeated values count each time.
     static let maximumBytes = 1 << 28
@@ -23,7 +23,7 @@ struct ChangeCapture {
     /// The result of a flush.
     struct Result {
         var tables: [TableChanges]
-        /// The objects the rules may have to check.
+        /// Objects the rules may have to check.
         var touched: [TouchedObject]
         /// Mapped tables with keys without an owner that rows still refer to.
         var tablesWithLostKeys: Set<Int> = []
@@ -46,13 +46,11 @@ struct ChangeCapture {
         upTo limit: Int = maximumNotes, maximumBytes: Int = .max, _ clock: inout HybridClock
     ) throws -> Result? {
         guard let (end, isLast) = try end(of: limit) else { return nil }
-        try Store.checkClock(access.clock)
+        try ClockCheck.check(access.clock)
         // Later than everything packed before, even within a millisecond.
         _ = clock.tick()
         var history = CaptureHistory(access)
-        if let insertions = try InsertionCapture.take(
-            access, history.mintedPrefix, through: end, &clock, maximumBytes: maximumBytes)
-        {
+        if let insertions = try takeInsertions(history.mintedPrefix, through: end, &clock, maximumBytes: maximumBytes) {
             try empty("ferry_pending", through: end, isLast: isLast)
             return Result(
                 tables: insertions.tables, touched: insertions.touched, rowsWithoutKey: insertions.rowsWithoutKey,
@@ -67,6 +65,17 @@ struct ChangeCapture {
         return Result(
             tables: result.tables, touched: result.touched, tablesWithLostKeys: Set(history.lostKeys.keys),
             rowsWithoutKey: history.rowsWithoutKey, keylessTables: history.keylessTables, isLast: isLast)
+    }
+
+    /// Takes the notes by `InsertionCapture`; `nil` where they are more than insertions of new rows.
+    func takeInsertions(
+        _ mintedPrefix: (high: UInt64, low: UInt64), through end: Int64, _ clock: inout HybridClock, maximumBytes: Int
+    ) throws -> InsertionCapture.Outcome? {
+        // Retained rows must be published again.
+        guard try HeldBackRows(access).isEmpty else { return nil }
+        return try InsertionCapture.take(
+            access, mintedPrefix, through: end, &clock, maximumBytes: maximumBytes,
+            mayReferToHeldLinks: HeldLinks(access).concern)
     }
 
     private func empty(_ table: String, through end: Int64, isLast: Bool) throws {
@@ -92,48 +101,4 @@ struct ChangeCapture {
         guard case .integer(let end)? = end else { return nil }
         return (end, end == last)
     }
-}
-
-/// An object with a changed state or row, for the rules.
-struct TouchedObject {
-    var table: Int
-    var object: ObjectID
-    /// Columns with changed values, by number; all columns after an insertion or deletion.
-    var columns: [Int]
-    /// True if the row is gone now.
-    var isDeleted: Bool
-    /// True if a statement made the row.
-    var isInsertion = false
-    /// True if state and row do not agree yet, so the rules must decide.
-    var needsRules: Bool
-    /// The present or former local key of the row; empty if nothing can refer to the key.
-    var key: [FieldValue] = []
-    /// The former row, if a flush deleted the row and foreign keys may refer to its values.
-    var deletion: FlushedDeletion?
-}
-
-/// The deletion of a row by statements on this device. A class, because most touched objects have none, and are passed
-/// around.
-final class FlushedDeletion: Sendable {
-    /// The row's portable values.
-    let formerRow: FieldValues
-    /// Columns written by the flush before the deletion. Rows may have referred by values unknown now.
-    let rewritten: [Int]
-
-    init(formerRow: FieldValues, rewritten: [Int]) {
-        self.formerRow = formerRow
-        self.rewritten = rewritten
-    }
-}
-
-/// A removed row that further rows may still refer to.
-struct FormerRow {
-    var key: [FieldValue]
-    /// The row's portable values; empty if only the object's own values are known.
-    var values: FieldValues
-}
-
-extension Store {
-    /// Maximum number of pending changes packed as a changeset.
-    public static let maximumNotes = 100_000
 }

@@ -284,7 +284,7 @@ struct UnseenWrites {
     private func append(_ event: PendingEvent, columns: [Int], _ key: [FieldValue]) throws {
         var masks: [Int64: Int64] = [:]
         for column in columns {
-            masks[Int64(column / CaptureTriggers.groupSize), default: 0] |= CaptureTriggers.mask(of: column)
+            masks[Int64(column / ColumnMask.groupSize), default: 0] |= ColumnMask.mask(of: column)
         }
         for mask in masks.sorted(by: { $0.key < $1.key }) { try append(event, key, mask: mask.value) }
     }

@@ -64,15 +64,3 @@ public struct StoreFingerprint: Equatable, Sendable {
         self.init(machine: parts[0], path: parts[1], file: parts[2])
     }
 }
-
-extension Store {
-    /// The saved fingerprint; `nil` if none was saved.
-    public func fingerprint() throws -> StoreFingerprint? {
-        try read { try StoreMeta(connection: $0).string(.fingerprint).flatMap { StoreFingerprint(text: $0) } }
-    }
-
-    /// Saves the store's present place.
-    public func note(_ fingerprint: StoreFingerprint) throws {
-        try note { try StoreMeta(connection: $0).set(.fingerprint, fingerprint.text) }
-    }
-}

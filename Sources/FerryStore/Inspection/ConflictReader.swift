@@ -120,4 +120,31 @@ struct ConflictReader {
                 resolvedMilliseconds: entry.resolved)
         }
     }
+
+    /// Lists conflicts, the latest noticed first.
+    func list(_ filter: ConflictFilter, limit: Int, before number: Int64?) throws -> [Conflict] {
+        var (conditions, values) = try conditions(filter)
+        if let number {
+            conditions.append("number < ?")
+            values.append(.integer(number))
+        }
+        values.append(.integer(Int64(limit)))
+        return try read(conditions, "ORDER BY number DESC LIMIT ?", values)
+    }
+
+    /// Lists the conflicts noticed after one, the earliest first.
+    func list(after number: Int64, limit: Int) throws -> [Conflict] {
+        try read(["number > ?"], "ORDER BY number LIMIT ?", [.integer(number), .integer(Int64(limit))])
+    }
+
+    func count(_ filter: ConflictFilter) throws -> Int {
+        let (conditions, values) = try conditions(filter)
+        return try connection.count("SELECT count(*) FROM ferry_conflict" + Self.clause(conditions), values: values)
+    }
+
+    /// - Returns: how many were not resolved before.
+    static func resolve(_ numbers: [Int64], at milliseconds: Int64, _ connection: SQLConnection) throws -> Int {
+        try StoreIdentity.required(connection)
+        return try Set(numbers).sorted().filter { try resolve($0, at: milliseconds, connection) }.count
+    }
 }

@@ -25,31 +25,6 @@ public struct NamedValue: Equatable, Sendable {
     }
 }
 
-extension Store {
-    /// Lists hidden and unified objects, by table and in the order of IDs.
-    /// - Parameters:
-    ///   - table: only objects of this table.
-    ///   - object: only this object.
-    ///   - limit: maximum number of objects.
-    /// - Throws: `invalidArgument` for a table that does not travel.
-    public func hiddenRows(table: String? = nil, object: ObjectID? = nil, limit: Int = 50) throws -> [HiddenRow] {
-        try readAccess { access in
-            let number = try table.map { try access.registry.travellingTable($0).id }
-            return try HiddenRowReader(access).read(table: number, object: object, limit: limit)
-        }
-    }
-
-    /// Counts the objects listed by `hiddenRows`.
-    public func hiddenRowCount(table: String? = nil) throws -> Int {
-        try readAccess { access in
-            let counted = "SELECT count(*) FROM ferry_exception WHERE kind IN (\(HiddenRowReader.kinds))"
-            guard let table else { return try access.connection.count(counted) }
-            return try access.connection.count(
-                counted + " AND \"table\" = ?", .integer(Int64(try access.registry.travellingTable(table).id)))
-        }
-    }
-}
-
 struct HiddenRowReader {
     let access: StoreAccess
 
@@ -59,7 +34,16 @@ struct HiddenRowReader {
     static let kinds = ExceptionKind.allCases.filter { $0.isHidden || $0 == .joined }.map { "\($0.rawValue)" }.joined(
         separator: ", ")
 
-    func read(table: Int?, object: ObjectID? = nil, limit: Int) throws -> [HiddenRow] {
+    /// How many there are.
+    func count(table: String?) throws -> Int {
+        let counted = "SELECT count(*) FROM ferry_exception WHERE kind IN (\(Self.kinds))"
+        guard let table else { return try access.connection.count(counted) }
+        return try access.connection.count(
+            counted + " AND \"table\" = ?", .integer(Int64(try access.registry.travellingTable(table).id)))
+    }
+
+    func read(table name: String?, object: ObjectID? = nil, limit: Int) throws -> [HiddenRow] {
+        let table = try name.map { try access.registry.travellingTable($0).id }
         var conditions = ["kind IN (\(Self.kinds))"]
         var values: [FieldValue] = []
         if let table {

@@ -31,6 +31,19 @@ struct RowNames {
         guard case .reference(let object) = value, let parent = column.reference else { return value }
         return try key(of: object, access.registry[parent]).first ?? value
     }
+
+    /// Values as this device shows them.
+    /// - Parameter rows: values by column name as they travel, any number of rows of one table.
+    func localValues(table name: String, _ rows: [[String: FieldValue]]) throws -> [[String: FieldValue]] {
+        let table = try access.registry.travellingTable(name)
+        return try rows.map { row in
+            var shown: [String: FieldValue] = [:]
+            for (name, value) in row {
+                shown[name] = try table.columnID(name).map { try self.value(value, table.columns[$0]) } ?? value
+            }
+            return shown
+        }
+    }
 }
 
 extension StoreAccess {
@@ -52,23 +65,5 @@ extension Registry {
         let names = tables.values.map(\.name).filter { !isFerryName($0) }.sorted()
         throw FerryError(
             .invalidArgument, "No table “\(name)” travels. These do: \(names.joined(separator: ", ")).")
-    }
-}
-
-extension Store {
-    /// Converts values to this device's values: references become local keys, if the target is known.
-    /// - Parameter rows: portable values by column name, for any number of rows of a table.
-    public func localValues(table: String, _ rows: [[String: FieldValue]]) throws -> [[String: FieldValue]] {
-        try readAccess { access in
-            let table = try access.registry.travellingTable(table)
-            let names = RowNames(access)
-            return try rows.map { row in
-                var shown: [String: FieldValue] = [:]
-                for (name, value) in row {
-                    shown[name] = try table.columnID(name).map { try names.value(value, table.columns[$0]) } ?? value
-                }
-                return shown
-            }
-        }
     }
 }

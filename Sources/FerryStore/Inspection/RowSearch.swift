@@ -22,22 +22,6 @@ public struct FoundRow: Equatable, Sendable {
     public var presence: Presence
 }
 
-extension Store {
-    /// Finds the objects of a key: first the object with the row, then objects without a row with the key as former or
-    /// intended key. An integer key reused by SQLite leads to several objects.
-    /// - Parameters:
-    ///   - table: the table's name.
-    ///   - key: the key's parts in key order as text, compared with the columns as SQLite compares; `x'…'` is a blob.
-    /// - Throws: `invalidArgument` for a table that does not travel, or a wrong number of parts; `nothingFound`.
-    ///   Changes not packed yet are not found.
-    public func findRows(table: String, key: [String]) throws -> [FoundRow] {
-        try readAccess { access in
-            let table = try access.registry.travellingTable(table)
-            return try RowSearch(access, table).find(key)
-        }
-    }
-}
-
 /// Finds objects by the text of a key.
 struct RowSearch {
     /// Maximum number of objects for a key.

@@ -11,95 +11,61 @@ public struct StoredPolicy: Hashable, Sendable {
     public var isApplied: Bool
 }
 
-extension Store {
-    /// Registers the app's function for columns under the policy `hook:NAME`. Call before the first pass. Until then
-    /// nothing is replayed for tables with such a column.
-    /// - Parameter function: pure, and the same on every device.
-    public func registerMergeHook(_ name: String, _ function: @escaping MergeHook) {
-        hooks.register(name, function)
-    }
+/// Reads policies, and writes them as ordinary changes that travel.
+struct PolicySettings {
+    private let access: StoreAccess
 
-    /// The policies set by any device, in the order of their targets. (`plainReferences` lists the plain references
-    /// travelling with them.)
-    public func policies() throws -> [StoredPolicy] {
-        try readAccess { access in
-            let wanted = try PolicyList(access.connection).wanted().filter { !$0.key.hasPrefix(DeclaredKey.prefix) }
-            return wanted.sorted { $0.key < $1.key }.map { target, word in
-                let setting = PolicyTarget(text: target).map { PolicySetting($0, word) }
-                return StoredPolicy(target: target, word: word, isApplied: setting?.isKnown(hooks) ?? false)
-            }
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// The policies that are set, in the order of their targets, without plain references.
+    func all() throws -> [StoredPolicy] {
+        let wanted = try PolicyList(access.connection).wanted().filter { !$0.key.hasPrefix(DeclaredKey.prefix) }
+        return wanted.sorted { $0.key < $1.key }.map { target, word in
+            let setting = PolicyTarget(text: target).map { PolicySetting($0, word) }
+            return StoredPolicy(target: target, word: word, isApplied: setting?.isKnown(access.hooks) ?? false)
         }
     }
 
-    /// Sets policies, as an ordinary change that travels; the next pass applies them here.
-    ///
-    /// Setting an existing policy writes nothing.
-    /// - Throws: `invalidArgument` for a policy unsuitable for its target; nothing is changed then.
-    public func setPolicies(_ settings: [PolicySetting]) throws {
-        let named = try readAccess { access in
-            try settings.map { setting -> (target: String, word: String) in
-                if let objection = try Self.objection(to: setting, access) {
-                    throw FerryError(.invalidArgument, objection)
-                }
-                return (Self.canonicalText(of: setting.target, access.registry), setting.word)
-            }
-        }
-        try write { connection in
-            for (target, word) in named {
-                if word == ColumnPolicy.lastWriterWins.word {
-                    try connection.execute("DELETE FROM ferry_policy WHERE target = ?", .text(target))
-                    continue
-                }
-                try connection.execute(
-                    """
-                    INSERT INTO ferry_policy(target, policy) VALUES (?1, ?2)
-                    ON CONFLICT(target) DO UPDATE SET policy = excluded.policy WHERE policy <> excluded.policy
-                    """, .text(target), .text(word))
-            }
+    /// What is written for settings: the text of each target, and the word.
+    /// - Throws: `invalidArgument` where a policy makes no sense for what it is about.
+    func rows(_ settings: [PolicySetting]) throws -> [(target: String, word: String)] {
+        try settings.map { setting in
+            if let objection = try objection(to: setting) { throw FerryError(.invalidArgument, objection) }
+            return (canonicalText(of: setting.target), setting.word)
         }
     }
 
-    /// Removes policies, as an ordinary change that travels; the next pass applies the removal here.
-    /// - Returns: the number of removed policies.
-    public func removePolicies(_ targets: [PolicyTarget]) throws -> Int {
-        let names = try readAccess { access in targets.map { Self.canonicalText(of: $0, access.registry) } }
-        return try write { connection in
-            var removed = 0
-            // Policies under a different form of the name are removed too.
-            for target in Set(names + targets.map(\.text)) {
-                removed += try connection.count("SELECT count(*) FROM ferry_policy WHERE target = ?", .text(target))
+    /// The texts under which targets may be set.
+    func names(_ targets: [PolicyTarget]) -> Set<String> { Set(targets.map(canonicalText) + targets.map(\.text)) }
+
+    static func set(_ rows: [(target: String, word: String)], _ connection: SQLConnection) throws {
+        for (target, word) in rows {
+            if word == ColumnPolicy.lastWriterWins.word {
                 try connection.execute("DELETE FROM ferry_policy WHERE target = ?", .text(target))
+                continue
             }
-            return removed
+            try connection.execute(
+                """
+                INSERT INTO ferry_policy(target, policy) VALUES (?1, ?2)
+                ON CONFLICT(target) DO UPDATE SET policy = excluded.policy WHERE policy <> excluded.policy
+                """, .text(target), .text(word))
         }
     }
 
-    /// Sets policies declared in the app's code, if the declaration changed since the last time.
-    /// - Throws: as `setPolicies`.
-    public func declarePolicies(_ settings: [PolicySetting]) throws {
-        let declared = Dictionary(settings.map { ($0.target.text, $0.word) }) { $1 }
-        let known: [String: String]? = try read { try StoreMeta(connection: $0).json(.declaredPolicies) }
-        if known == declared { return }
-        try setPolicies(settings.filter { known?[$0.target.text] != $0.word })
-        try note { try StoreMeta(connection: $0).set(.declaredPolicies, json: declared) }
-    }
-
-    /// The devices whose changesets cannot be replayed: the content is inadmissible, or changes a table under an
-    /// unknown policy. Problems found only by replaying are not included.
-    public func refusals(of changesets: [Changeset]) throws -> [DeviceID: FerryError] {
-        try readAccess { access in
-            var gate = PolicyGate(changesets)
-            gate.withdrawInadmissible(ChangesetAdmission(clock))
-            try gate.noteObstacles(access)
-            gate.withdraw(access.registry, hooks)
-            return gate.refused
+    /// - Returns: the number of policies that were set.
+    static func remove(_ names: Set<String>, _ connection: SQLConnection) throws -> Int {
+        var removed = 0
+        for target in names {
+            removed += try connection.count("SELECT count(*) FROM ferry_policy WHERE target = ?", .text(target))
+            try connection.execute("DELETE FROM ferry_policy WHERE target = ?", .text(target))
         }
+        return removed
     }
 
     /// Names an unnamed UNIQUE constraint by table and columns, the same on every device.
-    private static func canonicalText(of target: PolicyTarget, _ registry: Registry) -> String {
+    private func canonicalText(of target: PolicyTarget) -> String {
         guard case .index(let name) = target else { return target.text }
-        for table in registry.tables.values {
+        for table in access.registry.tables.values {
             guard let place = table.uniqueIndex(named: name) else { continue }
             let index = table.uniqueIndexes[place]
             let isNameless = index.name.hasPrefix("sqlite_autoindex_")
@@ -109,10 +75,10 @@ extension Store {
     }
 
     /// Explains why a policy cannot be set; `nil` if possible.
-    private static func objection(to setting: PolicySetting, _ access: StoreAccess) throws -> String? {
+    private func objection(to setting: PolicySetting) throws -> String? {
         switch setting.target {
         case .table(let name):
-            guard table(name, access) != nil else { return noTable(name) }
+            guard table(name) != nil else { return noTable(name) }
             if setting.word == PolicyWord.deleteWins { return nil }
             return "A table's policy is “\(PolicyWord.deleteWins)”, not “\(setting.word)”. "
                 + "A column is named with its table: “\(name).column”."
@@ -125,13 +91,13 @@ extension Store {
             return setting.word == PolicyWord.hideLoser
                 ? nil : "An index's policy is “\(PolicyWord.hideLoser)”, not “\(setting.word)”."
         case .column(let name, let column):
-            guard let table = table(name, access) else { return noTable(name) }
-            return try objection(to: setting.word, column, table, access)
+            guard let table = table(name) else { return noTable(name) }
+            return try objection(to: setting.word, column, table)
         }
     }
 
-    private static func objection(
-        to word: String, _ name: String, _ table: TrackedTable, _ access: StoreAccess
+    private func objection(
+        to word: String, _ name: String, _ table: TrackedTable
     ) throws -> String? {
         let full = "“\(table.name).\(name)”"
         if table.generatedColumns.contains(where: { equalNames($0.name, name) }) {
@@ -160,13 +126,13 @@ extension Store {
         }
     }
 
-    private static func table(_ name: String, _ access: StoreAccess) -> TrackedTable? {
+    private func table(_ name: String) -> TrackedTable? {
         access.registry.table(named: name).flatMap {
-            $0.isLocal && !SchemaReader.trackedOwnTables.contains($0.name) ? $0 : nil
+            $0.isLocal && !OwnNames.travelling.contains($0.name) ? $0 : nil
         }
     }
 
-    private static func noTable(_ name: String) -> String {
+    private func noTable(_ name: String) -> String {
         "No table “\(name)” travels from this database. Check the spelling; `ferry status` lists the tables."
     }
 }

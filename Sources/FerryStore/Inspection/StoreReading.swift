@@ -74,10 +74,3 @@ public struct StoreReading: Sendable {
         waiting = table { $0.waiting }
     }
 }
-
-extension Store {
-    /// Reads the records needed by a sync.
-    public func reading() throws -> StoreReading {
-        try read { try lastReading.value($0) { try StoreReading($0) } }
-    }
-}

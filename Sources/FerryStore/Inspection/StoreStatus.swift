@@ -51,59 +51,71 @@ public struct StoreStatus: Sendable {
     public var lastChecksum: Checksum?
 }
 
-extension Store {
-    /// Reads the store's status in a single transaction.
-    /// - Parameter counting: true to count objects, at the cost of reading the whole state.
-    public func status(counting: Bool = true) throws -> StoreStatus {
-        try readAccess { access in
-            let connection = access.connection
-            let schema = try SchemaReader(connection: connection).read()
-            let plan = try Tracking(connection, clock: clock, random: random).plan(schema)
-            var tables: [StoreStatus.TableCount] = []
-            for table in access.registry.tables.values.sorted(by: { foldedName($0.name) < foldedName($1.name) }) {
-                if SchemaReader.trackedOwnTables.contains(table.name) { continue }
-                // Waiting rows of a different generation are reported separately.
-                if access.registry.isOfAnotherGeneration(table) { continue }
-                let objects =
-                    counting
-                    ? try connection.count(
-                        "SELECT count(*) FROM \(table.objectTable) "
-                            + "WHERE \(Shown.way) NOT IN (\(Shown.none.rawValue), \(Shown.joined.rawValue))"
-                    ) : 0
-                tables.append(
-                    .init(name: table.name, identity: table.identity, objects: objects, isLocal: table.isLocal))
-            }
-            var left: [String: Int] = [:]
-            for table in access.registry.tables.values where counting && table.isLocal {
-                let count = try connection.count(
-                    "SELECT count(*) FROM \(table.objectTable) WHERE \(UnseenWrites.isLeft)")
-                if count > 0 { left[table.name] = count }
-            }
-            var exceptional: [StoreStatus.Exceptional] = []
-            try connection.forEachRow(
-                "SELECT \"table\", kind, reason, count(*) FROM ferry_exception GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
-            ) { row in
-                let kind = ExceptionKind(rawValue: row.int(1)) ?? .refused
-                guard kind.isListed else { return }
-                exceptional.append(
-                    .init(
-                        table: access.registry.tables[row.int(0)]?.name ?? "?", kind: kind, reason: row.string(2),
-                        count: row.int(3)))
-            }
-            return StoreStatus(
-                tables: tables, leftOut: plan.leftOut, devices: try Self.devices(access),
-                pendingNotes: try connection.count(
-                    "SELECT count(*) FROM ferry_pending WHERE event <> \(PendingEvent.examine.rawValue) OR mask IS NULL"
-                ),
-                outboxSegments: try Outbox(connection).count(),
-                outboxChanges: try connection.count("SELECT coalesce(sum(changes), 0) FROM ferry_outbox"),
-                hidden: exceptional.filter(\.kind.isHidden).reduce(0) { $0 + $1.count }, exceptional: exceptional,
-                stranded: try StrandedRows(access).counts().map {
-                    .init(table: $0.table, parent: $0.parent, rows: $0.rows)
-                },
-                left: left, conflicts: try ConflictLog(access).unresolvedCount(),
-                lastChecksum: try Self.lastChecksum(access))
+extension FieldValue {
+    /// The value in readable form.
+    public var text: String {
+        switch self {
+        case .null: "NULL"
+        case .integer(let integer): "\(integer)"
+        case .real(let real): "\(real)"
+        case .text(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .blob(let bytes): "x'" + hexString(bytes) + "'"
+        case .reference(let object): object.description
         }
+    }
+}
+
+extension StoreStatus {
+    /// Reads the store's status.
+    /// - Parameter counting: whether to count objects, which reads the whole state.
+    init(_ access: StoreAccess, counting: Bool) throws {
+        let connection = access.connection
+        let schema = try SchemaReader(connection: connection).read()
+        let plan = try TrackingPlan(kept: connection, schema)
+        var tables: [StoreStatus.TableCount] = []
+        for table in access.registry.tables.values.sorted(by: { foldedName($0.name) < foldedName($1.name) }) {
+            if OwnNames.travelling.contains(table.name) { continue }
+            // Waiting rows of a different generation are reported separately.
+            if access.registry.isOfAnotherGeneration(table) { continue }
+            let objects =
+                counting
+                ? try connection.count(
+                    "SELECT count(*) FROM \(table.objectTable) "
+                        + "WHERE \(Shown.way) NOT IN (\(Shown.none.rawValue), \(Shown.joined.rawValue))"
+                ) : 0
+            tables.append(
+                .init(name: table.name, identity: table.identity, objects: objects, isLocal: table.isLocal))
+        }
+        var left: [String: Int] = [:]
+        for table in access.registry.tables.values where counting && table.isLocal {
+            let count = try connection.count(
+                "SELECT count(*) FROM \(table.objectTable) WHERE \(UnseenWrites.isLeft)")
+            if count > 0 { left[table.name] = count }
+        }
+        var exceptional: [StoreStatus.Exceptional] = []
+        try connection.forEachRow(
+            "SELECT \"table\", kind, reason, count(*) FROM ferry_exception GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+        ) { row in
+            let kind = ExceptionKind(rawValue: row.int(1)) ?? .refused
+            guard kind.isListed else { return }
+            exceptional.append(
+                .init(
+                    table: access.registry.tables[row.int(0)]?.name ?? "?", kind: kind, reason: row.string(2),
+                    count: row.int(3)))
+        }
+        self.init(
+            tables: tables, leftOut: plan.leftOut, devices: try Self.devices(access),
+            pendingNotes: try connection.count(
+                "SELECT count(*) FROM ferry_pending WHERE event <> \(PendingEvent.examine.rawValue) OR mask IS NULL"
+            ),
+            outboxSegments: try Outbox(connection).count(),
+            outboxChanges: try connection.count("SELECT coalesce(sum(changes), 0) FROM ferry_outbox"),
+            hidden: exceptional.filter(\.kind.isHidden).reduce(0) { $0 + $1.count }, exceptional: exceptional,
+            stranded: try StrandedRows(access).counts().map {
+                .init(table: $0.table, parent: $0.parent, rows: $0.rows)
+            },
+            left: left, conflicts: try ConflictTable.unresolvedCount(connection),
+            lastChecksum: try Self.lastChecksum(access))
     }
 
     private static func devices(_ access: StoreAccess) throws -> [StoreStatus.Device] {
@@ -123,52 +135,5 @@ extension Store {
             "SELECT checksum FROM ferry_device WHERE id = ?", .blob(access.device.bytes[...]))
         if case .blob(let bytes)? = value { return Checksum(bytes: bytes) }
         return nil
-    }
-
-    /// The replayed position of every device's log, including this device's. Every pass reads only this.
-    public func versionVector() throws -> VersionVector {
-        try read { try lastVector.value($0) { try StoreAccess.versionVector($0) } }
-    }
-
-    /// Records the name a device gives itself.
-    public func noteName(_ name: String, of device: DeviceID) throws {
-        try note { connection in
-            try connection.execute(
-                """
-                INSERT INTO ferry_device(id, name, sequence, time) VALUES (?1, ?2, 0, 0)
-                ON CONFLICT(id) DO UPDATE SET name = excluded.name WHERE name <> excluded.name
-                """, .blob(device.bytes[...]), .text(name))
-        }
-    }
-}
-
-extension Store {
-    /// The key of an object's row on this device, in readable form; without a row, the former or intended key; `nil` if
-    /// unknown.
-    public func keyText(table: String, object: ObjectID) throws -> String? {
-        try readAccess { access in
-            guard let table = access.registry.table(named: table) else { return nil }
-            let key = try RowNames(access).key(of: object, table)
-            return key.isEmpty ? nil : key.map(\.text).joined(separator: ", ")
-        }
-    }
-
-    /// Writes a consistent copy of the database to an unused path.
-    public func copy(to path: String) throws {
-        try vacuum(into: path)
-    }
-}
-
-extension FieldValue {
-    /// The value in readable form.
-    public var text: String {
-        switch self {
-        case .null: "NULL"
-        case .integer(let integer): "\(integer)"
-        case .real(let real): "\(real)"
-        case .text(let bytes): String(decoding: bytes, as: UTF8.self)
-        case .blob(let bytes): "x'" + hexString(bytes) + "'"
-        case .reference(let object): object.description
-        }
     }
 }

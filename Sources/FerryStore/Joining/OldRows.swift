@@ -16,66 +16,6 @@ public struct RowComparisonCount: Codable, Equatable, Sendable {
     public init(table: String) { self.table = table }
 }
 
-/// A join's treatment of pre-existing rows.
-extension Store {
-    /// Makes rows under integer keys the container's objects, before anything is packed.
-    /// - Parameter holders: for each table, by name in lower case, the object of each key.
-    /// - Returns: the number of adopted rows.
-    public func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> Int {
-        try access { access in
-            var adopted = 0
-            for table in access.registry.parentsFirst where table.isLocal && table.identity.isSurrogate {
-                guard let objects = holders[foldedName(table.name)] else { continue }
-                let states = access.objects(of: table.id)
-                for row in try access.connection.rows("SELECT \(table.keyList) FROM \(quoted(table.name))") {
-                    guard let object = objects[row[0]] else { continue }
-                    var state = try states.load(object)
-                    state.key = row
-                    try states.save(state)
-                    adopted += 1
-                }
-            }
-            return (adopted, [])
-        }
-    }
-
-    /// The keys of rows in tables with integer keys, by the tables' names in lower case.
-    public func integerKeys() throws -> [String: Set<FieldValue>] {
-        try readAccess { access in
-            var keys: [String: Set<FieldValue>] = [:]
-            for table in access.registry.tables.values where table.isLocal && table.identity.isSurrogate {
-                keys[foldedName(table.name)] = Set(
-                    try access.connection.rows("SELECT \(table.keyList) FROM \(quoted(table.name))").map { $0[0] })
-            }
-            return keys
-        }
-    }
-
-    /// True if any table about to travel has rows, before tracking.
-    public func hasRows(_ selection: TableSelection) throws -> Bool {
-        try read { connection in
-            let plan = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
-            return try plan.tracked.contains { table in
-                guard !isFerryName(table.name) else { return false }
-                return try connection.count("SELECT EXISTS(SELECT 1 FROM \(quoted(table.name)))") != 0
-            }
-        }
-    }
-
-    /// Compares pre-existing rows with the container's rows, after both were merged.
-    /// - Parameters:
-    ///   - here: the pre-existing objects of the database.
-    ///   - there: the container's living objects.
-    public func compareRows(here: ObjectSets, there: ObjectSets) throws -> [RowComparisonCount] {
-        try readAccess { access in
-            try access.registry.parentsFirst.filter { $0.isLocal && !isFerryName($0.name) }.map { table in
-                let name = foldedName(table.name)
-                return try RowComparator(access, table).count(here: here[name] ?? [], there: there[name] ?? [])
-            }
-        }
-    }
-}
-
 /// Compares the rows of a table.
 private struct RowComparator {
     let access: StoreAccess
@@ -127,5 +67,83 @@ private struct RowComparator {
             ]
         ) { if let id: ObjectID = $0.id(0) { objects.insert(id) } }
         return objects
+    }
+}
+
+/// Rows under integer keys that a database had before it joined.
+struct OldKeys {
+    private let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    /// Lets rows be the container's objects, before anything is packed.
+    /// - Parameter holders: for each table, by its name in lower case, whose object has which key.
+    /// - Returns: the number of rows that are the container's from now on.
+    func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> Int {
+        var adopted = 0
+        for table in access.registry.parentsFirst where table.isLocal && table.identity.isSurrogate {
+            guard let objects = holders[foldedName(table.name)] else { continue }
+            let states = access.objects(of: table.id)
+            for row in try access.connection.rows("SELECT \(table.keyList) FROM \(quoted(table.name))") {
+                guard let object = objects[row[0]] else { continue }
+                var state = try states.load(object)
+                state.key = row
+                try states.save(state)
+                adopted += 1
+            }
+        }
+        return adopted
+    }
+
+    /// The keys of all such rows, by the tables' names in lower case.
+    func all() throws -> [String: Set<FieldValue>] {
+        var keys: [String: Set<FieldValue>] = [:]
+        for table in access.registry.tables.values where table.isLocal && table.identity.isSurrogate {
+            keys[foldedName(table.name)] = Set(
+                try access.connection.rows("SELECT \(table.keyList) FROM \(quoted(table.name))").map { $0[0] })
+        }
+        return keys
+    }
+}
+
+/// The rows that a database brought along, beside those of the container.
+struct OldRowComparison {
+    private let access: StoreAccess
+    private let here: ObjectSets
+    private let there: ObjectSets
+
+    /// - Parameters:
+    ///   - here: the objects that the database brought along.
+    ///   - there: the objects that the container had and that were not deleted.
+    init(_ access: StoreAccess, here: ObjectSets, there: ObjectSets) {
+        self.access = access
+        self.here = here
+        self.there = there
+    }
+
+    /// Counts how they stand to each other, after both were merged.
+    func counts() throws -> [RowComparisonCount] {
+        try access.registry.parentsFirst.filter { $0.isLocal && !isFerryName($0.name) }.map { table in
+            let name = foldedName(table.name)
+            return try RowComparator(access, table).count(here: here[name] ?? [], there: there[name] ?? [])
+        }
+    }
+
+    /// The objects that both sides have: by their identity, or because they are one row with one of the container's.
+    func matched() throws -> ObjectSets {
+        var matched: ObjectSets = [:]
+        for table in access.registry.tables.values {
+            let name = foldedName(table.name)
+            guard let own = here[name], let others = there[name] else { continue }
+            var found = own.intersection(others)
+            if try access.joined.areAny(in: table.id) {
+                for object in own.subtracting(found)
+                where try access.classmates(of: object, table.id).contains(where: others.contains) {
+                    found.insert(object)
+                }
+            }
+            matched[name] = found
+        }
+        return matched
     }
 }

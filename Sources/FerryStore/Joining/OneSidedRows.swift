@@ -10,12 +10,13 @@ public typealias ObjectSets = [String: Set<ObjectID>]
 /// Only the deletion of such a row is published, so every device has the same state. The values stay in this device's
 /// state and are listed as a conflict, and can be restored from there.
 struct OneSidedRows {
-    let access: StoreAccess
+    private let session: StoreSession
+    private var access: StoreAccess { session.access }
 
-    init(_ access: StoreAccess) { self.access = access }
+    init(_ session: StoreSession) { self.session = session }
 
     /// - Returns: the deletions, to be staged.
-    func remove(_ gone: ObjectSets, _ work: inout PassWork) throws -> [TableChanges] {
+    func remove(_ gone: ObjectSets) throws -> [TableChanges] {
         var deletions: [TableChanges] = []
         var lost: [RowToken: Stamp] = [:]
         for table in access.registry.parentsFirst {
@@ -26,15 +27,15 @@ struct OneSidedRows {
                 // An object deleted by the container is gone already, and listed.
                 guard registers.isAlive, let newest = registers.newestWrite else { continue }
                 lost[RowToken(table: table.id, id: object)] = newest
-                builder.append(object, .delete, work.clock.tick())
+                builder.append(object, .delete, session.clock.tick())
             }
             if !builder.isEmpty { deletions.append(builder.changes) }
         }
         let changeset = Changeset(
-            device: access.device, sequence: 0, time: work.clock.now, context: try access.versionVector(),
+            device: access.device, sequence: 0, time: session.clock.now, context: try access.versionVector(),
             tables: deletions)
         let touched = try AppTriggers(access).run {
-            let outcome = try ChangesetApplier(access).apply([changeset], &work.clock, isOwn: true)
+            let outcome = try ChangesetApplier(access).apply([changeset], &session.clock, isOwn: true)
             // State unknown to remote devices must not bring the rows back.
             var seeds: [RowToken] = []
             for table in access.registry.parentsFirst {
@@ -46,7 +47,7 @@ struct OneSidedRows {
             _ = try RowMaintenance(access).settle(seeds: seeds)
             return outcome.tables
         }
-        work.touched.formUnion(touched)
+        session.touched.formUnion(touched)
         return deletions
     }
 
@@ -66,7 +67,7 @@ struct OneSidedRows {
         objects.renewCheck(of: &state)
         try objects.save(state)
         guard let lost else { return }
-        try ConflictLog(access).record(
+        try ConflictLog(access.conflicts).record(
             .deleted, table: table.id, object: object, column: nil, lost: (nil, lost), kept: (nil, deletion))
     }
 }

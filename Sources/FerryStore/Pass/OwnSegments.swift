@@ -80,6 +80,30 @@ struct OwnSegmentList {
             segment.replacedMilliseconds.map { .integer($0) } ?? .null)
     }
 
+    /// Enters one that others were rolled up into; from now on they are replaced. Repeating it changes nothing.
+    func enterRolledUp(_ segment: OwnSegment) throws {
+        try enter(segment)
+        try connection.execute(
+            """
+            UPDATE ferry_segment SET replaced = ?3
+            WHERE first >= ?1 AND last <= ?2 AND NOT (first = ?1 AND last = ?2) AND replaced IS NULL
+            """, .integer(Int64(segment.first)), .integer(Int64(segment.last)),
+            .integer(segment.publishedMilliseconds))
+    }
+
+    /// Takes segments out of the list whose files are gone, and remembers those that no larger one stands for.
+    func forget(_ segments: [(first: UInt64, last: UInt64)]) throws {
+        let removed = try all().filter { own in segments.contains { $0 == (own.first, own.last) } }
+        for segment in segments {
+            try connection.execute(
+                "DELETE FROM ferry_segment WHERE first = ? AND last = ?", .integer(Int64(segment.first)),
+                .integer(Int64(segment.last)))
+        }
+        let rest = try all()
+        let ends = removed.filter { gone in !rest.contains { $0.first <= gone.first && gone.last <= $0.last } }
+        try RemovedSegments(StoreMeta(connection: connection)).add(ends)
+    }
+
     /// True if a segment ending with this changeset is in the list with this checksum; `nil` if no segment ends there.
     func holds(_ checksum: Checksum, endingWith sequence: UInt64) throws -> Bool? {
         var result: Bool?
@@ -90,64 +114,8 @@ struct OwnSegmentList {
     }
 }
 
-extension Store {
-    /// This device's segments in the container, including replaced segments not yet removed.
-    public func ownSegments() throws -> [OwnSegment] {
-        try read { try OwnSegmentList($0).all() }
-    }
-
-    /// The segment this device published last.
-    public func newestOwnSegment() throws -> OwnSegment? {
-        try read { try OwnSegmentList($0).newest() }
-    }
-
-    /// Removes a published outbox entry, and adds its segment to the list, in a single transaction.
-    public func notePublished(_ segment: OwnSegment) throws {
-        try note { connection in
-            try OwnSegmentList(connection).enter(segment)
-            try Outbox(connection).remove(first: segment.first)
-        }
-    }
-
-    /// Adds a rolled-up segment, and marks the segments inside as replaced. Repeating the call changes nothing.
-    public func noteRolledUp(_ segment: OwnSegment) throws {
-        try note { connection in
-            try OwnSegmentList(connection).enter(segment)
-            try connection.execute(
-                """
-                UPDATE ferry_segment SET replaced = ?3
-                WHERE first >= ?1 AND last <= ?2 AND NOT (first = ?1 AND last = ?2) AND replaced IS NULL
-                """, .integer(Int64(segment.first)), .integer(Int64(segment.last)),
-                .integer(segment.publishedMilliseconds))
-        }
-    }
-
-    /// Removes segments without files from the list. Segments not covered by a larger segment are remembered. Their
-    /// numbers are used up for good, whoever else publishes under them (`OwnLog`).
-    public func forgetSegments(_ segments: [(first: UInt64, last: UInt64)]) throws {
-        if segments.isEmpty { return }
-        try note { connection in
-            let list = OwnSegmentList(connection)
-            let removed = try list.all().filter { own in segments.contains { $0 == (own.first, own.last) } }
-            for segment in segments {
-                try connection.execute(
-                    "DELETE FROM ferry_segment WHERE first = ? AND last = ?", .integer(Int64(segment.first)),
-                    .integer(Int64(segment.last)))
-            }
-            let rest = try list.all()
-            let ends = removed.filter { gone in !rest.contains { $0.first <= gone.first && gone.last <= $0.last } }
-            try RemovedSegments(StoreMeta(connection: connection)).add(ends)
-        }
-    }
-
-    /// The last of this device's segments with removed files and without a larger segment, by number.
-    public func removedSegments() throws -> [OwnSegment] {
-        try read { try RemovedSegments(StoreMeta(connection: $0)).all() }
-    }
-}
-
 /// The segments this device last removed from the container (`ferry_meta`).
-private struct RemovedSegments {
+struct RemovedSegments {
     /// Roll-ups leave few segments to remove. Older entries add no evidence.
     private static let maximumCount = 256
 

@@ -305,9 +305,11 @@ struct RegionWriter {
         let objects = access.objects(of: object.table.id)
         objects.renewCheck(of: &state, row: values)
         try objects.save(state)
-        try ExceptionList(access).record(
-            object, isExceptional: state.shown.isExceptional, cause: region.cause(of: object),
-            tokens: exceptionTokens(object), check: shownCheck(object, state))
+        let cause =
+            try !state.shown.isExceptional
+            ? nil : ExceptionCauses(access).cause(of: object, joinedBy: region.cause(of: object))
+        try access.exceptions.record(
+            object.token, cause, tokens: cause == nil ? [] : exceptionTokens(object), check: shownCheck(object, state))
         if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }
         // A later row with the integer has the same claim, and no row shows the claim.
         if try givenKeys.areAny(in: values, object.table) {
@@ -382,7 +384,7 @@ struct RegionWriter {
                 let lost = registers.stamp(of: column),
                 let kept = row.source(column).state.registers.stamp(of: column)
             else { continue }
-            try ConflictLog(access).record(
+            try ConflictLog(access.conflicts).record(
                 .joined, table: object.token.table, object: object.token.id, column: column, lost: (value, lost),
                 kept: (shown, kept))
         }

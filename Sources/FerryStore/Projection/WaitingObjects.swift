@@ -24,7 +24,7 @@ struct WaitingObjects {
         objects.renewCheck(of: &state, row: row)
         try objects.save(state)
         if state.shown == .none {
-            try ExceptionList(access).remove(token)
+            try access.exceptions.remove(token)
             return try DeadOffers(access).note(state, table)
         }
         var check = objects.shownChecks.ofHidden(state.object)
@@ -35,7 +35,7 @@ struct WaitingObjects {
             check = objects.shownChecks.ofRow(
                 state.object, isDeleted: !isAlive, shown: shown.map { (column: $0.key, value: $0.value) })
         }
-        try ExceptionList(access).recordWaiting(
+        try access.exceptions.recordWaiting(
             token, isHidden: state.shown == .hidden, reason: access.waiting.sentence(table.id, access.registry),
             check: check)
     }

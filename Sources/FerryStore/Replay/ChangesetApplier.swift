@@ -28,7 +28,7 @@ struct ChangesetApplier {
     ) throws -> Outcome {
         var outcome = Outcome()
         let wall = access.clock.milliseconds()
-        let conflictsBefore = access.recordedConflicts
+        let conflictsBefore = access.conflicts.recorded
         var work: [Int: [ChangesetPart]] = [:]
         var positions = ReplayedPositions(access)
         for changeset in changesets {
@@ -61,7 +61,7 @@ struct ChangesetApplier {
         for group in deletions.reversed() { touched += try RowRemoval(access).remove(group) }
         (work, deletions) = ([:], [])
         try RowMaintenance(access).settle(&touched)
-        outcome.conflicts = access.recordedConflicts - conflictsBefore
+        outcome.conflicts = access.conflicts.recorded - conflictsBefore
         return outcome
     }
 

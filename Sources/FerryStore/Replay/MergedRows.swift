@@ -58,7 +58,7 @@ final class MergedRows {
         self.dying = dying
         self.arriving = arriving
         objects = access.objects(of: table.id)
-        stamps = isIndependent ? StampUpdates(objects, access) : nil
+        stamps = isIndependent ? StampUpdates(objects, atOnce: access.newRowsAtOnce) : nil
         checks = MergedChecks(access, table)
         writer = access.writer(of: table.id)
         meaning = References(registry: access.registry)

@@ -25,7 +25,7 @@ struct ReplayedPositions {
         if LateChanges.isLate(changeset.tables, after: former.time) { late[changeset.device] = changeset.sequence }
         // An unchanged context is recorded already.
         if former.context != changeset.context {
-            try ContextLog(access).record(changeset.context, of: changeset.device, after: former.time)
+            try access.contexts.record(changeset.context, of: changeset.device, after: former.time)
         }
         standings[changeset.device] = Standing(
             sequence: changeset.sequence, time: max(former.time, changeset.time), context: changeset.context)

@@ -57,7 +57,7 @@ struct RowRemoval {
     /// Reads ahead states and rows of a table's objects; `nil` if not worthwhile.
     private func ahead(of objects: [DyingRow]) -> StatesAhead? {
         guard objects.count > 1, let first = objects.first?.object else { return nil }
-        let ahead = StatesAhead(access.objects(of: first.table), access)
+        let ahead = StatesAhead(access.objects(of: first.table), atOnce: access.statesAhead)
         ahead.expect(
             objects.map(\.object.object), columns: access.registry[first.table].localColumns.map(\.id))
         return ahead

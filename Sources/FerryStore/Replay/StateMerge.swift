@@ -49,8 +49,8 @@ struct StateMerge {
         self.table = table
         self.access = access
         reader = access.reader(of: table.id)
-        conflicts = ConflictLog(gatheringIn: access)
-        contexts = ContextLog(access)
+        conflicts = ConflictLog(gatheringIn: access.conflicts, atOnce: access.newRowsAtOnce)
+        contexts = access.contexts
         travelling = Travelling(access)
         registers = RegisterMerge(table: table, hooks: access.hooks, conflicts: conflicts)
     }

@@ -73,7 +73,7 @@ final class TableMerge {
         plainUpdates =
             snapshot == nil && !isWaiting
             ? PlainUpdates(access, table, plainColumns, rows, references, merging.conflicts) : nil
-        ahead = isNew || !isIndependent ? nil : StatesAhead(objects, access)
+        ahead = isNew || !isIndependent ? nil : StatesAhead(objects, atOnce: access.statesAhead)
     }
 
     func run() throws {

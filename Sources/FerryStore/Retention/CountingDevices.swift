@@ -52,31 +52,19 @@ extension CountingDevices {
 }
 
 extension CountingDevices {
-    /// `CountingDevices.known`, and `first`.
+    /// The devices that count this one, and the changeset that others have to acknowledge to be among them.
     typealias Known = (devices: Set<DeviceID>, acknowledging: UInt64)
-}
 
-extension Store {
-    /// Records the devices in a container this device is about to join. The folder may be in an older state, and these
-    /// devices may have forgotten deletions unknown here.
-    public func awaitCounting(by devices: [DeviceID]) throws {
-        try note { connection in
-            let meta = StoreMeta(connection: connection)
-            var counting = try CountingDevices.read(meta)
-            counting.awaited.formUnion(devices.map(\.hex))
-            counting.hasJoined = true
-            try counting.save(meta)
-        }
+    static func known(_ connection: SQLConnection) throws -> Known {
+        let counting = try read(StoreMeta(connection: connection))
+        return (Set(counting.known.compactMap { DeviceID($0) }), counting.first)
     }
 
-    /// The devices known to count this device before they forget deletions. Also the number of this device's changeset
-    /// a device must acknowledge to count.
-    public func countingDevices() throws -> (devices: Set<DeviceID>, acknowledging: UInt64) {
-        try read { connection in
-            try lastCounting.value(connection) { connection in
-                let counting = try CountingDevices.read(StoreMeta(connection: connection))
-                return (Set(counting.known.compactMap { DeviceID($0) }), counting.first)
-            }
-        }
+    /// Notes which devices are in a container that this one is about to join.
+    static func expect(_ devices: [DeviceID], _ meta: StoreMeta) throws {
+        var counting = try read(meta)
+        counting.awaited.formUnion(devices.map(\.hex))
+        counting.hasJoined = true
+        try counting.save(meta)
     }
 }

@@ -158,51 +158,37 @@ struct KeptRows {
     }
 }
 
-extension Store {
-    /// Publishes retained and revived rows again that remote devices may have forgotten without counting this device.
-    /// Also publishes deletions of rows inserted by this device again.
-    ///
-    /// Does nothing unless a snapshot was merged, the device got a new ID, a device newly counts this device, or a
-    /// device lacks an object.
-    /// - Parameters:
-    ///   - isLast: true if everything is replayed, so this need not be repeated.
-    ///   - counting: the newly counting devices; everything named by their heads is replayed here.
-    ///   - successors: newly counting devices with an earlier ID.
-    ///   - requests: objects missing on remote devices.
-    /// - Returns: true if there is something new to publish, including pending changes.
-    public func publishKeptRows(
-        isLast: Bool, counting: Set<DeviceID> = [], successors: Set<DeviceID> = [], requests: [MissingRequest] = [],
-        seal: SegmentSealer
+extension StoreSession {
+    /// Publishes again what this device keeps of rows whose deletion the others may have forgotten.
+    /// - Parameter isDue: whether anything is to be said but what somebody lacks.
+    /// - Returns: whether there is something new to publish, what was pending included.
+    func publishKeptRows(
+        isDue: Bool, isLast: Bool, counting: Set<DeviceID>, successors: Set<DeviceID>, requests: [MissingRequest]
     ) throws -> Bool {
-        let isDue = try !counting.isEmpty || read { try StoreMeta(connection: $0).integer(.returned) } != nil
-        if try !isDue && (requests.isEmpty || readAccess { try KeptRows($0).find(requests).isEmpty }) { return false }
-        return try passing(seal) { work in
-            let access = work.access
-            let returned = try access.meta.integer(.returned)
-            let since = HybridTime(rawValue: UInt64(bitPattern: returned ?? 0))
-            var others = try CountingDevices.read(access.meta)
-            let news = Set(counting.map(\.hex))
-            let heldBack =
-                returned != nil ? .all : others.heldBack(for: news, successors: Set(successors.map(\.hex)))
-            let kept = KeptRows(access)
-            var changes: [TableChanges] = []
-            try AppTriggers(access).run {
-                var found = try kept.find(requests)
-                if isDue { found.formUnion(try kept.find(since: news.isEmpty ? since : nil, heldBack: heldBack)) }
-                let written = try kept.publishAgain(found, &work.clock, &changes)
-                work.touched.formUnion(written.map(\.table))
-                try RowMaintenance(access).settle(written)
-            }
-            try stage(changes, &work, seal)
-            if heldBack != .none { try stage(kept.delete(kept.findDeletions()), &work, seal) }
-            if isLast { try access.meta.remove(.returned) }
-            if !news.isEmpty {
-                others.known.formUnion(news)
-                others.awaited.subtract(news)
-                try others.save(access.meta)
-            }
-            // Pending changes were packed first.
-            return work.outcome.packed > 0
+        let returned = try access.meta.integer(.returned)
+        let since = HybridTime(rawValue: UInt64(bitPattern: returned ?? 0))
+        var others = try CountingDevices.read(access.meta)
+        let news = Set(counting.map(\.hex))
+        let heldBack =
+            returned != nil ? .all : others.heldBack(for: news, successors: Set(successors.map(\.hex)))
+        let kept = KeptRows(access)
+        var changes: [TableChanges] = []
+        try AppTriggers(access).run {
+            var found = try kept.find(requests)
+            if isDue { found.formUnion(try kept.find(since: news.isEmpty ? since : nil, heldBack: heldBack)) }
+            let written = try kept.publishAgain(found, &clock, &changes)
+            touched.formUnion(written.map(\.table))
+            try RowMaintenance(access).settle(written)
         }
+        try stage(changes)
+        if heldBack != .none { try stage(kept.delete(kept.findDeletions())) }
+        if isLast { try access.meta.remove(.returned) }
+        if !news.isEmpty {
+            others.known.formUnion(news)
+            others.awaited.subtract(news)
+            try others.save(access.meta)
+        }
+        // Pending changes were packed first.
+        return outcome.packed > 0
     }
 }

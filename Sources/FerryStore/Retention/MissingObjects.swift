@@ -19,32 +19,12 @@ struct MissingObjects {
     }
 
     private let access: StoreAccess
-    private let meaning: References
     /// Maximum number of requested objects.
     private let maximumCount: Int
 
     init(_ access: StoreAccess, atMost maximumCount: Int = .max) {
         self.access = access
         self.maximumCount = maximumCount
-        meaning = References(registry: access.registry)
-    }
-
-    /// The unresolved targets of an object hidden for lack of a target.
-    /// - Parameter values: the object's values.
-    func targets(of table: TrackedTable, _ values: FieldValues) throws -> [RowToken] {
-        try table.foreignKeys.compactMap { key in
-            guard case .restrict = key.action else { return nil }
-            switch key.target {
-            // An object with values under a UNIQUE parent key is never forgotten (`TombstoneCollection`).
-            case .unique: return nil
-            case .mapped: guard case .reference = values[key.columns[0]] else { return nil }
-            case .key: break
-            }
-            guard let target = meaning.target(key, values),
-                try access.objects(of: target.table).load(target.id).registers.inserted == nil
-            else { return nil }
-            return target
-        }
     }
 
     /// The IDs of all listed objects, ascending, up to the maximum.
@@ -57,7 +37,7 @@ struct MissingObjects {
             guard let id: ObjectID = statement.id(1) else { continue }
             let table = access.registry[statement.int(0)]
             let state = try access.objects(of: table.id).load(id)
-            found.formUnion(try targets(of: table, state.kept.fields).map(\.id))
+            found.formUnion(try UnknownTargets(access).targets(of: table, state.kept.fields).map(\.id))
         }
         return Array(found.sorted().prefix(maximumCount))
     }
@@ -82,8 +62,7 @@ extension MissingObjects {
 
     /// The listed updated objects whose insertion has not come meanwhile.
     func stillUpdated() throws -> [Updated] {
-        let listed: [Updated] = try access.meta.json(.updated) ?? []
-        return try listed.filter { entry in
+        try Updated.all(access.meta).filter { entry in
             guard let table = access.registry.tables[entry.table], let object = ObjectID(entry.object) else {
                 return false
             }
@@ -110,33 +89,10 @@ public struct MissingRequest: Sendable {
     }
 }
 
-extension Store {
-    /// Lists objects updated here and never inserted; writes only after a change of the list.
-    /// - Parameters:
-    ///   - isContradicted: true if a device has replayed the same and holds a different state. Otherwise only listed objects are
-    ///     checked.
-    ///   - maximumCount: maximum number of listed objects.
-    public func noteUpdatedObjects(isContradicted: Bool, atMost maximumCount: Int) throws {
-        guard try isContradicted || read({ try StoreMeta(connection: $0).string(.updated) }) != nil else { return }
-        let (known, found) = try readAccess { access in
-            let objects = MissingObjects(access, atMost: maximumCount)
-            let known: [MissingObjects.Updated] = try access.meta.json(.updated) ?? []
-            return (known, try isContradicted ? objects.findUpdated() : objects.stillUpdated())
-        }
-        if known == found { return }
-        try note { connection in
-            let meta = StoreMeta(connection: connection)
-            if found.isEmpty { try meta.remove(.updated) } else { try meta.set(.updated, json: found) }
-        }
-    }
+extension MissingObjects.Updated {
+    static func all(_ meta: StoreMeta) throws -> [Self] { try meta.json(.updated) ?? [] }
 
-    /// The unresolved objects for this device's head: IDs in ascending order. Empty while a snapshot is read, since the
-    /// snapshot may contain them.
-    public func missingObjects(atMost maximumCount: Int) throws -> [ObjectID] {
-        try readAccess { access in
-            try lastMissing.value(access.connection) { _ in
-                try SnapshotProgress.read(access.meta) == nil ? MissingObjects(access, atMost: maximumCount).find() : []
-            }
-        }
+    static func save(_ found: [Self], _ meta: StoreMeta) throws {
+        if found.isEmpty { try meta.remove(.updated) } else { try meta.set(.updated, json: found) }
     }
 }

@@ -25,9 +25,6 @@ struct TombstoneCollection {
     /// True if changes wait to be packed.
     private let hasNotes: Bool
 
-    /// The condition for tombstones, as in their index.
-    static let condition = "shown = \(Shown.tombstone)"
-
     /// - Parameter awaited: the result of an earlier batch, if nothing was replayed since; `nil` to compute the result.
     init(_ access: StoreAccess, stable: VersionVector, awaited: Set<RowToken>? = nil) throws {
         self.access = access
@@ -85,7 +82,7 @@ struct TombstoneCollection {
         var ids: [ObjectID] = []
         try access.connection.forEachRow(
             """
-            SELECT object FROM \(table.objectTable) WHERE \(Self.condition) AND object > ? ORDER BY object
+            SELECT object FROM \(table.objectTable) WHERE \(Shown.tombstoneCondition) AND object > ? ORDER BY object
             LIMIT \(Self.batchSize)
             """, [object.map { .blob($0.bytes[...]) } ?? .blob([])]
         ) { if let id: ObjectID = $0.id(0) { ids.append(id) } }
@@ -185,49 +182,46 @@ struct TombstoneCollection {
     }
 }
 
-extension Store {
-    /// Forgets tombstones nothing can bring back: `stable` covers everything known of them. May be repeated, also after
-    /// a crash: each batch is a separate transaction. Call while no further process of Ferry's works on the database.
-    ///
-    /// - Parameter stable: for each device, the position in its log every active device has replayed, by heads this
-    ///   store has caught up with. A vector above the truth makes devices show different rows.
-    /// - Returns: the number of forgotten objects.
-    /// - Throws: `busy`, `inputOutput`; earlier batches stay collected.
-    @discardableResult
-    public func collectTombstones(stable: VersionVector) throws -> Int {
-        if try tombstoneCount() == 0 { return 0 }
-        var collected = 0
-        var awaited: (tokens: Set<RowToken>, position: VersionVector)?
-        let numbers = try readAccess { access in
-            try TombstoneCollection(access, stable: stable, awaited: []).isSchemaWhole()
-                ? access.registry.tables.values.filter(\.isLocal).map(\.id).sorted() : []
+extension TombstoneCollection {
+    /// The number of remembered tombstones.
+    static func count(_ access: StoreAccess) throws -> Int {
+        try access.registry.tables.values.reduce(0) { sum, table in
+            try sum
+                + access.connection.count(
+                    "SELECT count(*) FROM \(table.objectTable) WHERE \(Shown.tombstoneCondition)")
         }
-        for number in numbers {
-            var last: ObjectID?
-            repeat {
-                last = try access { access in
-                    guard let table = access.registry.tables[number], table.isLocal else { return (nil, []) }
-                    let position = try access.versionVector()
-                    let known = awaited.flatMap { $0.position == position ? $0.tokens : nil }
-                    let collection = try TombstoneCollection(access, stable: stable, awaited: known)
-                    awaited = (collection.awaited, position)
-                    let batch = try collection.collect(table, after: last)
-                    collected += batch.collected
-                    return (batch.last, [])
-                }
-            } while last != nil
-        }
-        return collected
     }
 
-    /// The number of remembered tombstones.
-    public func tombstoneCount() throws -> Int {
-        try readAccess { access in
-            try access.registry.tables.values.reduce(0) { sum, table in
-                try sum
-                    + access.connection.count(
-                        "SELECT count(*) FROM \(table.objectTable) WHERE \(TombstoneCollection.condition)")
-            }
-        }
+    /// The numbers of the tables to be collected; none while what may refer to a deleted object is not known whole.
+    static func tables(_ access: StoreAccess, stable: VersionVector) throws -> [Int] {
+        guard try TombstoneCollection(access, stable: stable, awaited: []).isSchemaWhole() else { return [] }
+        return access.registry.tables.values.filter(\.isLocal).map(\.id).sorted()
+    }
+
+    /// Where a collection goes on, a batch a transaction.
+    struct Progress {
+        let stable: VersionVector
+        /// How many objects were forgotten.
+        var collected = 0
+        /// The last object of the batch before; `nil` at the beginning of a table.
+        fileprivate var last: ObjectID?
+        /// What must stay for others' sake, as of a position.
+        fileprivate var awaited: (tokens: Set<RowToken>, position: VersionVector)?
+
+        init(stable: VersionVector) { self.stable = stable }
+    }
+
+    /// Collects the next batch of a table.
+    /// - Returns: whether the table may have more.
+    static func collectBatch(of number: Int, _ access: StoreAccess, _ progress: inout Progress) throws -> Bool {
+        guard let table = access.registry.tables[number], table.isLocal else { return false }
+        let position = try access.versionVector()
+        let known = progress.awaited.flatMap { $0.position == position ? $0.tokens : nil }
+        let collection = try TombstoneCollection(access, stable: progress.stable, awaited: known)
+        progress.awaited = (collection.awaited, position)
+        let batch = try collection.collect(table, after: progress.last)
+        progress.collected += batch.collected
+        progress.last = batch.last
+        return batch.last != nil
     }
 }

@@ -21,10 +21,10 @@ struct AppTriggers {
         guard access.registry.appHasTriggers, access.triggerCopies == nil else { return try body() }
         let copies = try TriggerCopies(access, refusals)
         try connection.execute("UPDATE ferry_replay SET active = 1")
-        access.triggerCopies = copies
-        defer { access.triggerCopies = nil }
+        access.obligations.triggerCopies = copies
+        defer { access.obligations.triggerCopies = nil }
         let result = try body()
-        access.triggerCopies = nil
+        access.obligations.triggerCopies = nil
         try connection.execute("UPDATE ferry_replay SET active = 0")
         connection.finalizeStatements()
         try copies.drop()

@@ -62,7 +62,7 @@ struct KeyReservations {
     ) throws -> (key: FieldValue, former: FieldValue?)? {
         let reserved = state.key.first
         if let reserved, !Self.isStandIn(reserved, for: state.object) { return (reserved, nil) }
-        return try access.writer(of: table.id).allocateKey(wish: state.kept.key).map { ($0, reserved) }
+        return try access.keys(of: table.id).allocateKey(wish: state.kept.key).map { ($0, reserved) }
     }
 
     /// True if rows go on referring to a key after its row is gone, by unchecked columns or from local tables. Then the

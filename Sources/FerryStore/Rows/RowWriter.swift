@@ -5,7 +5,7 @@ import FerryCore
 /// statements are prepared once.
 final class RowWriter {
     let table: TrackedTable
-    private unowned let access: StoreAccess
+    private let observer: any RowWriteObserver
     private let connection: SQLConnection
     /// The table's part of the key-value store, if any.
     private let keyValueKind: KeyValueKind?
@@ -29,8 +29,6 @@ final class RowWriter {
         if staying.contains(where: \.isGenerated) { return nil }
         return Set(staying.compactMap { table.columnID($0.name) })
     }()
-    private lazy var probe = LazyStatement(
-        "SELECT 1 FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
 
     /// Returns the OR clause overruling the schema's constraints (`UNIQUE ON CONFLICT REPLACE`): only the rules may
     /// move a row in the way. The clause would also overrule the app's triggers
@@ -61,10 +59,10 @@ final class RowWriter {
         var overrules: Bool
     }
 
-    init(_ table: TrackedTable, _ access: StoreAccess) {
+    init(_ table: TrackedTable, _ connection: SQLConnection, _ observer: any RowWriteObserver) {
         self.table = table
-        self.access = access
-        connection = access.connection
+        self.observer = observer
+        self.connection = connection
         keyValueKind = KeyValueKind(table: table.name)
     }
 
@@ -91,11 +89,11 @@ final class RowWriter {
     func insert(key: FieldValue?, _ values: [(column: Int, value: FieldValue)]) throws -> Refusal? {
         let result = try write(.insert) { try insertOnce(key: key, values, overrules: $0) }
         if result == nil, let kind = keyValueKind, let column = table.keyColumnIDs.first {
-            access.keyValueChanges.note(kind, values.first { $0.column == column }?.value)
+            observer.recordChange(of: kind, values.first { $0.column == column }?.value)
         }
-        if result == nil, access.changedRows != nil {
+        if result == nil, observer.recordsRows {
             let derived = table.keyColumnIDs.map { column in values.first { $0.column == column }?.value ?? .null }
-            access.changedRows?.note(table.id, key.map { [$0] } ?? derived, isRemoved: false)
+            observer.recordRow(table.id, key.map { [$0] } ?? derived, isRemoved: false)
         }
         return result
     }
@@ -103,7 +101,7 @@ final class RowWriter {
     /// Writes with the copies of the app's triggers, if there are any.
     /// - Parameter once: writes the row; the argument true overrules the constraints' conflict clauses.
     private func write(_ event: RowEvent, _ once: (Bool) throws -> Refusal?) throws -> Refusal? {
-        guard let copies = access.triggerCopies, copies.concern(table, event) else { return try once(true) }
+        guard let copies = observer.triggers, copies.concern(table, event) else { return try once(true) }
         // A clause overruling the constraints would overrule the triggers' own statements too.
         if try !resolution().isEmpty, let refusal = try copies.refusal(table, event, { try once(true) }) {
             return refusal
@@ -128,11 +126,11 @@ final class RowWriter {
     ) throws -> Refusal? {
         if key.isEmpty { return nil }
         if offer != nil, offeredColumns.map({ columns in values.contains { columns.contains($0.column) } }) ?? true {
-            try noteDeparture(key, of: object)
+            try recordFormer(key, of: object)
         }
         let result = try write(.update) { try updateOnce(key: key, values, overrules: $0) }
-        if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
-        if result == nil, access.changedRows != nil { noteChange(of: key, values) }
+        if result == nil, let kind = keyValueKind { observer.recordChange(of: kind, key.first) }
+        if result == nil, observer.recordsRows { noteChange(of: key, values) }
         return result
     }
 
@@ -151,29 +149,28 @@ final class RowWriter {
         for (place, column) in table.keyColumnIDs.enumerated() {
             if let value = values.first(where: { $0.column == column })?.value { present[place] = value }
         }
-        if present != key { access.changedRows?.note(table.id, key, isRemoved: true) }
-        access.changedRows?.note(table.id, present, isRemoved: false)
+        if present != key { observer.recordRow(table.id, key, isRemoved: true) }
+        observer.recordRow(table.id, present, isRemoved: false)
     }
 
     /// Deletes the row with a local key.
     /// - Parameter object: as for `update`.
     func delete(key: [FieldValue], of object: ObjectID?) throws -> Refusal? {
         if key.isEmpty { return nil }
-        try noteDeparture(key, of: object)
+        try recordFormer(key, of: object)
         let result = try write(.delete) { _ in
             let statement = try deletion.prepared()
             for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
             return refusal(try statement.runUnlessRefused())
         }
-        if result == nil, let kind = keyValueKind { access.keyValueChanges.note(kind, key.first) }
-        if result == nil { access.changedRows?.note(table.id, key, isRemoved: true) }
+        if result == nil, let kind = keyValueKind { observer.recordChange(of: kind, key.first) }
+        if result == nil, observer.recordsRows { observer.recordRow(table.id, key, isRemoved: true) }
         return result
     }
 
-    private func noteDeparture(_ key: [FieldValue], of object: ObjectID?) throws {
-        guard let object, !access.departures.isKnown(object, of: table.id), let values = try offered(by: key)
-        else { return }
-        access.departures.note(.init(object: object, key: key, values: values), of: table.id)
+    private func recordFormer(_ key: [FieldValue], of object: ObjectID?) throws {
+        guard offer != nil, let object else { return }
+        try observer.recordFormer(object, key, of: table.id) { try offered(by: key) }
     }
 
     /// The parent key values for local rows, from the row with a local key, in the order of the table's
@@ -240,76 +237,5 @@ final class RowWriter {
 
     private func refusal(_ code: Int32?) -> Refusal? {
         code.map { Refusal(code: $0, message: String(cString: sqlite3_errmsg(connection.handle))) }
-    }
-
-    /// Allocates the local key for an object of a mapped table getting a row: the author's key if free, or the highest
-    /// integer plus 1. If an app's row has the largest integer possible, uses an integer in a gap.
-    /// - Returns: `nil` if the key is taken and SQLite cannot choose a new key, because the key is no integer.
-    func allocateKey(wish: FieldValue?) throws -> FieldValue? {
-        if let wish, wish != .null, try isFree(wish) { return wish }
-        guard try isIntegerKey(wish) else { return nil }
-        let issued =
-            table.isAutoincrement
-            ? try connection.count("SELECT seq FROM sqlite_sequence WHERE name = ?", .text(table.name)) : 0
-        let highest = try max(highestKey(), Int64(issued))
-        return .integer(try highest < .max ? highest + 1 : keyInGap())
-    }
-
-    /// An unused integer after the largest integer is taken. Takes the highest key below a power of two, plus 1, for
-    /// the largest power of two with room. As for any key, no row and no state has the integer.
-    private func keyInGap() throws -> Int64 {
-        for bits in stride(from: 62, through: 1, by: -1) {
-            let limit = Int64(1) << Int64(bits)
-            let next = try highestKey(below: limit) + 1
-            if next < limit { return next }
-        }
-        throw FerryError(
-            .limitExceeded,
-            "No integer key is free for another row of \(table.name). Give its rows smaller keys, and sync again.")
-    }
-
-    /// The highest integer key of any row or state; 0 if all keys are below 0.
-    /// - Parameter limit: only keys below the limit count.
-    func highestKey(below limit: Int64? = nil) throws -> Int64 {
-        let (ofRows, ofStates) =
-            limit == nil ? ("", "k0 IS NOT NULL") : (" WHERE \(table.keyList) < ?1", "k0 < ?1")
-        return Int64(
-            try connection.count(
-                "SELECT max(coalesce((SELECT max(\(table.keyList)) FROM \(quoted(table.name))\(ofRows)), 0), "
-                    + "coalesce((SELECT max(k0) FROM \(table.objectTable) WHERE \(ofStates)), 0))",
-                values: limit.map { [.integer($0)] } ?? []))
-    }
-
-    private func isFree(_ key: FieldValue) throws -> Bool {
-        if let holder = try access.objects(of: table.id).object(forKey: key), try !letsGo(holder, of: key) {
-            return false
-        }
-        // An app's value for “none” must not become the key of a row unnoticed.
-        if table.hasUncheckedReferences, !KeyReservations.isReservable(key, in: table),
-            try KeyReservations(access).isInUse(key, of: table)
-        {
-            return false
-        }
-        let statement = try probe.prepared()
-        defer { statement.rewind() }
-        statement.bind(key, 1)
-        return try !statement.step()
-    }
-
-    /// Releases a key reserved for rows that are gone.
-    private func letsGo(_ holder: ObjectID, of key: FieldValue) throws -> Bool {
-        guard table.hasUncheckedReferences else { return false }
-        var state = try access.objects(of: table.id).load(holder)
-        if try state.shown.hasRow || KeyReservations(access).isInUse(key, of: table) { return false }
-        state.key = []
-        try access.objects(of: table.id).save(state)
-        return true
-    }
-
-    private func isIntegerKey(_ wish: FieldValue?) throws -> Bool {
-        switch wish {
-        case nil, .null, .integer: true
-        default: false
-        }
     }
 }

@@ -13,7 +13,10 @@ final class StoreAccess {
     let devices: DeviceNumbers
     let meta: StoreMeta
     let joined: JoinedObjects
+    let exceptions: ExceptionList
     let exceptionTokens: ExceptionTokens
+    /// What the transaction owes before it is committed.
+    let obligations: Obligations
     let digests: StateDigests
     let pageCache: PageCache
     /// This device.
@@ -23,57 +26,65 @@ final class StoreAccess {
     /// The app's functions for columns under the policy `hook`.
     let hooks: MergeHooks
     /// The copies of the app's triggers now in use.
-    @exclusivity(unchecked) var triggerCopies: TriggerCopies?
-    /// The rows written by Ferry; `nil` if no caller needs them.
-    @exclusivity(unchecked) var changedRows: ChangedRows?
+    var triggerCopies: TriggerCopies? { obligations.triggerCopies }
     /// Number of new rows, or of states, written by a statement.
-    @exclusivity(unchecked) var newRowsAtOnce = NewRows.usualNumber
+    @exclusivity(unchecked) var newRowsAtOnce = StoreLimits.rowsAtOnce
+    /// How many states are read at once before they are asked for (`StatesAhead`).
+    var statesAhead: Int { 4 * newRowsAtOnce }
     /// The tables this process cannot write to.
     @exclusivity(unchecked) var waiting = WaitingTables()
     /// True if rows have waited since a pass unable to write them.
     @exclusivity(unchecked) var areRowsWaiting = false
     /// Number of seeds given to the rules at once, without the objects they concern.
-    @exclusivity(unchecked) var seedsAtOnce = StoreAccess.usualSeeds
-    /// More seeds take more memory: 0.7 KB for each seed, and as much for each concerned object.
-    static let usualSeeds = 8192
-    /// Number of conflicts recorded by this session.
-    @exclusivity(unchecked) var recordedConflicts = 0
-    /// Ferry's changes to the key-value store.
-    let keyValueChanges = KeyValueChanges()
+    @exclusivity(unchecked) var seedsAtOnce = StoreLimits.seedsAtOnce
     /// The parent keys Ferry took from local rows in this transaction.
-    let departures: Departures
-    /// Statements of `ConflictLog` and `ContextLog`, used often by replay.
-    let conflictInsertion: LazyStatement
-    let contextSelection: LazyStatement
+    var departures: Departures { obligations.departures }
+    /// What concurrent writes lost, and what authors had seen.
+    let conflicts: ConflictTable
+    let contexts: ContextLog
     @exclusivity(unchecked) private var knownOldTime: HybridTime?
     /// Tables with a temporary copy of their columns, for computing indexes.
     @exclusivity(unchecked) private var shapes: Set<Int> = []
     @exclusivity(unchecked) private var objectTables: [Int: ObjectTable] = [:]
     @exclusivity(unchecked) private var readers: [Int: RowReader] = [:]
     @exclusivity(unchecked) private var writers: [Int: RowWriter] = [:]
+    @exclusivity(unchecked) private var allocators: [Int: KeyAllocator] = [:]
 
+    /// - Parameter former: works on another registry in the same transaction; what belongs to the transaction is shared.
     init(
         _ connection: SQLConnection, registry: Registry, clock: any WallClock, random: any RandomSource,
-        hooks: MergeHooks, digests: StateDigests = StateDigests(), departures: Departures = Departures()
+        hooks: MergeHooks, after former: StoreAccess? = nil
     ) throws {
         self.connection = connection
         self.registry = registry
         self.clock = clock
         self.random = random
         self.hooks = hooks
-        self.digests = digests
-        self.departures = departures
-        devices = try DeviceNumbers(connection)
-        conflictInsertion = LazyStatement(ConflictLog.insertion(of: 1), connection)
-        contextSelection = LazyStatement(ContextLog.selection, connection)
+        obligations = former?.obligations ?? Obligations()
+        digests = obligations.digests
+        devices = try former?.devices ?? DeviceNumbers(connection)
+        conflicts = former?.conflicts ?? ConflictTable(connection, devices, clock)
+        contexts = former?.contexts ?? ContextLog(connection, devices)
         joined = JoinedObjects(connection)
         exceptionTokens = ExceptionTokens(connection)
+        exceptions = ExceptionList(connection, digests, exceptionTokens)
         meta = StoreMeta(connection: connection)
         pageCache = PageCache(connection)
         guard let number = try meta.integer(.device) else {
             throw FerryError(.internalInconsistency, "The store does not say which device it is.")
         }
         device = try devices.device(Int(number))
+        guard let former else { return }
+        (waiting, areRowsWaiting) = (former.waiting, former.areRowsWaiting)
+        (newRowsAtOnce, seedsAtOnce) = (former.newRowsAtOnce, former.seedsAtOnce)
+    }
+
+    /// An access on the registry as it is now, once the transaction has changed what registries are made of.
+    /// - Parameter registry: where it is the same as before.
+    func renewed(on registry: Registry? = nil) throws -> StoreAccess {
+        try StoreAccess(
+            connection, registry: registry ?? Registry(connection, SchemaReader(connection: connection).read()),
+            clock: clock, random: random, hooks: hooks, after: self)
     }
 
     /// Records the tables this process cannot write to, among tables met by a pass.
@@ -102,8 +113,16 @@ final class StoreAccess {
     /// The writer of a table's rows.
     func writer(of table: Int) -> RowWriter {
         if let known = writers[table] { return known }
-        let made = RowWriter(registry[table], self)
+        let made = RowWriter(registry[table], connection, obligations)
         writers[table] = made
+        return made
+    }
+
+    /// Chooses the keys of a table's rows.
+    func keys(of table: Int) -> KeyAllocator {
+        if let known = allocators[table] { return known }
+        let made = KeyAllocator(registry[table], self)
+        allocators[table] = made
         return made
     }
 
@@ -120,13 +139,13 @@ final class StoreAccess {
 
     /// Runs `body` inside a savepoint. If `body` throws, rolls back the savepoint and the session's values in memory.
     func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
-        let (changedRows, changes, conflicts) = (changedRows, digests.changes, recordedConflicts)
+        let (changedRows, changes, recorded) = (obligations.changedRows, digests.changes, conflicts.recorded)
         do {
             return try connection.savepoint(body)
         } catch {
-            self.changedRows = changedRows
+            obligations.changedRows = changedRows
             digests.changes = changes
-            recordedConflicts = conflicts
+            conflicts.recorded = recorded
             throw error
         }
     }

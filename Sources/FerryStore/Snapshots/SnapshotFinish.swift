@@ -1,42 +1,30 @@
 import FerryCore
 import FerryMerge
 
-extension Store {
-    /// Handles the store's objects absent from a merged snapshot, in batches, and finally takes over the snapshot's
-    /// position.
-    ///
-    /// An object known to the snapshot's devices and now missing was deleted and collected: the object is removed here
-    /// too. An object this device wrote to since is published again whole. Under `deleteWins` such writes become
-    /// conflicts instead.
-    /// - Returns: the outcome, and whether everything is done.
-    public func finishSnapshot(
-        _ manifest: SnapshotManifest, seal: SegmentSealer
-    ) throws -> (outcome: PassOutcome, isDone: Bool) {
-        try passing(seal) { work in
-            let access = work.access
-            guard let progress = try SnapshotProgress.read(access.meta) else {
-                throw FerryError(.internalInconsistency, "A snapshot was finished that was not begun.")
-            }
-            let standing = try SnapshotStanding(access, manifest)
-            let conflicts = access.recordedConflicts
-            if !progress.isFresh { try AbsentObjects(access, standing).noteRest(progress) }
-            var settlement = AbsentSettlement(access, standing)
-            let isDone = try AppTriggers(access).run { try settlement.run(&work.clock) }
-            work.touched.formUnion(settlement.tables)
-            try stage(settlement.published, &work, seal)
-            if isDone {
-                if !progress.isFresh { try KeptRows(access).note(standing) }
-                try takePosition(of: manifest, access, &work.clock)
-            }
-            work.outcome.conflicts = access.recordedConflicts - conflicts
-            return (work.outcome, isDone)
+extension StoreSession {
+    /// Settles the next batch of what the store has and a merged snapshot does not, and in the end takes the snapshot's position.
+    /// - Returns: what was done, and whether that was all.
+    func finishSnapshot(_ manifest: SnapshotManifest) throws -> (outcome: PassOutcome, isDone: Bool) {
+        guard let progress = try SnapshotProgress.read(access.meta) else {
+            throw FerryError(.internalInconsistency, "A snapshot was finished that was not begun.")
         }
+        let standing = try SnapshotStanding(access, manifest)
+        let conflicts = access.conflicts.recorded
+        if !progress.isFresh { try AbsentObjects(access, standing).noteRest(progress) }
+        var settlement = AbsentSettlement(access, standing)
+        let isDone = try AppTriggers(access).run { try settlement.run(&clock) }
+        touched.formUnion(settlement.tables)
+        try stage(settlement.published)
+        if isDone {
+            if !progress.isFresh { try KeptRows(access).note(standing) }
+            try takePosition(of: manifest)
+        }
+        outcome.conflicts = access.conflicts.recorded - conflicts
+        return (outcome, isDone)
     }
 
     /// From now on the store counts as having replayed everything the snapshot covers.
-    private func takePosition(
-        of manifest: SnapshotManifest, _ access: StoreAccess, _ clock: inout HybridClock
-    ) throws {
+    private func takePosition(of manifest: SnapshotManifest) throws {
         let vector = try access.versionVector()
         let wall = access.clock.milliseconds()
         for (device, position) in manifest.positions.sorted(by: { $0.key < $1.key }) where device != access.device {
@@ -153,7 +141,7 @@ private struct AbsentSettlement {
         // Deleting a deleted object again changes nothing; the tombstone is collected in due course.
         guard registers.isAlive, unknown.allSatisfy({ $0.device == access.device }) else { return .stays }
         if table.deletionWins, let newest = registers.newestWrite {
-            try ConflictLog(access).record(
+            try ConflictLog(access.conflicts).record(
                 .deleted, table: table.id, object: object, column: nil, lost: (nil, newest),
                 kept: (nil, Self.deletion(after: newest)))
             return .goesWithConflict
@@ -191,7 +179,7 @@ private struct AbsentSettlement {
         let state = try objects.load(object)
         if state.shown != .none { return false }
         try objects.forget(state)
-        try ExceptionList(access).remove(RowToken(table: table.id, id: object))
+        try access.exceptions.remove(RowToken(table: table.id, id: object))
         try access.joined.forget(RowToken(table: table.id, id: object))
         return true
     }

@@ -11,7 +11,7 @@ struct SnapshotLoad {
     /// - Throws: `damagedFile` for an unreadable register.
     func load(_ chunks: [SnapshotChunk]) throws -> ChangesetApplier.Outcome {
         var outcome = ChangesetApplier.Outcome()
-        let conflictsBefore = access.recordedConflicts
+        let conflictsBefore = access.conflicts.recorded
         let byTable = Dictionary(grouping: chunks) { access.registry.table(named: $0.table, $0.identity)?.id ?? -1 }
         var arriving: [Int: Set<ObjectID>] = [:]
         for (number, chunks) in byTable where access.registry.tables[number]?.hasUncheckedReferences ?? false {
@@ -32,7 +32,7 @@ struct SnapshotLoad {
             touched += rows.touched
         }
         try RowMaintenance(access).settle(touched)
-        outcome.conflicts = access.recordedConflicts - conflictsBefore
+        outcome.conflicts = access.conflicts.recorded - conflictsBefore
         return outcome
     }
 

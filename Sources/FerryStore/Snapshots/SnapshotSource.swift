@@ -166,3 +166,19 @@ private struct TableSource {
         register.plain.flatMap { $0.stamp == stamp ? ColumnRegister(plain: $0) : nil }
     }
 }
+
+extension SnapshotSource {
+    /// A written row not packed yet is newer than its state.
+    static func refuseUnlessPublished(_ connection: SQLConnection, _ need: PassNeed) throws {
+        try StoreIdentity.required(connection)
+        if try need.isThere(connection) {
+            throw FerryError(.busy, "Changes wait to be packed. A snapshot can be made after the next sync.")
+        }
+        if try Outbox(connection).count() > 0 {
+            throw FerryError(.busy, "Changes wait to be published. A snapshot can be made after the next sync.")
+        }
+        if try SnapshotProgress.read(StoreMeta(connection: connection)) != nil {
+            throw FerryError(.busy, "A snapshot is being read in. Another can be made after that.")
+        }
+    }
+}

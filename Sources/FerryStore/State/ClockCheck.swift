@@ -1,10 +1,10 @@
 import FerryCore
 
-extension Store {
+enum ClockCheck {
     /// Refuses an impossible clock. Meanwhile writes are recorded as pending changes, and packed once the clock is
     /// right.
     /// - Throws: `clockAhead` beyond the year 5000: set the date, and try again.
-    public static func checkClock(_ clock: any WallClock) throws {
+    static func check(_ clock: any WallClock) throws {
         let milliseconds = clock.milliseconds()
         if milliseconds <= HybridTime.latestOfClock.milliseconds { return }
         // Years of 365.2425 days: exact enough to name the year.

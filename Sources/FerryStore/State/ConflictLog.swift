@@ -3,10 +3,9 @@ import FerryMerge
 
 /// Records the values lost in concurrent writes, so a person can see and restore them.
 struct ConflictLog {
-    let access: StoreAccess
+    private let log: ConflictTable
     /// The batch of conflicts; `nil` if each conflict is written at once.
     private let gathered: Gathered?
-    private var connection: SQLConnection { access.connection }
 
     private final class Gathered {
         /// Number of conflicts written by a statement.
@@ -14,14 +13,14 @@ struct ConflictLog {
         let statement: LazyStatement
         var entries: [Entry] = []
 
-        init(_ access: StoreAccess) {
-            number = access.newRowsAtOnce
-            statement = LazyStatement(ConflictLog.insertion(of: number), access.connection)
+        init(_ table: ConflictTable, atOnce number: Int) {
+            self.number = number
+            statement = LazyStatement(ConflictTable.insertion(of: number), table.connection)
         }
     }
 
-    private struct Entry {
-        var kind: Conflict.Kind
+    fileprivate struct Entry {
+        var kind: ConflictKind
         var table: Int
         var object: ObjectID
         var column: Int?
@@ -29,16 +28,16 @@ struct ConflictLog {
         var kept: (value: FieldValue?, stamp: Stamp)
     }
 
-    init(_ access: StoreAccess) {
-        self.access = access
+    init(_ table: ConflictTable) {
+        log = table
         gathered = nil
     }
 
-    /// Makes a log that writes several conflicts with a statement. `finish` writes the last ones. No caller reads
-    /// conflicts before.
-    init(gatheringIn access: StoreAccess) {
-        self.access = access
-        gathered = Gathered(access)
+    /// A log of which several records are written by one statement, the last ones by `finish`. Nobody asks for any before.
+    /// - Parameter number: how many are written by one statement.
+    init(gatheringIn table: ConflictTable, atOnce number: Int) {
+        log = table
+        gathered = Gathered(table, atOnce: number)
     }
 
     /// Records a conflict.
@@ -47,22 +46,39 @@ struct ConflictLog {
     ///   - lost: the lost value with its stamp.
     ///   - kept: the winning value with its stamp.
     func record(
-        _ kind: Conflict.Kind, table: Int, object: ObjectID, column: Int?, lost: (value: FieldValue?, stamp: Stamp),
+        _ kind: ConflictKind, table: Int, object: ObjectID, column: Int?, lost: (value: FieldValue?, stamp: Stamp),
         kept: (value: FieldValue?, stamp: Stamp)
     ) throws {
         let entry = Entry(kind: kind, table: table, object: object, column: column, lost: lost, kept: kept)
-        guard let gathered else { return try write([entry], access.conflictInsertion.prepared()) }
+        guard let gathered else { return try log.write(entry) }
         gathered.entries.append(entry)
         if gathered.entries.count < gathered.number { return }
-        try write(gathered.entries, gathered.statement.prepared())
+        try log.write(gathered.entries, gathered.statement.prepared())
         gathered.entries.removeAll(keepingCapacity: true)
     }
 
     /// Writes the conflicts still in the batch.
     func finish() throws {
         guard let gathered else { return }
-        for entry in gathered.entries { try write([entry], access.conflictInsertion.prepared()) }
+        for entry in gathered.entries { try log.write(entry) }
         gathered.entries.removeAll()
+    }
+}
+
+/// The table `ferry_conflict`, as one access writes it.
+final class ConflictTable {
+    fileprivate let connection: SQLConnection
+    private let devices: DeviceNumbers
+    private let clock: any WallClock
+    private let insertion: LazyStatement
+    /// How many were recorded. Where a savepoint is rolled back, so must this be.
+    @exclusivity(unchecked) var recorded = 0
+
+    init(_ connection: SQLConnection, _ devices: DeviceNumbers, _ clock: any WallClock) {
+        self.connection = connection
+        self.devices = devices
+        self.clock = clock
+        insertion = LazyStatement(Self.insertion(of: 1), connection)
     }
 
     static func insertion(of number: Int) -> String {
@@ -73,8 +89,10 @@ struct ConflictLog {
         """
     }
 
-    private func write(_ entries: [Entry], _ statement: SQLStatement) throws {
-        let noticed = access.clock.milliseconds()
+    fileprivate func write(_ entry: ConflictLog.Entry) throws { try write([entry], insertion.prepared()) }
+
+    fileprivate func write(_ entries: [ConflictLog.Entry], _ statement: SQLStatement) throws {
+        let noticed = clock.milliseconds()
         var place: Int32 = 1
         for entry in entries {
             statement.bind(entry.table, place)
@@ -87,7 +105,7 @@ struct ConflictLog {
             place += 11
         }
         try statement.run()
-        access.recordedConflicts += connection.changedRowCount
+        recorded += connection.changedRowCount
     }
 
     private func bind(
@@ -99,62 +117,24 @@ struct ConflictLog {
             return writer.bytes
         }
         statement.bind(blob: bytes, place)
-        statement.bind(try access.devices.number(of: side.stamp.device), place + 1)
+        statement.bind(try devices.number(of: side.stamp.device), place + 1)
         statement.bind(Int64(bitPattern: side.stamp.time.rawValue), place + 2)
     }
 
-    /// Counts the conflicts no person has resolved.
-    func unresolvedCount() throws -> Int {
+    /// How many nobody has looked at yet.
+    static func unresolvedCount(_ connection: SQLConnection) throws -> Int {
         try connection.count("SELECT count(*) FROM ferry_conflict WHERE resolved IS NULL")
     }
 }
 
-/// The knowledge of authors at the time of writing. Determines whether an overwriting author knew a late-arriving
-/// write.
-struct ContextLog {
-    let access: StoreAccess
-
-    init(_ access: StoreAccess) { self.access = access }
-
-    /// Records a changeset author's knowledge of logs where the knowledge grew. The entry counts from the time after
-    /// the author's preceding changeset.
-    func record(_ context: VersionVector, of device: DeviceID, after preceding: HybridTime) throws {
-        let author = try access.devices.number(of: device)
-        for (device, position) in context.positions.sorted(by: { $0.key < $1.key }) {
-            let other = try access.devices.number(of: device)
-            try access.connection.execute(
-                """
-                INSERT OR IGNORE INTO ferry_context
-                SELECT ?1, ?2, ?3, ?4 WHERE ?4 > coalesce((
-                    SELECT seen FROM ferry_context WHERE author = ?1 AND other = ?2 AND time <= ?3
-                    ORDER BY time DESC LIMIT 1), -1)
-                """, .integer(Int64(author)), .integer(Int64(other)),
-                .integer(Int64(bitPattern: preceding.next.rawValue)),
-                .integer(Int64(bitPattern: position.time.rawValue)))
-        }
-    }
-
-    /// Removes entries no query will need. Future changes of a device's log are later than everything replayed from the
-    /// log. So an author with no more knowledge than this store cannot have known them.
-    ///
-    /// Call only after all replayed changes are merged.
-    func prune() throws {
-        try access.connection.execute(
-            "DELETE FROM ferry_context WHERE seen <= (SELECT time FROM ferry_device WHERE number = other)")
-    }
-
-    /// True if the author of the write stamped `later` knew the write stamped `earlier`.
-    func knew(_ later: Stamp, of earlier: Stamp) throws -> Bool {
-        if later.device == earlier.device { return true }
-        let statement = try access.contextSelection.prepared()
-        defer { statement.rewind() }
-        statement.bind(try access.devices.number(of: later.device), 1)
-        statement.bind(try access.devices.number(of: earlier.device), 2)
-        statement.bind(Int64(bitPattern: later.time.rawValue), 3)
-        return try statement.step() && Int64(bitPattern: earlier.time.rawValue) <= statement.integer(0)
-    }
-
-    static let selection = """
-        SELECT seen FROM ferry_context WHERE author = ? AND other = ? AND time <= ? ORDER BY time DESC LIMIT 1
-        """
+/// Of which kind a conflict is (the column `kind` of `ferry_conflict`).
+public enum ConflictKind: String, CaseIterable, Codable, Sendable {
+    /// Two devices wrote the same field.
+    case field
+    /// A write lost to a concurrent deletion.
+    case deleted
+    /// A deletion lost to a concurrent write.
+    case revived
+    /// Two rows with the same UNIQUE value were unified, and the row shows a value different from one of theirs.
+    case joined
 }

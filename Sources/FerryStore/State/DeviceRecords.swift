@@ -62,49 +62,58 @@ extension DeviceRecord {
     }
 }
 
-extension Store {
-    /// Saves when devices were last seen and retired. Registers unknown devices; leaves names and positions of known
-    /// devices unchanged.
-    public func noteHeard(_ records: [DeviceRecord]) throws {
-        if records.isEmpty { return }
-        try note { connection in
-            for record in records {
-                let times = [record.writtenMilliseconds, record.heardMilliseconds, record.retiredMilliseconds]
-                try connection.execute(
-                    """
-                    INSERT INTO ferry_device(id, name, sequence, time, written, heard, retired)
-                    VALUES (?1, ?2, 0, 0, ?3, ?4, ?5)
-                    ON CONFLICT(id) DO UPDATE SET written = ?3, heard = ?4, retired = ?5
-                    """,
-                    [.blob(record.id.bytes[...]), .text(record.name)]
-                        + times.map { $0.map { .integer($0) } ?? .null })
-            }
-        }
-    }
+/// The table `ferry_device`, as heads and people write to it.
+struct DeviceTable {
+    private let connection: SQLConnection
 
-    /// Renames this device. Remote devices learn the name from the next head.
-    public func rename(_ name: String) throws {
-        try note { connection in
+    init(_ connection: SQLConnection) { self.connection = connection }
+
+    /// Keeps when devices were heard of and whether they are retired. A device that is not known is entered.
+    func enter(_ records: [DeviceRecord]) throws {
+        for record in records {
+            let times = [record.writtenMilliseconds, record.heardMilliseconds, record.retiredMilliseconds]
             try connection.execute(
-                "UPDATE ferry_device SET name = ? WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')",
-                .text(name))
-        }
-    }
-}
-
-extension Store {
-    /// Moves the beginning of the log forward. Write a head with the new beginning before removing anything.
-    public func beginLog(at sequence: UInt64) throws {
-        try note(durably: true) { connection in
-            let meta = StoreMeta(connection: connection)
-            if try UInt64(clamping: meta.integer(.logStart) ?? 0) < sequence {
-                try meta.set(.logStart, Int64(sequence))
-            }
+                """
+                INSERT INTO ferry_device(id, name, sequence, time, written, heard, retired)
+                VALUES (?1, ?2, 0, 0, ?3, ?4, ?5)
+                ON CONFLICT(id) DO UPDATE SET written = ?3, heard = ?4, retired = ?5
+                """,
+                [.blob(record.id.bytes[...]), .text(record.name)]
+                    + times.map { $0.map { .integer($0) } ?? .null })
         }
     }
 
-    /// Saves compaction's notes: the plan under way, and its findings.
-    public func setCompactionNotes(_ text: String) throws {
-        try note { try StoreMeta(connection: $0).set(.compaction, text) }
+    /// Gives this device another name.
+    func rename(_ name: String) throws {
+        try connection.execute(
+            "UPDATE ferry_device SET name = ? WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')",
+            .text(name))
+    }
+
+    /// Keeps the name under which a device presents itself. A device that is not known is entered.
+    func setName(_ name: String, of device: DeviceID) throws {
+        try connection.execute(
+            """
+            INSERT INTO ferry_device(id, name, sequence, time) VALUES (?1, ?2, 0, 0)
+            ON CONFLICT(id) DO UPDATE SET name = excluded.name WHERE name <> excluded.name
+            """, .blob(device.bytes[...]), .text(name))
+    }
+
+    /// Keeps what devices' logs wait for, in place of what was kept before.
+    func setWaiting(_ reasons: [DeviceID: WaitingReason], known: [DeviceID: WaitingReason]) throws {
+        for device in Set(known.keys).subtracting(reasons.keys) {
+            try connection.execute(
+                "UPDATE ferry_device SET code = NULL, problem = NULL, since = NULL WHERE id = ?",
+                .blob(device.bytes[...]))
+        }
+        for (device, reason) in reasons where known[device] != reason {
+            try connection.execute(
+                """
+                INSERT INTO ferry_device(id, name, sequence, time, code, problem, since)
+                VALUES (?1, '', 0, 0, ?2, ?3, ?4)
+                ON CONFLICT(id) DO UPDATE SET code = ?2, problem = ?3, since = ?4
+                """, .blob(device.bytes[...]), .text(reason.code), .text(reason.message),
+                .integer(reason.sinceMilliseconds))
+        }
     }
 }

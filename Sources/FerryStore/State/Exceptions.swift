@@ -3,10 +3,22 @@ import FerryMerge
 
 /// The list of anomalous objects, with reasons and dependency tokens.
 struct ExceptionList {
-    let access: StoreAccess
-    private var connection: SQLConnection { access.connection }
+    private let connection: SQLConnection
+    private let digests: StateDigests
+    private let tokens: ExceptionTokens
 
-    init(_ access: StoreAccess) { self.access = access }
+    init(_ connection: SQLConnection, _ digests: StateDigests, _ tokens: ExceptionTokens) {
+        self.connection = connection
+        self.digests = digests
+        self.tokens = tokens
+    }
+
+    /// Why an object is not simply shown.
+    struct Cause {
+        var kind: ExceptionKind
+        /// In words.
+        var reason: String
+    }
 
     /// The number of anomalous objects by kind.
     static func counts(_ connection: SQLConnection) throws -> [ExceptionKind: Int] {
@@ -17,25 +29,19 @@ struct ExceptionList {
         return counts
     }
 
-    /// Updates the entry of an object.
     /// - Parameters:
-    ///   - isExceptional: true if the object is anomalous.
-    ///   - cause: the claim that unified the object with the row of an older object.
-    ///   - check: the checksum of how the object is shown (`ShownChecks`).
-    func record(
-        _ object: RegionObject, isExceptional: Bool, cause: RuleClaim?, tokens: Set<RowToken>, check: UInt64
-    ) throws {
-        let former = try forget(object.token)
-        access.digests.noteShown(object.token.table, from: former, to: check)
-        if !isExceptional { return }
-        let (kind, reason) = try describe(object, cause)
+    ///   - cause: why the object is listed; `nil` where it is not.
+    ///   - concerned: what leads to it.
+    ///   - check: of how it is shown (`ShownChecks`).
+    func record(_ object: RowToken, _ cause: Cause?, tokens concerned: Set<RowToken>, check: UInt64) throws {
+        let former = try forget(object)
+        digests.noteShown(object.table, from: former, to: check)
+        guard let cause else { return }
         try connection.execute(
-            "INSERT INTO ferry_exception VALUES (?, ?, ?, ?, ?)", .integer(Int64(object.token.table)),
-            .blob(object.token.id.bytes[...]), .integer(Int64(kind.rawValue)), .text(reason),
+            "INSERT INTO ferry_exception VALUES (?, ?, ?, ?, ?)", .integer(Int64(object.table)),
+            .blob(object.id.bytes[...]), .integer(Int64(cause.kind.rawValue)), .text(cause.reason),
             .integer(Int64(bitPattern: check)))
-        for token in tokens {
-            try access.exceptionTokens.note(token, concerns: object.token)
-        }
+        for token in concerned { try tokens.note(token, concerns: object) }
     }
 
     /// Lists an object with a row waiting for an equipped process. The object's tokens stay.
@@ -45,7 +51,7 @@ struct ExceptionList {
             "SELECT \"check\" FROM ferry_exception WHERE \"table\" = ? AND object = ?", table, id)
         var known: UInt64 = 0
         if case .integer(let check)? = former { known = UInt64(bitPattern: check) }
-        access.digests.noteShown(object.table, from: known, to: check)
+        digests.noteShown(object.table, from: known, to: check)
         let kind = isHidden ? ExceptionKind.awaitingApp : .outdated
         try connection.execute(
             "INSERT OR REPLACE INTO ferry_exception VALUES (?, ?, ?, ?, ?)", table, id,
@@ -61,7 +67,7 @@ struct ExceptionList {
 
     /// Removes an object the store no longer knows from the list.
     func remove(_ object: RowToken) throws {
-        access.digests.noteShown(object.table, from: try forget(object), to: 0)
+        digests.noteShown(object.table, from: try forget(object), to: 0)
     }
 
     /// Removes an object from the list.
@@ -77,58 +83,6 @@ struct ExceptionList {
         try connection.execute("DELETE FROM ferry_exception_token WHERE \"table\" = ? AND object = ?", table, id)
         if case .integer(let check)? = former { return UInt64(bitPattern: check) }
         return 0
-    }
-
-    private func describe(_ object: RegionObject, _ cause: RuleClaim?) throws -> (ExceptionKind, String) {
-        switch object.outcome {
-        case .gone: return (.heldBack, "")
-        case .shown(_, true): return (.heldBack, "deleted, but other rows still refer to it")
-        case .shown where object.isJoined:
-            let names = cause.map { self.names(of: $0, object.table) } ?? ""
-            return (.joined, "one row with an older one that has the same \(names)")
-        case .shown where !object.others.isEmpty:
-            return (.joining, "shows \(object.members.count) rows as one")
-        case .shown(let cleared, false):
-            let names = cleared.flatMap { place in
-                object.table.foreignKeys[object.references[place].foreignKey].columns.map {
-                    object.table.columns[$0].name
-                }
-            }
-            if names.isEmpty { return (.resolvedKey, "it refers to a row that is one with an older one") }
-            return (.clearedReference, "\(names.joined(separator: ", ")) refers to a row that is gone")
-        case .waits(let reference):
-            let key = object.table.foreignKeys[object.references[reference].foreignKey]
-            let names = key.columns.map { object.table.columns[$0].name }.joined(separator: ", ")
-            let isMissing = try !MissingObjects(access).targets(of: object.table, object.values).isEmpty
-            if isMissing { return (.missing, "\(names) refers to a row that this device does not know") }
-            return (.waiting, "\(names) refers to a row that is not there")
-        case .outranked(let claim):
-            return (.outranked, "an older row has the same \(names(of: claim, object.table))")
-        case .refused:
-            return (.refused, object.refusal ?? "")
-        }
-    }
-
-    private func names(of claim: RuleClaim, _ table: TrackedTable) -> String {
-        guard let place = claim.index else { return "key" }
-        return table.uniqueIndexes[place].terms.map { $0.column.map { table.columns[$0].name } ?? $0.expression ?? "" }
-            .joined(separator: ", ")
-    }
-}
-
-/// Keeps tokens for a deleted object's parent keys on columns outside the primary key. A row referring to such a key by
-/// RESTRICT retains the object, and only these tokens lead to the object. A stale token costs a lookup.
-struct DeadOffers {
-    let access: StoreAccess
-
-    init(_ access: StoreAccess) { self.access = access }
-
-    func note(_ state: ObjectState, _ table: TrackedTable) throws {
-        if table.incoming.isEmpty || state.registers.inserted == nil { return }
-        let offers = References(registry: access.registry).offers(of: table, state.kept.fields)
-        for token in offers {
-            try access.exceptionTokens.note(token, concerns: RowToken(table: table.id, id: state.object))
-        }
     }
 }
 

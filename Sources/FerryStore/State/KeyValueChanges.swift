@@ -46,6 +46,8 @@ final class KeyValueChanges {
 
     private var names: Set<KeyValueName> = []
 
+    var isEmpty: Bool { names.isEmpty }
+
     func note(_ kind: KeyValueKind, _ name: FieldValue?) {
         guard case .text(let bytes)? = name else { return }
         names.insert(KeyValueName(kind, String(decoding: bytes, as: UTF8.self)))
@@ -92,7 +94,7 @@ extension SQLConnection {
     public func thisDevice() throws -> FieldValue {
         let value = try firstValue(
             "SELECT id FROM ferry_device WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')")
-        guard let value else { throw Store.notTracked }
+        guard let value else { throw StoreIdentity.notTracked }
         return value
     }
 

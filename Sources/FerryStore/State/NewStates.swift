@@ -24,11 +24,11 @@ final class NewStates {
     @exclusivity(unchecked) private var checks: [UInt64] = []
 
     /// - Parameter number: number of states written by a statement.
-    init(_ access: StoreAccess, _ table: TrackedTable, atOnce number: Int) {
-        self.table = table
-        connection = access.connection
-        devices = access.devices
-        digests = access.digests
+    init(_ objects: ObjectTable, atOnce number: Int) {
+        table = objects.table
+        connection = objects.connection
+        devices = objects.devices
+        digests = objects.digests
         self.number = number
     }
 

@@ -1,41 +1,6 @@
 import FerryCore
 import FerryMerge
 
-/// How an object is shown (the column `shown` of the object's state).
-enum Shown: Int {
-    /// Without a row and without an anomaly: deleted, or only referred to so far.
-    case none = 0
-    /// A row as the state says.
-    case row = 1
-    /// An anomalous row: retained, or with cleared references.
-    case exceptionalRow = 2
-    /// Alive without a row; listed in `ferry_exception`.
-    case hidden = 3
-    /// Unified without an own row; listed in `ferry_joined`.
-    case joined = 4
-
-    var hasRow: Bool { self == .row || self == .exceptionalRow }
-    var isExceptional: Bool { self == .exceptionalRow || self == .hidden || self == .joined }
-
-    // MARK: The column
-
-    /// The way of showing in SQL. The column has further bits.
-    static let way = way(in: "")
-    /// - Parameter row: the alias of the state's row, with a period.
-    static func way(in row: String) -> String { "(\(row)shown & \(ways))" }
-    private static let ways = 7
-    /// The column's bit for a known deletion.
-    static let deletion = 8
-    /// The column's value for a deletion only: no row, and nothing alive.
-    static let tombstone = deletion | 16
-
-    /// - Parameter code: the column's value.
-    init?(code: Int) {
-        guard code & ~(Self.ways | Self.tombstone) == 0 else { return nil }
-        self.init(rawValue: code & Self.ways)
-    }
-}
-
 /// The stored state of an object.
 struct ObjectState {
     var object: ObjectID
@@ -79,9 +44,9 @@ final class ObjectTable {
     let checks: TableChecks
     /// Computes the checksums of how objects are shown.
     let shownChecks: ShownChecks
-    private let connection: SQLConnection
+    let connection: SQLConnection
     let devices: DeviceNumbers
-    private let digests: StateDigests
+    let digests: StateDigests
     let keyWidth: Int
     private let keySlots: [String]
     private static let rest = ["shown", "\"check\"", "state", "kept"]

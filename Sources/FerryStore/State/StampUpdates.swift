@@ -23,10 +23,11 @@ final class StampUpdates {
     /// The sum of changes for the table's digest.
     @exclusivity(unchecked) private var change = StateDigests.Change()
 
-    init(_ objects: ObjectTable, _ access: StoreAccess) {
+    /// - Parameter number: number of states written by a statement.
+    init(_ objects: ObjectTable, atOnce number: Int) {
         self.objects = objects
-        digests = access.digests
-        number = access.newRowsAtOnce
+        digests = objects.digests
+        self.number = number
         // The value of `shown` is never written. FAIL needs no copy of the pages: after a failure here the whole
         // transaction fails.
         let rows = Array(repeating: "(?, -1, ?, ?)", count: number).joined(separator: ", ")
@@ -34,7 +35,7 @@ final class StampUpdates {
             """
             INSERT OR FAIL INTO \(objects.table.objectTable)(object, shown, "check", state) VALUES \(rows)
             ON CONFLICT(object) DO UPDATE SET "check" = excluded."check", state = excluded.state
-            """, access.connection)
+            """, objects.connection)
         waiting.reserveCapacity(number)
     }
 

@@ -51,10 +51,11 @@ final class StatesAhead {
     @exclusivity(unchecked) private var statements: [[Int]: SQLStatement] = [:]
     @exclusivity(unchecked) private var patience = StatesAhead.patience
 
-    init(_ objects: ObjectTable, _ access: StoreAccess) {
+    /// - Parameter number: the most that are read at once.
+    init(_ objects: ObjectTable, atOnce number: Int) {
         self.objects = objects
-        connection = access.connection
-        number = 4 * access.newRowsAtOnce
+        connection = objects.connection
+        self.number = number
         firstValue = Int32(objects.stateColumns.count) + 2
         known.reserveCapacity(number)
     }

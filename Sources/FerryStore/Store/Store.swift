@@ -29,9 +29,9 @@ public final class Store: Sendable {
     /// Maximum bytes of values in a divisible changeset; tests set a smaller number.
     let maximumPackedBytes = Mutex(ChangeCapture.maximumBytes)
     /// Number of new rows a replay writes by a statement. Tests lower the number.
-    let newRowsAtOnce = Mutex(NewRows.usualNumber)
+    let newRowsAtOnce = Mutex(StoreLimits.rowsAtOnce)
     /// Number of seeds given to the rules at once. Tests lower the number.
-    let seedsAtOnce = Mutex(StoreAccess.usualSeeds)
+    let seedsAtOnce = Mutex(StoreLimits.seedsAtOnce)
     /// The page cache of a pass, in KiB. State and rows are accessed in the order of IDs, so rows and indexes under any
     /// other key are accessed at random.
     ///
@@ -353,25 +353,6 @@ public final class Store: Sendable {
 
     /// The identity of a connection's database (`identity`).
     public static func identity(_ connection: SQLConnection) throws -> StoreIdentity? {
-        guard try OwnNames.areMade(connection) else { return nil }
-        let meta = StoreMeta(connection: connection)
-        let version = try meta.integer(.version) ?? 0
-        if version > StoreTables.version {
-            throw FerryError(
-                .storeTooNew, "A newer Ferry keeps this database (its tables have version \(version)). Update Ferry.")
-        }
-        guard let number = try meta.integer(.device), let container: ContainerID = try meta.id(.container) else {
-            return nil
-        }
-        let row = try connection.rows("SELECT id, name FROM ferry_device WHERE number = ?", .integer(number)).first
-        guard case .blob(let bytes)? = row?[0], let device = DeviceID(bytes: bytes), case .text(let name)? = row?[1]
-        else { throw FerryError(.internalInconsistency, "The store does not say which device it is.") }
-        return StoreIdentity(
-            device: device, deviceName: String(decoding: name, as: UTF8.self), container: container,
-            containerName: try meta.string(.containerName) ?? "", containerPath: try meta.string(.containerPath) ?? "")
-    }
-
-    static var notTracked: FerryError {
-        FerryError(.notTracked, "The database belongs to no container yet. Run `ferry init` or `ferry join` first.")
+        try StoreIdentity.read(connection)
     }
 }

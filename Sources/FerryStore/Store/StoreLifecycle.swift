@@ -48,7 +48,7 @@ extension Store {
     @discardableResult
     public func endTracking(emptying: Bool = false) throws -> [String] {
         try writeAsFerry { connection in
-            guard try Self.identity(connection) != nil else { throw Self.notTracked }
+            try StoreIdentity.required(connection)
             let registry = emptying ? try Registry(connection, SchemaReader(connection: connection).read()) : nil
             let asking = try Tracking(connection, clock: clock, random: random).end()
             guard let registry else { return (asking, []) }

@@ -1,54 +1,45 @@
 import FerryCore
 import FerryMerge
 
-extension Store {
-    /// Checks whether the database is sound, by `PRAGMA integrity_check` and `PRAGMA foreign_key_check`. A deep check
-    /// also computes all rows anew from the state and compares them. Changes nothing.
-    ///
-    /// Uses a single reading transaction. A deep check holds all objects in memory, about 3 kB for a small row.
-    ///
-    /// The store's connection provides the app's collations and functions. A table lacking a function is listed as
-    /// unchecked, and the rest is checked.
-    /// - Throws: `busy` if changes wait to be packed: a deep check would take them for damage. `Replica.verify` packs
-    ///   them first. `notTracked`.
-    public func verify(deep: Bool = false) throws -> VerificationReport {
-        let start = clock.milliseconds()
-        var report = try readAccess { access in
-            var report = VerificationReport()
-            try Self.checkIntegrity(access.connection, &report)
-            // Unreadable content cannot be compared.
-            guard report.isReadable else { return report }
-            try access.checkForeignKeys(&report)
-            report.plainReferences = try access.plainReferences()
-            if deep { try compare(access, &report) }
-            return report
-        }
-        report.noteRemedies()
-        report.seconds = Double(clock.milliseconds() - start) / 1000
+/// Looks whether a database is sound: by SQLite's own checks and, where it is asked to look deep, by computing all rows anew from
+/// the state and comparing.
+struct StoreVerification {
+    private let access: StoreAccess
+
+    init(_ access: StoreAccess) { self.access = access }
+
+    func run(deep: Bool) throws -> VerificationReport {
+        var report = VerificationReport()
+        try checkIntegrity(&report)
+        // Unreadable content cannot be compared.
+        guard report.isReadable else { return report }
+        try ForeignKeyCheck(access.connection).run(&report)
+        report.plainReferences = try access.registry.plainReferences(access.connection)
+        if deep { try compare(&report) }
         return report
     }
 
     /// Checks the whole file; if SQLite lacks a function of the app, checks each table separately.
-    private static func checkIntegrity(_ connection: SQLConnection, _ report: inout VerificationReport) throws {
+    private func checkIntegrity(_ report: inout VerificationReport) throws {
         func check(_ argument: String) throws -> [String] {
-            try connection.rows("PRAGMA integrity_check\(argument)").map { $0[0].text }.filter { $0 != "ok" }
+            try access.connection.rows("PRAGMA integrity_check\(argument)").map { $0[0].text }.filter { $0 != "ok" }
         }
         do {
             report.integrity = try check("")
             return
         } catch let error as FerryError where error.code == .missingFunction {}
-        let tables = try connection.rows(
+        let tables = try access.connection.rows(
             "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'shadow') ORDER BY name")
         for table in tables.map({ $0[0].text }) {
             do {
                 report.integrity += try check("(\(quoted(table)))")
             } catch let error as FerryError where error.code == .missingFunction {
-                report.addUnchecked(table, connection.lastMessage)
+                report.addUnchecked(table, access.connection.lastMessage)
             }
         }
     }
 
-    private func compare(_ access: StoreAccess, _ report: inout VerificationReport) throws {
+    private func compare(_ report: inout VerificationReport) throws {
         if try access.connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 {
             throw FerryError(
                 .busy,
@@ -74,7 +65,7 @@ extension Store {
         let stored = try StoredState(access, schema, rows.equality)
         let outcomes = try rows.outcomes(
             of: stored.tables.flatMap { $0.objects.map(\.plain) },
-            given: tables.reasons.isEmpty ? [:] : given(access, stored, schema))
+            given: tables.reasons.isEmpty ? [:] : given(stored, schema))
         report.deep = true
         try RowComparison(access, stored, outcomes).compare(
             &report, without: Set(tables.reasons.keys.map { schema.tables[$0].name }))
@@ -102,7 +93,7 @@ extension Store {
 
     /// The state's outcomes for objects of tables that cannot be checked, by position among all objects.
     private func given(
-        _ access: StoreAccess, _ stored: StoredState, _ schema: PlainSchema
+        _ stored: StoredState, _ schema: PlainSchema
     ) throws -> [Int: GivenOutcome] {
         var joined: [RowToken: ObjectID] = [:]
         try access.connection.forEachRow("SELECT \"table\", object, representative FROM ferry_joined WHERE NOT alias") {

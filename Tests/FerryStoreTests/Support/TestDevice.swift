@@ -51,9 +51,9 @@ final class TestDevice {
         queue.inDatabase { _ = sqlite3_set_authorizer($0.sqliteConnection, nil, nil) }
         store = Store(owning: queue, clock: clock, random: SeededRandom(seed: UInt64(number) &+ 77))
         // Few rows come at once, and devices write them in different ways: most by one, two or three with a statement.
-        store.newRowsAtOnce.withLock { $0 = number % 4 == 0 ? NewRows.usualNumber : number % 4 }
+        store.newRowsAtOnce.withLock { $0 = number % 4 == 0 ? StoreLimits.rowsAtOnce : number % 4 }
         // And the rules are given them in parts, by every other one.
-        store.seedsAtOnce.withLock { $0 = number % 2 == 0 ? StoreAccess.usualSeeds : 1 + number % 3 }
+        store.seedsAtOnce.withLock { $0 = number % 2 == 0 ? StoreLimits.seedsAtOnce : 1 + number % 3 }
         // The third device of a story holds its texts in another way than the others.
         if number % 5 == 3 { try run("PRAGMA encoding = 'UTF-16le'") }
         try run(schema.sql + rows)

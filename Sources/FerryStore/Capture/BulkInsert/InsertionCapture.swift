@@ -31,6 +31,7 @@ struct InsertionCapture {
     private let access: StoreAccess
     private let mintedPrefix: (high: UInt64, low: UInt64)
     private let exceptionalTables: Set<Int>
+    private let mayReferToHeldLinks: (TrackedTable) throws -> Bool
     private var insertions: [Int: Insertions] = [:]
     private var unsuited: Set<Int> = []
     private var minted: UInt32 = 0
@@ -39,12 +40,14 @@ struct InsertionCapture {
     /// The portable key of the row being read.
     private var scratch: [FieldValue] = []
 
-    private init(_ access: StoreAccess, _ mintedPrefix: (high: UInt64, low: UInt64)) throws {
+    private init(
+        _ access: StoreAccess, _ mintedPrefix: (high: UInt64, low: UInt64),
+        mayReferToHeldLinks: @escaping (TrackedTable) throws -> Bool
+    ) throws {
         self.access = access
         self.mintedPrefix = mintedPrefix
+        self.mayReferToHeldLinks = mayReferToHeldLinks
         exceptionalTables = try SeedFinder(access).exceptionalTables()
-        // Retained rows must be published again.
-        guard try HeldBackRows(access).isEmpty else { throw Unsuited() }
     }
 
     struct Outcome {
@@ -55,18 +58,19 @@ struct InsertionCapture {
         var keylessTables: Set<Int>
     }
 
-    /// Packs the pending changes up to a sequence.
+    /// Takes the notes up to one. Call it only where no row is held back: such rows are published again.
     /// - Parameters:
-    ///   - mintedPrefix: the prefix of this flush's IDs; the first ID gets the number 1.
-    ///   - maximumBytes: maximum bytes of values; beyond them `limitExceeded` is thrown.
-    /// - Returns: `nil` if the flush needs the general path; nothing is written then, and the clock is unchanged.
+    ///   - mintedPrefix: what the IDs of this flush begin with; the first gets the number 1.
+    ///   - maximumBytes: of values; with more of them it throws `limitExceeded`.
+    ///   - mayReferToHeldLinks: whether rows of a table may refer to links that the flush has to insert (`HeldLinks`).
+    /// - Returns: `nil` where they are of another kind; nothing is written then, and the clock is as before.
     static func take(
         _ access: StoreAccess, _ mintedPrefix: (high: UInt64, low: UInt64), through end: Int64,
-        _ clock: inout HybridClock, maximumBytes: Int
+        _ clock: inout HybridClock, maximumBytes: Int, mayReferToHeldLinks: @escaping (TrackedTable) throws -> Bool
     ) throws -> Outcome? {
         let before = clock
         do {
-            var capture = try InsertionCapture(access, mintedPrefix)
+            var capture = try InsertionCapture(access, mintedPrefix, mayReferToHeldLinks: mayReferToHeldLinks)
             try capture.read(through: end, &clock)
             return try access.savepoint { try capture.write(maximumBytes: maximumBytes) }
         } catch is Unsuited {
@@ -110,7 +114,7 @@ struct InsertionCapture {
         if table.hasColumnPolicies || table.hasUncheckedReferences { return false }
         if try access.joined.areAny(in: table.id) || access.exceptionTokens.areAny(of: table.id) { return false }
         if !table.uniqueIndexes.isEmpty, table.telltaleColumns.count > table.keyColumnIDs.count { return false }
-        if try HeldLinks(access).concern(table) { return false }
+        if try mayReferToHeldLinks(table) { return false }
         let near = [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table)
         return exceptionalTables.isDisjoint(with: near)
     }

@@ -45,8 +45,8 @@ struct InsertionWriter {
             if case .mapped = table.foreignKeys[place].target { return false }
             return table.foreignKeys[place].action != .none
         }
-        states = NewStates(access, table, atOnce: access.newRowsAtOnce)
-        singleState = NewStates(access, table, atOnce: 1)
+        states = NewStates(access.objects(of: table.id), atOnce: access.newRowsAtOnce)
+        singleState = NewStates(access.objects(of: table.id), atOnce: 1)
         changes = TableChanges(
             name: table.name, identity: table.identity, columns: table.localColumns.map(\.travellingName),
             shapes: [Array(columns.indices)])

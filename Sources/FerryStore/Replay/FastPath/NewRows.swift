@@ -24,9 +24,6 @@ final class NewRows {
         var values: ArraySlice<FieldValue>
     }
 
-    /// Number of rows written by a statement, unless `Store.newRowsAtOnce` differs. More rows save little, and an
-    /// incomplete batch is written row by row.
-    static let usualNumber = 16
     /// Bounds the parameters of a statement, even if SQLite's limit was lowered.
     private static let maximumColumns = 50
     /// A row with more bytes is written alone.
@@ -81,17 +78,17 @@ final class NewRows {
         // An OR clause here would also overrule the triggers' own statements.
         if runsTriggers, access.triggerCopies?.resolvesConflicts ?? false { return nil }
         guard isPlain, table.columns.count <= Self.maximumColumns,
-            access.changedRows == nil, KeyValueKind(table: table.name) == nil,
+            !access.obligations.recordsRows, KeyValueKind(table: table.name) == nil,
             try !access.exceptionTokens.areAny(of: table.id)
         else { return nil }
         self.access = access
         self.table = table
         self.references = references
         objects = access.objects(of: table.id)
-        states = NewStates(access, table, atOnce: access.newRowsAtOnce)
+        states = NewStates(access.objects(of: table.id), atOnce: access.newRowsAtOnce)
         hasKeysByValue = table.foreignKeys.contains { if case .mapped = $0.target { false } else { true } }
         holdsKeys = table.columns.map { $0.reference != nil }
-        highestKey = table.isMapped ? try access.writer(of: table.id).highestKey() : 0
+        highestKey = table.isMapped ? try access.keys(of: table.id).highestKey() : 0
         let isStrict = try access.connection.count(
             "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE", .text(table.name))
         resolution = isStrict != 0 || runsTriggers || table.isIntegerKey && !table.isMapped ? "ABORT" : "FAIL"

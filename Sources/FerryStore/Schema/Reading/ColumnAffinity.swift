@@ -52,17 +52,3 @@ extension FieldValue {
         return digits + ".0" + text.dropFirst(digits.count)
     }
 }
-
-extension TrackedColumn {
-    /// The parent key a value of this column refers to.
-    func key(_ value: FieldValue) -> FieldValue {
-        if case .integer = value, keyAffinity == .integer { return value }
-        return value.taken(by: keyAffinity)
-    }
-
-    /// Converts a parent key to the value this column stores.
-    func kept(_ key: FieldValue) -> FieldValue {
-        if affinity == .integer, case .integer = key { return key }
-        return key.taken(by: affinity)
-    }
-}

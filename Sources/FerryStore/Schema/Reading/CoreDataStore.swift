@@ -95,14 +95,15 @@ struct CoreDataStore {
     }
 
     /// Makes the advice for this store.
-    func advice(_ plan: TrackingPlan, _ connection: SQLConnection) throws -> CoreDataAdvice {
+    /// - Parameter tracked: the tables that would travel.
+    func advice(_ tracked: [TrackedTableRecord], _ connection: SQLConnection) throws -> CoreDataAdvice {
         let staying = schema.tables.map(\.name).filter { CoreDataTables.reasonToStay($0) != nil }
         var raised: Set<String> = []
         try connection.forEachRow("SELECT tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' AND sql IS NOT NULL")
         {
             if IndexText.mentions($0.string(1), "Z_PRIMARYKEY") { raised.insert(foldedName($0.string(0))) }
         }
-        let triggers = plan.tracked.compactMap { record -> String? in
+        let triggers = tracked.compactMap { record -> String? in
             guard let table = schema.table(record.name), table.isIntegerKey, table.column("Z_ENT") != nil,
                 equalNames(table.primaryKey[0], "Z_PK"), !raised.contains(foldedName(table.name))
             else { return nil }
@@ -119,15 +120,5 @@ struct CoreDataStore {
         let which = tops.first.map { "Z_ENT IN (NEW.Z_ENT, \($0))" } ?? "Z_ENT = NEW.Z_ENT"
         return "CREATE TRIGGER \(quoted(table.name + "_max")) AFTER INSERT ON \(quoted(table.name)) BEGIN "
             + "UPDATE Z_PRIMARYKEY SET Z_MAX = max(Z_MAX, NEW.Z_PK) WHERE \(which); END;"
-    }
-}
-
-extension Store {
-    /// Returns advice before a Core Data store starts to travel; `nil` where the database is no Core Data store.
-    public func coreDataAdvice(_ selection: TableSelection) throws -> CoreDataAdvice? {
-        try read { connection in
-            let schema = try SchemaReader(connection: connection).read()
-            return try CoreDataStore(connection, schema)?.advice(TrackingPlan(schema, selection), connection)
-        }
     }
 }

@@ -114,16 +114,3 @@ struct ReferenceHints {
         return present * 100 >= positive * Int64(Self.requiredPercentage)
     }
 }
-
-extension Store {
-    /// Returns columns likely to refer to rows with device-specific keys, declared by no foreign key and not in the
-    /// selection. Reads at most `ReferenceHints.sampleSize` values of a column.
-    public func referenceHints(_ selection: TableSelection) throws -> [UndeclaredReference] {
-        try read { connection in
-            let schema = try SchemaReader(connection: connection).read()
-            let plan = try TrackingPlan(schema, selection)
-            return try ReferenceHints(connection: connection, schema: schema, tracked: plan.tracked)
-                .find(besides: selection.references)
-        }
-    }
-}

@@ -4,11 +4,6 @@ import FerryCore
 struct SchemaReader {
     let connection: SQLConnection
 
-    /// Ferry's own tables that travel like the app's: the key-value store's tables, and the policies.
-    static let trackedOwnTables: Set<String> = [
-        "ferry_kv_value", "ferry_kv_member", "ferry_kv_counter", PolicyList.table,
-    ]
-
     func version() throws -> Int64 { Int64(try connection.count("PRAGMA schema_version")) }
 
     func read() throws -> Schema {
@@ -28,7 +23,7 @@ struct SchemaReader {
         for entry in entries {
             guard case .text(let nameBytes) = entry[0] else { continue }
             let name = String(decoding: nameBytes, as: UTF8.self)
-            let isOwn = own.contains(table: name) && !Self.trackedOwnTables.contains(name)
+            let isOwn = own.contains(table: name) && !OwnNames.travelling.contains(name)
             if isOwn || name.hasPrefix("sqlite_") { continue }
             guard let (kindName, withoutRowID) = kinds[name], let kind = SchemaTable.Kind(rawValue: kindName)
             else { continue }
@@ -46,7 +41,7 @@ struct SchemaReader {
 
     /// True if no table by this name may travel. Names beginning with `ferry_` belong to Ferry.
     static func isReserved(_ name: String) -> Bool {
-        isFerryName(name) && !trackedOwnTables.contains(name)
+        isFerryName(name) && !OwnNames.travelling.contains(name)
     }
 
     private func readTable(

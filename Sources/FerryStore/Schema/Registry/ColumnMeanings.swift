@@ -104,13 +104,13 @@ struct ColumnMeanings {
         for table in registry.tables.values where table.isLocal {
             for column in table.columns where column.isHidden && !column.isLocal {
                 let slots = table.keyColumns.indices.map { "quote(k\($0))" }.joined(separator: " || ', ' || ")
-                let mask = CaptureTriggers.mask(of: column.id)
-                let group = mask >> Int64(CaptureTriggers.groupSize)
-                let bit = mask & (1 << Int64(CaptureTriggers.groupSize) - 1)
+                let mask = ColumnMask.mask(of: column.id)
+                let group = mask >> Int64(ColumnMask.groupSize)
+                let bit = mask & (1 << Int64(ColumnMask.groupSize) - 1)
                 let rows = try connection.rows(
                     """
                     SELECT DISTINCT \(slots) || ', ' || quote(at) FROM ferry_pending WHERE "table" = \(table.id)
-                        AND event = \(PendingEvent.update.rawValue) AND mask >> \(CaptureTriggers.groupSize) = \(group)
+                        AND event = \(PendingEvent.update.rawValue) AND mask >> \(ColumnMask.groupSize) = \(group)
                         AND mask & \(bit)
                     """)
                 for row in rows {
@@ -131,7 +131,7 @@ struct ColumnMeanings {
             let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
             for (name, rows) in columns.sorted(by: { $0.key < $1.key }) {
                 guard let column = table.localColumns.first(where: { equalNames($0.name, name) }) else { continue }
-                let mask = CaptureTriggers.mask(of: column.id)
+                let mask = ColumnMask.mask(of: column.id)
                 for row in rows {
                     try connection.executeScript(
                         "INSERT INTO ferry_pending(\"table\", event, mask, \(slots), at) "

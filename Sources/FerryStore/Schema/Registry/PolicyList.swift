@@ -5,7 +5,7 @@ import FerryMerge
 /// the applied policies (`ferry_policy_applied`). State and rows conform to the applied policies. The two differ from a
 /// write until the pass applying the write.
 struct PolicyList {
-    static let table = "ferry_policy"
+    static let table = OwnNames.policyTable
 
     let connection: SQLConnection
 

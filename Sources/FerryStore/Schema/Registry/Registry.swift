@@ -341,7 +341,7 @@ struct Registry: Sendable {
                 id: Int(connection.lastInsertedKey), name: name, identity: identity, isLocal: false, columns: [],
                 keyColumns: keyColumns)
             for statement in StoreTables.createObjectTable(table) { try connection.executeScript(statement) }
-            _ = try StateDigests.enter(table, nil, connection)
+            _ = try DigestCoverage.enter(table, nil, connection)
             known = table.id
         }
         guard let known else { throw FerryError(.internalInconsistency, "A table was not entered.") }

@@ -19,3 +19,38 @@ public struct StoreIdentity: Equatable, Sendable {
         self.containerPath = containerPath
     }
 }
+
+extension StoreIdentity {
+    /// Which device and container a database belongs to; `nil` where it is not tracked.
+    /// - Throws: `storeTooNew` where a newer Ferry made its tables.
+    static func read(_ connection: SQLConnection) throws -> StoreIdentity? {
+        guard try OwnNames.areMade(connection) else { return nil }
+        let meta = StoreMeta(connection: connection)
+        let version = try meta.integer(.version) ?? 0
+        if version > StoreTables.version {
+            throw FerryError(
+                .storeTooNew, "A newer Ferry keeps this database (its tables have version \(version)). Update Ferry.")
+        }
+        guard let number = try meta.integer(.device), let container: ContainerID = try meta.id(.container) else {
+            return nil
+        }
+        let row = try connection.rows("SELECT id, name FROM ferry_device WHERE number = ?", .integer(number)).first
+        guard case .blob(let bytes)? = row?[0], let device = DeviceID(bytes: bytes), case .text(let name)? = row?[1]
+        else { throw FerryError(.internalInconsistency, "The store does not say which device it is.") }
+        return StoreIdentity(
+            device: device, deviceName: String(decoding: name, as: UTF8.self), container: container,
+            containerName: try meta.string(.containerName) ?? "", containerPath: try meta.string(.containerPath) ?? "")
+    }
+
+    /// The identity of a database that must be tracked.
+    /// - Throws: `notTracked`.
+    @discardableResult
+    static func required(_ connection: SQLConnection) throws -> StoreIdentity {
+        guard let identity = try read(connection) else { throw notTracked }
+        return identity
+    }
+
+    static var notTracked: FerryError {
+        FerryError(.notTracked, "The database belongs to no container yet. Run `ferry init` or `ferry join` first.")
+    }
+}

@@ -344,17 +344,6 @@ struct TrackedUniqueIndex: Sendable {
     var needsEvaluation: Bool { condition != nil || terms.contains { $0.column == nil } }
 }
 
-/// A local table or view, and the reason.
-public struct LeftOutTable: Equatable, Sendable {
-    public var name: String
-    public var reason: String
-
-    public init(name: String, reason: String) {
-        self.name = name
-        self.reason = reason
-    }
-}
-
 /// The names of the rowid available in statements, given a table's columns.
 /// https://www.sqlite.org/lang_createtable.html#rowid
 func rowIDNames(besides columns: [String]) -> [String] {

@@ -117,7 +117,7 @@ struct TrackingPlan: Equatable {
         case .table: break
         }
         if bookkeepingTables.contains(foldedName(table.name)) { return "notes this database's own migrations" }
-        if SchemaReader.trackedOwnTables.contains(table.name) { return nil }
+        if OwnNames.travelling.contains(table.name) { return nil }
         if SchemaReader.isReserved(table.name) {
             return "its name begins with ferry_, as only Ferry's own may that travel"
         }
@@ -198,5 +198,16 @@ struct TrackingPlan: Equatable {
             equalNames($0.key, table.name) && equalNames($0.value, table.primaryKey[0])
         }
         return moved.map { .surrogateBy($0.value) } ?? .surrogate
+    }
+}
+
+extension TrackingPlan {
+    /// Applies the original selection to a schema.
+    /// - Parameter isNew: true if the selection was made for this schema, and must fit. Later, and for a different
+    ///   device's selection, named tables and columns may be missing.
+    init(kept connection: SQLConnection, _ schema: Schema, isNew: Bool = false) throws {
+        let selection = try StoreMeta(connection: connection).string(.selection).map(SelectionText.parse)
+        let elsewhere = try connection.rows("SELECT name FROM ferry_table").map { foldedName($0[0].text) }
+        try self.init(schema, selection ?? TableSelection(), isNew: isNew, elsewhere: Set(elsewhere))
     }
 }

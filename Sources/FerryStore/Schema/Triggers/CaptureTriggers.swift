@@ -1,44 +1,8 @@
 import FerryCore
 
-/// The event of a pending change (the column `event` of `ferry_pending`).
-enum PendingEvent: Int {
-    /// A row was inserted.
-    case insert = 1
-    /// Columns of a row changed; `mask` names the columns.
-    case update = 2
-    /// A row was deleted; the before-image table holds the row's values under the same sequence.
-    case delete = 3
-    /// A row holds a UNIQUE value a statement is about to claim. OR REPLACE deletes such a row without a DELETE
-    /// trigger. The before-image table holds the row's values. The flush checks whether the row is still present.
-    ///
-    /// With `UnforeseenDefaults.mask`, any statement since may have displaced the row.
-    case examine = 4
-    /// A column under SET NULL or SET DEFAULT changed from `value`, perhaps by the foreign key's action.
-    case reference = 5
-    /// A mapped key changed from `value`.
-    case rekey = 6
-    /// Recorded by no trigger: columns of a row may have been written while the triggers were missing (`UnseenWrites`).
-    /// `mask` names the columns.
-    case review = 7
-}
-
 /// The triggers recording changes: plain SQL with functions present in every SQLite, so any process can run them.
 struct CaptureTriggers {
     let table: TrackedTable
-
-    /// Columns per mask. The mask's low 32 bits are columns; the bits above give the group of 32.
-    static let groupSize = 32
-
-    /// The mask for a single changed column.
-    static func mask(of column: Int) -> Int64 {
-        Int64(column / groupSize) << Int64(groupSize) | 1 << Int64(column % groupSize)
-    }
-
-    /// The changed columns named by a mask.
-    static func columns(of mask: Int64) -> some Sequence<Int> {
-        let first = Int(mask >> groupSize) * groupSize
-        return (0..<groupSize).lazy.filter { mask >> Int64($0) & 1 != 0 }.map { first + $0 }
-    }
 
     /// The time of the write, in the app's own transaction. `julianday('now')` is the cheapest clock in SQLite.
     private static let now = "julianday('now')"
@@ -137,19 +101,19 @@ struct CaptureTriggers {
     }
 
     private func updateGroups(_ columns: [TrackedColumn]) -> [UpdateGroup] {
-        stride(from: 0, to: columns.count, by: Self.groupSize).map { start in
-            let group = columns[start..<min(start + Self.groupSize, columns.count)]
+        stride(from: 0, to: columns.count, by: ColumnMask.groupSize).map { start in
+            let group = columns[start..<min(start + ColumnMask.groupSize, columns.count)]
             // After a dropped column, the numbers of a group may straddle a boundary of 32. Then the group has several
             // masks.
-            let masks = Dictionary(grouping: group) { $0.id / Self.groupSize }
+            let masks = Dictionary(grouping: group) { $0.id / ColumnMask.groupSize }
             return UpdateGroup(
                 first: start, columns: group.map(\.name), changed: group.map { differs($0) }.joined(separator: " OR "),
                 masks: masks.keys.sorted().map { number -> String in
                     // Shorter than CASE, and compiled anew for every statement given as text.
                     let bits = (masks[number] ?? []).map { column in
-                        "\(differs(column)) * \(1 << (column.id % Self.groupSize))"
+                        "\(differs(column)) * \(1 << (column.id % ColumnMask.groupSize))"
                     }
-                    return ((number == 0 ? [] : ["\(number << Self.groupSize)"]) + bits).joined(separator: " | ")
+                    return ((number == 0 ? [] : ["\(number << ColumnMask.groupSize)"]) + bits).joined(separator: " | ")
                 })
         }
     }
@@ -239,7 +203,7 @@ struct CaptureTriggers {
 
     /// The last part of the name of a trigger before insertions with a key chosen by SQLite, where an index uses the
     /// key.
-    static let newKeyTrigger = "displace_new_key"
+    static let newKeyTrigger = OwnNames.newKeyTrigger
 
     static func needsNewKeyTrigger(_ table: TrackedTable) -> Bool { table.keyIsRowID && table.hasIndexOnKey }
 

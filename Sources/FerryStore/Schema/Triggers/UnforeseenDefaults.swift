@@ -16,7 +16,7 @@ struct UnforeseenDefaults {
     /// mark goes with the first of the records. Then all rows are recorded again.
     static let mark: Int64 = 0
 
-    static let updateTrigger = "unforeseen_update"
+    static let updateTrigger = OwnNames.unforeseenUpdateTrigger
 
     let table: TrackedTable
 

@@ -1,0 +1,55 @@
+import FerryCore
+
+/// Finds the tables temporarily without triggers, and the columns covered by object checksums.
+struct UnseenTables {
+    private let connection: SQLConnection
+    private var meta: StoreMeta { StoreMeta(connection: connection) }
+
+    init(_ connection: SQLConnection) { self.connection = connection }
+
+    /// The columns covered by each table's object checksums, and whether the database shows the table. A missing table
+    /// has no columns.
+    func coverage() throws -> [Int: (columns: [Int], isShown: Bool)] {
+        var coverage: [Int: (columns: [Int], isShown: Bool)] = [:]
+        try connection.forEachRow("SELECT \"table\", token, columns FROM ferry_digest") { row in
+            let columns = row.string(2).split(separator: ",").compactMap { Int($0) }
+            coverage[row.int(0)] = (columns, !row.isNull(1))
+        }
+        return coverage
+    }
+
+    // MARK: Triggers
+
+    /// The tables with all triggers Ferry made there.
+    func tablesWithTriggers() throws -> Set<Int> {
+        let made: [String: Int] = try meta.json(.triggers) ?? [:]
+        return Set(
+            try counts().filter { number, count in
+                made["\(number)"].map { $0 <= count.triggers } ?? count.hasInsert
+            }.keys)
+    }
+
+    /// Saves the number of triggers on each table.
+    func noteTriggers() throws {
+        let counts = try counts().map { ("\($0.key)", $0.value.triggers) }
+        try meta.set(.triggers, json: Dictionary(uniqueKeysWithValues: counts))
+    }
+
+    private func counts() throws -> [Int: (triggers: Int, hasInsert: Bool)] {
+        var names: [Int: String] = [:]
+        try connection.forEachRow("SELECT number, name FROM ferry_table") {
+            names[$0.int(0)] = foldedName($0.string(1))
+        }
+        var counts: [Int: (triggers: Int, hasInsert: Bool)] = [:]
+        try connection.forEachRow("SELECT name, tbl_name FROM sqlite_schema WHERE type = 'trigger'") { row in
+            let name = row.string(0)
+            // A trigger that followed a renamed table records a different table's rows.
+            guard let number = OwnNames.table(ofTrigger: name), names[number] == foldedName(row.string(1)) else {
+                return
+            }
+            counts[number, default: (0, false)].triggers += 1
+            if name == "ferry_\(number)_insert" { counts[number]?.hasInsert = true }
+        }
+        return counts
+    }
+}

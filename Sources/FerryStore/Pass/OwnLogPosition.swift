@@ -1,0 +1,50 @@
+import FerryCore
+
+/// How far this device's own log was packed and published, as the store remembers.
+struct OwnLogPosition {
+    private let connection: SQLConnection
+
+    init(_ connection: SQLConnection) { self.connection = connection }
+
+    /// What was packed, less what waits in the outbox.
+    /// - Returns: the number of the last changeset published; with its time and checksum where nothing waits.
+    func published() throws -> (sequence: UInt64, last: LogPosition?, checksum: Checksum?) {
+        let row = try connection.rows(
+            """
+            SELECT sequence, time, checksum, (SELECT min(first) FROM ferry_outbox) FROM ferry_device
+            WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')
+            """
+        ).first
+        guard case .integer(let sequence)? = row?[0], case .integer(let time)? = row?[1] else {
+            throw FerryError(.internalInconsistency, "The store does not say which device it is.")
+        }
+        if case .integer(let first)? = row?[3] { return (UInt64(clamping: max(first, 1) - 1), nil, nil) }
+        let position = LogPosition(
+            sequence: UInt64(sequence), time: HybridTime(rawValue: UInt64(bitPattern: time)))
+        if case .blob(let bytes)? = row?[2] { return (position.sequence, position, Checksum(bytes: bytes)) }
+        return (position.sequence, position, nil)
+    }
+
+    /// Whether a head that tells of the log up to `sequence`, the last segment's checksum being `checksum`, can be this
+    /// store's own.
+    func includes(_ sequence: UInt64, _ checksum: Checksum) throws -> Bool {
+        // Published and not yet removed from the outbox: left by a crash in between.
+        if let waiting = try connection.firstValue(
+            "SELECT checksum FROM ferry_outbox WHERE last = ?", .integer(Int64(sequence)))
+        {
+            return waiting == .blob(checksum.bytes[...])
+        }
+        let row = try connection.rows(
+            """
+            SELECT sequence, checksum, (SELECT min(first) FROM ferry_outbox) FROM ferry_device
+            WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')
+            """
+        ).first
+        guard case .integer(let last)? = row?[0] else { return true }
+        // The file may have gathered several outbox entries.
+        if let isOwn = try OwnSegmentList(connection).holds(checksum, endingWith: sequence) { return isOwn }
+        if case .integer(let first)? = row?[2] { return Int64(sequence) < first }
+        guard Int64(sequence) == last, case .blob(let known)? = row?[1] else { return Int64(sequence) <= last }
+        return known == checksum.bytes[...]
+    }
+}

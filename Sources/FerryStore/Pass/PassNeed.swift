@@ -1,0 +1,38 @@
+import FerryCore
+import FerryMerge
+
+/// Whether a pass without anything to replay would find something to do: notes, a schema that is new or that the other devices
+/// have not been told of. Cheap, and writes nothing.
+struct PassNeed {
+    let registries: RegistryCache
+    let hooks: MergeHooks
+
+    func isThere(_ connection: SQLConnection) throws -> Bool {
+        let meta = StoreMeta(connection: connection)
+        try StoreTables.checkVersion(meta)
+        if try !StoreTables.tellsRows(meta) { return true }
+        if let mark = try WaitingMark.load(meta) {
+            if try hasWorkBesideWaiting(mark, connection) { return true }
+        } else if try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending)") != 0 {
+            return true
+        }
+        if try meta.integer(.schemaUnsent) == 1 || meta.string(.schemaNews) != nil { return true }
+        // A hook may have been registered since.
+        let policies = PolicyList(connection)
+        if try policies.target(hooks) != policies.applied() { return true }
+        return try SchemaReader(connection: connection).version() != meta.integer(.schemaVersion)
+    }
+
+    /// True if a pass would have work besides waiting rows and changes.
+    private func hasWorkBesideWaiting(_ mark: WaitingMark, _ connection: SQLConnection) throws -> Bool {
+        let registry = try registries.asRead(connection).registry
+        let present = try mark.present(registry, connection)
+        if present.reasons.keys.sorted() != mark.numbers { return true }
+        var held = "0"
+        if present.holdsNotes {
+            let numbers = present.connected(registry).sorted().map { "\($0)" }.joined(separator: ", ")
+            held = "\"table\" IN (\(numbers))"
+        }
+        return try connection.count("SELECT EXISTS(SELECT 1 FROM ferry_pending WHERE NOT (\(held)))") != 0
+    }
+}

@@ -1,0 +1,54 @@
+import FerryCore
+
+/// The tables and columns that changesets of peers name, and that the registry must know before they are replayed.
+struct PeerTables {
+    private struct Layout: Hashable {
+        var name: String
+        var identity: TableIdentity
+        var columns: [String]
+    }
+
+    private let changesets: [Changeset]
+    private var news: [Layout] = []
+
+    init(_ changesets: [Changeset]) { self.changesets = changesets }
+
+    /// Looks for what the registry has not heard of.
+    /// - Returns: whether there is anything.
+    mutating func find(_ connection: SQLConnection) throws -> Bool {
+        // Many changesets name the same few tables with the same columns: each is looked up once.
+        var layouts: Set<Layout> = []
+        for changes in changesets.lazy.flatMap(\.tables) {
+            layouts.insert(Layout(name: changes.name, identity: changes.identity, columns: changes.columns))
+        }
+        // For a known table, a device's identity of the table matters even before any write.
+        for record in changesets.compactMap(\.schema).flatMap(\.tracked)
+        where try !TableGeneration.all(record.name, connection).isEmpty {
+            layouts.insert(Layout(name: record.name, identity: record.identity, columns: []))
+        }
+        news = try layouts.filter { try isNews($0, connection) }
+        return !news.isEmpty
+    }
+
+    /// Enters what was found.
+    func enter(_ connection: SQLConnection) throws {
+        var numbers = FreeNumbers(connection)
+        for layout in news {
+            try Registry.register(layout.name, layout.identity, columns: layout.columns, &numbers, in: connection)
+        }
+        // By its schema, this database may already have such a table or column.
+        if news.contains(where: { $0.columns.contains { ColumnMeaning.base(of: $0) != nil } }) {
+            try StoreMeta(connection: connection).set(.schemaVersion, -1)
+        }
+    }
+
+    private func isNews(_ layout: Layout, _ connection: SQLConnection) throws -> Bool {
+        guard let known = try TableGeneration.named(layout.name, layout.identity, connection) else { return true }
+        return try layout.columns.contains { column in
+            try connection.count(
+                "SELECT count(*) FROM ferry_column WHERE \"table\" = ? AND name = ? COLLATE NOCASE",
+                .integer(Int64(known.number)),
+                .text(column)) == 0
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import FerryCore
+import FerryMerge
+
+extension StoreSession {
+    /// Packs everything that is noted, as one changeset or several, and lets the rules look at what that concerns.
+    func pack() throws {
+        var limit = ChangeCapture.maximumNotes
+        var concerned: [RowToken] = []
+        while true {
+            let before = (clock: clock, outcome: outcome)
+            let packed: Packed?
+            do {
+                packed = try access.savepoint {
+                    try packOnce(upTo: limit)
+                }
+            } catch let error as FerryError where error.code == .limitExceeded && limit > 1 {
+                // Too large for a single segment: the loop packs smaller parts.
+                (clock, outcome) = before
+                limit = max(limit / 4, 1)
+                continue
+            } catch let broken as BrokenKeys {
+                // The broken keys become plain references before the breaking changes are packed.
+                (clock, outcome) = before
+                let change = try PlainReferenceChange(access).enter(broken.keys)
+                access = change.access
+                concerned += change.seeds
+                continue
+            }
+            guard let packed else { break }
+            if try KeylessTables(access).note(packed.keyless) { access = try access.renewed() }
+            // A key passed to a different object is no operation. Still rows referring to the key may remain.
+            try settle(packed.touched, packed.lookups)
+            for object in packed.touched where !touched.contains(object.table) { touched.insert(object.table) }
+            if packed.isLast { break }
+        }
+        try settle(concerned)
+    }
+
+    /// The outcome of packing a changeset.
+    private struct Packed {
+        /// Objects the rules may have to check.
+        var touched: [TouchedObject]
+        /// Tables with rows with a NULL in their key.
+        var keyless: Set<Int>
+        /// True if no pending change is left.
+        var isLast: Bool
+        /// Lookups of rows, still valid: no row was written since.
+        var lookups: RowLookups
+    }
+
+    /// Packs a changeset.
+    /// - Returns: `nil` if nothing was left to pack.
+    private func packOnce(upTo limit: Int) throws -> Packed? {
+        let captured = try ChangeCapture(access).takePendingChanges(
+            upTo: limit, maximumBytes: limit > 1 ? maximumPackedBytes : .max, &clock)
+        let lookups = RowLookups(access)
+        if let captured {
+            let broken = try BrokenKeySearch(access, lookups).keys(captured)
+            if !broken.isEmpty { throw BrokenKeys(keys: broken) }
+        }
+        outcome.rowsWithoutKey += captured?.rowsWithoutKey ?? 0
+        // While a table is leaving, the described schema is not the schema this device is about to show.
+        let isSchemaNews = try access.registry.leaving.isEmpty && access.meta.integer(.schemaUnsent) == 1
+        let changes = captured?.tables ?? []
+        if !changes.isEmpty || isSchemaNews {
+            let schema =
+                isSchemaNews
+                ? try SchemaRecorder(connection: access.connection).record(
+                    access.registry.parentsFirst.filter(\.isLocal).map {
+                        TrackedTableRecord(name: $0.name, identity: $0.identity)
+                    }, references: access.references()) : nil
+            // Rows of an unknown time do not move the clock; yet the changeset must not be earlier than they are. A
+            // schema is newer than the log's former schema, whatever the times of rows.
+            let movesClock = captured == nil || isSchemaNews && clock.now > .unknown
+            let time = movesClock ? clock.tick() : max(clock.now, .unknown)
+            try stage(changes, schema: schema, time: time)
+            if isSchemaNews { try access.meta.set(.schemaUnsent, 0) }
+        }
+        return captured.map {
+            Packed(touched: $0.touched, keyless: $0.keylessTables, isLast: $0.isLast, lookups: lookups)
+        }
+    }
+
+    /// - Parameter lookups: lookups of rows since a row was last written.
+    private func settle(_ touched: [TouchedObject], _ lookups: RowLookups) throws {
+        let seeds = try SeedFinder(access, isAfterStatements: true, lookups).seeds(touched)
+        if seeds.isEmpty { return }
+        let formerRows = RowMaintenance.formerRows(touched)
+        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds, formerRows: formerRows) }
+    }
+
+    /// Stages a transaction's own writes as a changeset, besides pending changes. Without writes, does nothing.
+    func stage(_ changes: [TableChanges]) throws {
+        if changes.isEmpty { return }
+        try stage(changes, schema: nil, time: max(clock.tick(), .unknown))
+    }
+
+    /// Stages a changeset of this device's: encodes it, puts it into the outbox and moves the position in the own log.
+    private func stage(_ tables: [TableChanges], schema: SchemaRecord?, time: HybridTime) throws {
+        let vector = try access.versionVector()
+        let own = vector[access.device]
+        var context = vector.positions
+        context[access.device] = nil
+        let sequence = own.sequence + 1
+        // The changesets of a log are ordered by time, even if a clock has not started or was set back.
+        let time = max(time, own.time, .unknown)
+        let sortedTables = tables.map { changes -> TableChanges in
+            var sorted = changes
+            func precedes(_ left: ObjectOperation, _ right: ObjectOperation) -> Bool {
+                left.object != right.object ? left.object < right.object : left.time < right.time
+            }
+            // New rows come in this order: no copy is needed.
+            let isSorted = !zip(changes.operations.dropFirst(), changes.operations).contains { precedes($0, $1) }
+            if !isSorted { sorted.operations.sort(by: precedes) }
+            return sorted
+        }
+        let changeset = Changeset(
+            device: access.device, sequence: sequence, time: time, context: VersionVector(context), schema: schema,
+            tables: sortedTables)
+        let previous = try connection.firstValue(
+            "SELECT checksum FROM ferry_device WHERE id = ?", .blob(access.device.bytes[...]))
+        var checksum: Checksum?
+        if case .blob(let bytes)? = previous { checksum = Checksum(bytes: bytes) }
+        let entry = try seal(changeset, after: checksum)
+        try Outbox(connection).stage(entry)
+        if let schema {
+            try NewestSchema(connection).note(schema, at: Stamp(time: time, device: access.device))
+        }
+        try access.contexts.record(changeset.context, of: access.device, after: own.time)
+        if LateChanges.isLate(tables, after: own.time) { try LateChanges.note([access.device: sequence], access.meta) }
+        try connection.execute(
+            "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?", .integer(Int64(sequence)),
+            .integer(Int64(bitPattern: time.rawValue)), .blob(entry.checksum.bytes[...]),
+            .blob(access.device.bytes[...]))
+        outcome.packed += changeset.operationCount
+    }
+}

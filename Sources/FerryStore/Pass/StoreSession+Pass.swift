@@ -1,0 +1,44 @@
+import FerryCore
+import FerryMerge
+
+extension StoreSession {
+    /// Begins a pass: packs local changes, so that they get times of their own and whatever comes meets them as state, and takes up
+    /// what was set since the last pass.
+    func beginPass() throws {
+        let held = try HeldNotes(access)
+        try held.putAside()
+        try pack()
+        try held.putBack()
+        try changeGenerations()
+        try showKeptValues()
+        try letRowsFollow()
+        try takeUpPolicies()
+    }
+
+    /// Compares every row with the state, and packs what differs.
+    /// - Returns: what was taken, of the tables in which something differed.
+    func takeUnseenWrites() throws -> [UnseenChanges] {
+        let coverage = try UnseenTables(connection).coverage()
+        var taken: [UnseenChanges] = []
+        for table in access.registry.parentsFirst where table.isLocal {
+            guard let covered = coverage[table.id], covered.isShown else { continue }
+            let findings = try UnseenWrites(access, table, covered: covered.columns).note()
+            let changes = UnseenChanges(
+                table: table.name, changed: findings.changed, inserted: findings.inserted,
+                deleted: findings.deleted, left: findings.left)
+            if changes.areAny { taken.append(changes) }
+        }
+        if !taken.isEmpty { try pack() }
+        return taken
+    }
+}
+
+extension StoreAccess {
+    /// Takes changesets away from a gate that cannot be replayed now.
+    /// - Returns: whether all tables that wait are noted as such.
+    func withdrawWaiting(_ gate: inout PolicyGate) throws -> Bool {
+        let waiting = try gate.noteObstacles(self)
+        gate.withdraw(registry, hooks)
+        return try Set(waiting.reasons.keys).isSubset(of: WaitingMark.load(meta)?.numbers ?? [])
+    }
+}

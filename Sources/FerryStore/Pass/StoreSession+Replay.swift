@@ -1,0 +1,67 @@
+import FerryCore
+import FerryMerge
+
+extension StoreSession {
+    /// Replays changesets of other devices as far as the policies allow it, and moves the positions in their logs.
+    /// - Parameters:
+    ///   - gate: holds the changesets; consecutive for each device, following what was replayed before.
+    ///   - checksums: of the last segment of each device, where the changesets end with that segment.
+    func replay(_ gate: inout PolicyGate, checksums: [DeviceID: Checksum]) throws {
+        // More tables may wait now than before the transaction.
+        if !access.waiting.isEmpty { try gate.noteObstacles(access) }
+        if !gate.rest.isEmpty {
+            try checkSequence(Array(gate.rest))
+            let replayed = try replaying { try replay(&gate) }
+            try access.contexts.prune()
+            for device in replayed {
+                // If a log stopped within a segment, the last checksum is unknown.
+                let checksum = gate.refused[device] == nil ? checksums[device] : nil
+                let value = checksum.map { FieldValue.blob($0.bytes[...]) } ?? .null
+                try connection.execute(
+                    "UPDATE ferry_device SET checksum = ? WHERE id = ?", value, .blob(device.bytes[...]))
+            }
+        }
+        outcome.refused = gate.refused
+    }
+
+    /// Replays the changesets allowed by the policies, each part under the policies of earlier parts.
+    /// - Returns: the devices with replayed changesets.
+    private func replay(_ gate: inout PolicyGate) throws -> Set<DeviceID> {
+        var replayed: Set<DeviceID> = []
+        while let changesets = gate.next(access.registry, access.hooks) {
+            let seeds = try PlainReferenceChange.takeUp(PlainReferenceList.targets(in: changesets), &access)
+            let merged = try AppTriggers(access).run {
+                try ChangesetApplier(access).apply(changesets, &clock)
+            }
+            count(merged)
+            try settle(seeds)
+            try GenerationWriters(access).note(changesets)
+            try passOn(changesets)
+            replayed.formUnion(changesets.map(\.device))
+            try takeUpPolicies()
+        }
+        return replayed
+    }
+
+    /// Applies policies set since the last pass; the rest of the pass uses the new policies.
+    func takeUpPolicies() throws {
+        guard let change = try PolicyChange(access) else { return }
+        let outcome = try change.run()
+        access = outcome.access
+        touched.formUnion(outcome.tables)
+    }
+
+    private func checkSequence(_ incoming: [Changeset]) throws {
+        var expected = try access.versionVector()
+        for changeset in incoming {
+            let next = expected[changeset.device].sequence + 1
+            guard changeset.sequence == next, changeset.device != access.device else {
+                throw FerryError(
+                    .internalInconsistency,
+                    "Changeset \(changeset.sequence) was to be replayed where \(next) is next.",
+                    device: changeset.device, sequence: changeset.sequence)
+            }
+            expected.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
+        }
+    }
+}

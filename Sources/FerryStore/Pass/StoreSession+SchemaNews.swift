@@ -1,0 +1,83 @@
+import FerryCore
+import FerryMerge
+
+/// What changes of the schema leave to be done (`SchemaNews`), and tables that this process cannot write to
+/// (Docs/Architecture/replay.md, "Tables that wait for the app").
+extension StoreSession {
+    /// Records unseen writes, then renews the object checksums used to find them.
+    func takeUpSchemaNews() throws {
+        let news = access.registry.news
+        if news.unseen.isEmpty, news.reshaped.isEmpty { return }
+        for unseen in news.unseen {
+            guard let table = access.registry.tables[unseen.table], table.isLocal else { continue }
+            _ = try UnseenWrites(
+                access, table, covered: unseen.covered, wasAbsent: unseen.wasAbsent, wasThere: unseen.wasThere ?? false
+            ).note()
+        }
+        for number in news.reshaped {
+            guard let table = access.registry.tables[number] else { continue }
+            try CheckRenewal(access, table).renewAll()
+        }
+        try SchemaNews(adopted: news.adopted, unproven: news.unproven).save(access.meta)
+    }
+
+    /// Shows what peers wrote to tables and columns that this database has only got now, and computes how objects are shown
+    /// that are not shown as written, once nothing is pending.
+    func showKeptValues() throws {
+        let news = try SchemaNews.load(access.meta)
+        let adopted = news.adopted
+        let unproven = Set(news.unproven).union(adopted)
+        if unproven.isEmpty { return }
+        try SchemaNews().save(access.meta)
+        var seeds: [RowToken] = []
+        for table in unproven.sorted() {
+            try access.connection.forEachRow(
+                "SELECT object FROM ferry_exception WHERE \"table\" = ?", [.integer(Int64(table))]
+            ) { row in
+                if let id: ObjectID = row.id(0) { seeds.append(RowToken(table: table, id: id)) }
+            }
+        }
+        for table in adopted {
+            guard let table = access.registry.tables[table], table.isLocal else { continue }
+            try access.connection.forEachRow("SELECT object FROM \(table.objectTable) WHERE kept IS NOT NULL") { row in
+                if let id: ObjectID = row.id(0) { seeds.append(RowToken(table: table.id, id: id)) }
+            }
+        }
+        try settle(seeds)
+    }
+
+    /// Records the tables this process cannot write to.
+    /// - Parameter hasFailed: true if a pass failed with the present knowledge. If nothing new is found, pending
+    ///   changes wait too.
+    /// - Returns: true if more waits than before.
+    func noteWaitingTables(hasFailed: Bool = false) throws -> Bool {
+        let former = try WaitingMark.load(access.meta)
+        var waiting = try WaitingTables.find(among: access.registry.tables.keys, access.registry, access.connection)
+        // The mark identifies rows waiting since an earlier pass and writable now.
+        waiting.holdsNotes = former?.holdsNotes ?? false
+        if waiting.isEmpty { return false }
+        var mark = WaitingMark(waiting)
+        for (number, reason) in former?.tables ?? [:] where mark.tables[number] == nil {
+            mark.tables[number] = reason
+        }
+        if hasFailed, mark.numbers == former?.numbers { mark.holdsNotes = true }
+        if mark == former { return false }
+        try mark.save(access.meta)
+        return true
+    }
+
+    /// Lets waiting rows follow their states, as far as this process has everything their tables use.
+    func letRowsFollow() throws {
+        guard let mark = try WaitingMark.load(access.meta), mark.numbers != access.waiting.reasons.keys.sorted() else {
+            return
+        }
+        let registry = access.registry
+        let concerned = WaitingTables(mark.numbers).connected(registry)
+        try settle(WaitingObjects(access).exceptions(in: concerned))
+        if access.waiting.isEmpty {
+            try access.meta.remove(.waitingTables)
+        } else {
+            try WaitingMark(access.waiting).save(access.meta)
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import FerryCore
+
+extension StoreAccess {
+    /// Calls the app's hook with the replayed changes, as a write of the app.
+    /// - Throws: `replayHookFailed`.
+    func run(_ hook: ReplayHook, _ changes: ReplayedChanges) throws {
+        guard let database = connection.database else {
+            throw FerryError(.internalInconsistency, "The database was closed during a replay.")
+        }
+        do {
+            try connection.writingAsApp(enforcingForeignKeys: connection.appEnforcesForeignKeys) {
+                try hook(database, changes)
+                if !database.isInsideTransaction {
+                    throw FerryError(.invalidArgument, "It ended the transaction, which is not its own.")
+                }
+            }
+        } catch {
+            let reason = (error as? FerryError)?.message ?? "\(error)"
+            throw FerryError(
+                .replayHookFailed,
+                "The app's willCommitReplay failed, so nothing was replayed: \(reason) "
+                    + "It is tried again with the next pass.", cause: error)
+        }
+    }
+}

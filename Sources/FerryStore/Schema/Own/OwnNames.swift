@@ -1,0 +1,123 @@
+import FerryCore
+
+/// Recognizes Ferry's tables and triggers in a database: an exact list, and names with a registered table's number. All
+/// further names beginning with `ferry_` belong to the app; such tables stay local and untouched.
+struct OwnNames {
+    /// The folded names of Ferry's tables; empty for an untracked database.
+    private let tables: Set<String>
+
+    init(_ connection: SQLConnection) throws {
+        guard try Self.areMade(connection) else {
+            tables = []
+            return
+        }
+        var names = Self.fixed
+        try connection.forEachRow("SELECT number FROM ferry_table") { row in
+            names.insert("\(Self.objects)\(row.int(0))")
+            names.insert("\(Self.oldRows)\(row.int(0))")
+        }
+        tables = names
+    }
+
+    /// True if the database has Ferry's tables, and not an app's table named `ferry_meta`.
+    static func areMade(_ connection: SQLConnection) throws -> Bool {
+        try connection.count("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'ferry_meta'") != 0
+            && connection.count("SELECT count(*) FROM pragma_table_info('ferry_meta') WHERE name IN ('name', 'value')")
+                == 2
+    }
+
+    static let objects = "ferry_object_"
+    static let oldRows = "ferry_old_"
+
+    /// The tables of every tracked database.
+    static let fixed: Set<String> = {
+        let words = StoreTables.create.split(whereSeparator: { $0.isWhitespace || $0 == "(" })
+        return Set(
+            zip(words, words.dropFirst()).compactMap { word, next in
+                word == "TABLE" ? String(next) : nil
+            })
+    }()
+
+    /// True for a table of Ferry's own, including travelling tables.
+    func contains(table name: String) -> Bool { tables.contains(foldedName(name)) }
+
+    /// True if a table with a name of Ferry's has the columns Ferry gives such a table.
+    func hasShape(table name: String, _ connection: SQLConnection) throws -> Bool {
+        let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map { $0[0].text }
+        let folded = foldedName(name)
+        if folded.hasPrefix(Self.objects) {
+            return Set(["object", "k0", "shown", "check", "state", "kept"]).isSubset(of: columns)
+        }
+        if folded.hasPrefix(Self.oldRows) {
+            return columns.first == "sequence" && columns.dropFirst().allSatisfy { $0.hasPrefix("c") }
+        }
+        return true
+    }
+
+    /// Refuses to track a database with an app's table under a name needed by Ferry.
+    /// - Throws: `unsupportedTable`.
+    static func checkFree(_ connection: SQLConnection) throws {
+        for row in try connection.rows("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view', 'index')") {
+            guard fixed.contains(foldedName(row[0].text)) else { continue }
+            // `ferry leave` keeps the replay flag for the app's triggers.
+            if foldedName(row[0].text) == ReplayFlag.table, try ReplayFlag(connection).isThere() { continue }
+            throw FerryError(
+                .unsupportedTable,
+                "The database has “\(row[0].text)” of its own, and Ferry keeps a table by that name. Rename it first.")
+        }
+    }
+
+    /// The number of the table recorded by a trigger; `nil` for an app's trigger.
+    static func table(ofTrigger name: String) -> Int? {
+        let parts = name.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count >= 3, parts[0] == "ferry", let number = Int(parts[1]) else { return nil }
+        let rest = parts[2...].joined(separator: "_")
+        if triggers.contains(rest) { return number }
+        guard let last = parts.last, Int(last) != nil else { return nil }
+        return ["update", "update_key", "reference"].contains(parts[2..<parts.count - 1].joined(separator: "_"))
+            ? number : nil
+    }
+
+    private static let triggers: Set<String> = [
+        "insert", "delete", "rekey", "displace_insert", "displace_update", newKeyTrigger, "unforeseen_insert",
+        unforeseenUpdateTrigger,
+    ]
+
+    /// The last part of the names of triggers that only some tables have.
+    static let newKeyTrigger = "displace_new_key"
+    static let unforeseenUpdateTrigger = "unforeseen_update"
+
+    /// The table of the policies.
+    static let policyTable = "ferry_policy"
+    /// Tables of Ferry's that travel like the app's: what the key-value store keeps, and the policies.
+    static let travelling: Set<String> = ["ferry_kv_value", "ferry_kv_member", "ferry_kv_counter", policyTable]
+}
+
+/// Allocates numbers for registered tables, skipping numbers with table names in use. Reads the schema's names once, at
+/// the first allocation.
+struct FreeNumbers {
+    private let connection: SQLConnection
+    private var taken: Set<String>?
+
+    init(_ connection: SQLConnection) { self.connection = connection }
+
+    /// Returns the next number. The caller has already registered all previous numbers.
+    mutating func next() throws -> Int {
+        var taken: Set<String>
+        if let known = self.taken {
+            taken = known
+        } else {
+            taken = []
+            try connection.forEachRow("SELECT name FROM sqlite_schema") { row in
+                let name = foldedName(row.string(0))
+                if name.hasPrefix("ferry_") { taken.insert(name) }
+            }
+            self.taken = taken
+        }
+        var number = try connection.count("SELECT coalesce(max(number), 0) + 1 FROM ferry_table")
+        while taken.contains("\(OwnNames.objects)\(number)") || taken.contains("\(OwnNames.oldRows)\(number)") {
+            number += 1
+        }
+        return number
+    }
+}

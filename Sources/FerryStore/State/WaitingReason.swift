@@ -1,0 +1,36 @@
+import FerryCore
+
+/// The reason and start of a blockage: a device's log cannot be replayed, or this device's changes cannot be published.
+public struct WaitingReason: Codable, Equatable, Sendable {
+    /// A `FerryError.Code`.
+    public var code: String
+    public var message: String
+    /// Milliseconds since the Unix epoch, by this device's clock.
+    public var sinceMilliseconds: Int64
+
+    init(_ error: FerryError, since: Int64) {
+        code = error.code.rawValue
+        message = error.message
+        sinceMilliseconds = since
+    }
+
+    /// The reason and start of sync failures; `nil` if the last sync succeeded.
+    static func failure(_ meta: StoreMeta) throws -> WaitingReason? {
+        guard try meta.string(.failure)?.isEmpty == false else { return nil }
+        return try meta.json(.failure)
+    }
+
+    /// True if the reason equals an error in code and message.
+    public func isSame(as error: FerryError) -> Bool { code == error.code.rawValue && message == error.message }
+
+    /// What logs wait for now. A reason that was there before keeps its age.
+    static func reasons(
+        _ problems: [DeviceID: FerryError], known: [DeviceID: WaitingReason], now: Int64
+    ) -> [DeviceID: WaitingReason] {
+        let present = problems.map { device, error -> (DeviceID, WaitingReason) in
+            if let reason = known[device], reason.isSame(as: error) { return (device, reason) }
+            return (device, WaitingReason(error, since: now))
+        }
+        return Dictionary(uniqueKeysWithValues: present)
+    }
+}

@@ -1,0 +1,79 @@
+import FerryCore
+
+extension Store {
+    /// Lists conflicts, latest first.
+    /// - Parameters:
+    ///   - limit: maximum number of conflicts.
+    ///   - number: only conflicts before this number: the last number of the preceding page.
+    /// - Throws: `invalidArgument` for a table that does not travel.
+    public func conflicts(
+        _ filter: ConflictFilter = ConflictFilter(), limit: Int = 50, before number: Int64? = nil
+    ) throws -> [Conflict] {
+        try readAccess { try ConflictReader($0).list(filter, limit: limit, before: number) }
+    }
+
+    /// Lists the conflicts recorded after a number, earliest first: for a caller who remembers the last number seen.
+    public func conflicts(after number: Int64, limit: Int = 50) throws -> [Conflict] {
+        try readAccess { try ConflictReader($0).list(after: number, limit: limit) }
+    }
+
+    /// A single conflict, resolved or not.
+    /// - Throws: `nothingFound`.
+    public func conflict(_ number: Int64) throws -> Conflict {
+        try readAccess { access in try ConflictReader(access).conflict(number) }
+    }
+
+    /// Counts conflicts.
+    public func conflictCount(_ filter: ConflictFilter = ConflictFilter()) throws -> Int {
+        try readAccess { try ConflictReader($0).count(filter) }
+    }
+
+    /// The number of the last recorded conflict; 0 without any.
+    public func lastConflictNumber() throws -> Int64 {
+        try read { Int64(try $0.count("SELECT max(number) FROM ferry_conflict")) }
+    }
+
+    /// Marks conflicts as resolved by a person. They stay, but are neither listed nor counted by default. Only this
+    /// device marks them.
+    /// - Returns: the number of newly resolved conflicts.
+    /// - Throws: `nothingFound` for an unknown number; nothing is changed then.
+    @discardableResult
+    public func resolveConflicts(_ numbers: [Int64]) throws -> Int {
+        try write { try ConflictReader.resolve(numbers, at: clock.milliseconds(), $0) }
+    }
+
+    /// Restores the losing side of a conflict, as an ordinary change that travels, and resolves the conflict. A field
+    /// gets the lost value, a deleted row comes back with its values, and a revived row is deleted again.
+    /// - Parameter seal: encodes pending changes as segments; they are packed first.
+    /// - Throws: `nothingFound`; `restoreRefused` if row, column or table is gone, or the schema refuses the row.
+    ///   Nothing is changed then.
+    public func restoreConflict(_ number: Int64, seal: SegmentSealer) throws -> RestoredRow {
+        try transaction(sealing: seal) { try $0.restoreConflict(number) }
+    }
+
+    /// Gives an object's row the wanted content, as an ordinary change that travels.
+    /// - Parameters:
+    ///   - wish: the key for a new row if none is known here.
+    ///   - isDryRun: true to try and change nothing.
+    ///   - seal: encodes pending changes as segments; they are packed first.
+    /// - Throws: `invalidArgument` for a table that does not travel; `restoreRefused` as `restoreConflict`.
+    public func restoreRow(
+        _ object: ObjectID, table: String, to target: RowTarget, wish: FieldValue? = nil, isDryRun: Bool = false,
+        seal: SegmentSealer
+    ) throws -> RestoredRow {
+        do {
+            return try transaction(sealing: seal) { session in
+                let row = try session.restoreRow(object, table: table, to: target, wish: wish)
+                if isDryRun { throw DryRun(row: row) }
+                return row
+            }
+        } catch let attempt as DryRun {
+            return attempt.row
+        }
+    }
+
+    /// Thrown to roll back a transaction that was only a trial.
+    private struct DryRun: Error {
+        var row: RestoredRow
+    }
+}

@@ -1,0 +1,57 @@
+import FerryCore
+
+/// What the store remembers of the devices.
+extension Store {
+    /// Saves when devices were last seen and retired. Registers unknown devices; leaves names and positions of known
+    /// devices unchanged.
+    public func noteHeard(_ records: [DeviceRecord]) throws {
+        if !records.isEmpty { try note { try DeviceTable($0).enter(records) } }
+    }
+
+    /// Renames this device. Remote devices learn the name from the next head.
+    public func rename(_ name: String) throws { try note { try DeviceTable($0).rename(name) } }
+
+    /// Records the name a device gives itself.
+    public func noteName(_ name: String, of device: DeviceID) throws {
+        try note { try DeviceTable($0).setName(name, of: device) }
+    }
+
+    /// Moves the beginning of the log forward. Write a head with the new beginning before removing anything.
+    public func beginLog(at sequence: UInt64) throws {
+        try note(durably: true) { connection in
+            let meta = StoreMeta(connection: connection)
+            if try UInt64(clamping: meta.integer(.logStart) ?? 0) < sequence {
+                try meta.set(.logStart, Int64(sequence))
+            }
+        }
+    }
+
+    /// Saves compaction's notes: the plan under way, and its findings.
+    public func setCompactionNotes(_ text: String) throws {
+        try note { try StoreMeta(connection: $0).set(.compaction, text) }
+    }
+
+    /// Saves the reasons for devices' logs to wait. A known reason keeps its start; resolved reasons are forgotten.
+    /// Writes only changes.
+    /// - Parameter known: the saved reasons (`StoreReading.waiting`).
+    /// - Returns: the start of each reason, in milliseconds.
+    public func noteWaiting(
+        _ problems: [DeviceID: FerryError], known: [DeviceID: WaitingReason]
+    ) throws -> [DeviceID: Int64] {
+        let reasons = WaitingReason.reasons(problems, known: known, now: clock.milliseconds())
+        if reasons != known { try note { try DeviceTable($0).setWaiting(reasons, known: known) } }
+        return reasons.mapValues(\.sinceMilliseconds)
+    }
+
+    /// Saves the last sync's failure or success. Writes only changes.
+    public func noteFailure(_ error: FerryError?) throws {
+        let known = try reading().failure
+        if let known, let error, known.isSame(as: error) { return }
+        if known == nil && error == nil { return }
+        try note { connection in
+            let meta = StoreMeta(connection: connection)
+            guard let error else { return try meta.set(.failure, "") }
+            try meta.set(.failure, json: WaitingReason(error, since: clock.milliseconds()))
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import FerryCore
+
+/// A join's treatment of pre-existing rows.
+extension Store {
+    /// Makes rows under integer keys the container's objects, before anything is packed.
+    /// - Parameter holders: for each table, by name in lower case, the object of each key.
+    /// - Returns: the number of adopted rows.
+    public func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> Int {
+        try transaction { try OldKeys($0.access).adopt(holders) }
+    }
+
+    /// The keys of rows in tables with integer keys, by the tables' names in lower case.
+    public func integerKeys() throws -> [String: Set<FieldValue>] { try readAccess { try OldKeys($0).all() } }
+
+    /// True if any table about to travel has rows, before tracking.
+    public func hasRows(_ selection: TableSelection) throws -> Bool {
+        try read { connection in
+            let plan = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
+            return try plan.tracked.contains { table in
+                guard !isFerryName(table.name) else { return false }
+                return try connection.count("SELECT EXISTS(SELECT 1 FROM \(quoted(table.name)))") != 0
+            }
+        }
+    }
+
+    /// Compares pre-existing rows with the container's rows, after both were merged.
+    /// - Parameters:
+    ///   - here: the pre-existing objects of the database.
+    ///   - there: the container's living objects.
+    public func compareRows(here: ObjectSets, there: ObjectSets) throws -> [RowComparisonCount] {
+        try readAccess { try OldRowComparison($0, here: here, there: there).counts() }
+    }
+
+    /// Sets the time of pre-existing rows, before they are packed.
+    public func setOldTime(_ time: HybridTime) throws { try transaction { try $0.access.setOldTime(time) } }
+
+    /// The objects present on both sides: by identity, or unified with a row of the container.
+    /// - Parameters:
+    ///   - here: the pre-existing objects of the database.
+    ///   - there: the container's living objects.
+    public func matchedRows(here: ObjectSets, there: ObjectSets) throws -> ObjectSets {
+        try readAccess { try OldRowComparison($0, here: here, there: there).matched() }
+    }
+
+    /// The objects a deletion of the container removed.
+    public func deletedRows(among here: ObjectSets) throws -> ObjectSets {
+        try readAccess { try OldRowSelection($0).deleted(among: here) }
+    }
+
+    /// Writes pre-existing rows again, as of now, and stages the changes.
+    /// - Parameters:
+    ///   - changes: the packed changes of these rows.
+    ///   - revived: objects inserted again, because a deletion removed them.
+    ///   - renewed: objects with all fields written again. Overwritten values become conflicts.
+    /// - Returns: the number of written rows.
+    public func writeOldRowsAgain(
+        _ changes: [TableChanges], revived: ObjectSets, renewed: ObjectSets, seal: SegmentSealer
+    ) throws -> Int {
+        try passing(seal) { try $0.writeOldRowsAgain(changes, revived: revived, renewed: renewed) }
+    }
+
+    /// Returns the packed changes of pre-existing rows without the parts repeated by `writeOldRowsAgain`: nobody else
+    /// may merge both.
+    public func withoutWhatIsWrittenAgain(
+        _ changes: TableChanges, revived: ObjectSets, renewed: ObjectSets
+    ) throws -> TableChanges {
+        try readAccess { try OldRowSelection($0).rest(of: changes, revived: revived, renewed: renewed) }
+    }
+
+    /// Deletes rows only this database has, here and for remote devices, and keeps them as conflicts. Nobody else knows
+    /// them: their packed changes are out of the outbox (`rewriteOutbox`).
+    /// - Returns: the number of deleted rows.
+    public func removeOldRows(_ gone: ObjectSets, seal: SegmentSealer) throws -> Int {
+        try passing(seal) { try $0.removeOldRows(gone) }
+    }
+
+    /// Replaces the segments waiting to be published.
+    /// - Parameter make: makes the new entry from the present entry and the checksum of the new entry before.
+    public func rewriteOutbox(_ make: (OutboxEntry, Checksum?) throws -> OutboxEntry) throws {
+        try transaction { try $0.rewriteOutbox(make) }
+    }
+
+    /// The number of fields differing between pre-existing rows and the container's rows.
+    public func differingFieldCount() throws -> Int {
+        try read { try $0.count("SELECT count(*) FROM ferry_conflict WHERE kind IN ('field', 'joined')") }
+    }
+}

@@ -1,0 +1,98 @@
+import FerryCore
+
+extension Store {
+    /// One transaction of a sync: local changes are packed first, so that they get times of their own and whatever comes
+    /// meets them as state; then `body` does its work under the policies that hold now.
+    ///
+    /// Where this process lacks a collation or a function of the app's, it is all done again without the rows that need it
+    /// (`WaitingTables`). So `body` may run several times.
+    /// - Throws: `replayHookFailed` where `willCommitReplay` fails; nothing is packed or changed then. `missingFunction` where
+    ///   even that needs what is missing.
+    func passing<Result>(_ seal: SegmentSealer, _ body: (StoreSession) throws -> Result) throws -> Result {
+        while true {
+            do {
+                return try transaction(sealing: seal, hook: willCommitReplay) { session in
+                    try session.beginPass()
+                    return try body(session)
+                }
+            } catch let error as FerryError where error.code == .missingFunction {
+                // More waits each time, so the loop ends.
+                guard try transaction({ try $0.noteWaitingTables(hasFailed: true) }) else { throw error }
+            }
+        }
+    }
+
+    /// Packs pending changes and then replays remote changesets, in a single transaction.
+    ///
+    /// Local changes are always packed first, so they get their own times and replay meets them as state.
+    /// - Parameters:
+    ///   - incoming: consecutive changesets for each device, following the replayed position; any different sequence is refused.
+    ///   - checksums: the checksum of each device's last segment, if `incoming` ends with that segment.
+    ///   - seal: encodes packed changesets as segments.
+    /// - Throws: `replayHookFailed` if `willCommitReplay` fails; nothing is packed or replayed then.
+    public func pass(
+        replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], seal: SegmentSealer
+    ) throws -> PassOutcome {
+        var gate = PolicyGate(incoming)
+        gate.withdrawInadmissible(ChangesetAdmission(clock))
+        try enter(tablesOf: Array(gate.rest))
+        if !incoming.isEmpty {
+            let isWaitingKnown = try readAccess { try $0.withdrawWaiting(&gate) }
+            // A waiting device must not make every pass write.
+            if try gate.rest.isEmpty && !needsPass() {
+                var outcome = PassOutcome()
+                outcome.refused = gate.refused
+                return outcome
+            }
+            if !isWaitingKnown { _ = try transaction { try $0.noteWaitingTables(hasFailed: false) } }
+        }
+        let admitted = gate
+        return try passing(seal) { session in
+            var gate = admitted
+            try session.replay(&gate, checksums: checksums)
+            return session.outcome
+        }
+    }
+
+    /// Compares every row with the state, and packs the differences as changes of this device. For writes without a
+    /// trigger (`sqlite3_blob_write`, a restored page, an edited schema) and for findings of `verify`.
+    ///
+    /// If the state identifies the written column, the change is as of now. Otherwise all columns of the row travel,
+    /// each at the time just after its former value, so they overwrite no later remote write.
+    /// - Returns: the accepted changes, for tables with any difference.
+    public func takeUnseenWrites(seal: SegmentSealer) throws -> [UnseenChanges] {
+        try passing(seal) { try $0.takeUnseenWrites() }
+    }
+
+    /// Registers peers' unknown tables and columns, in a separate transaction.
+    func enter(tablesOf changesets: [Changeset]) throws {
+        if changesets.isEmpty { return }
+        var tables = PeerTables(changesets)
+        if try !read({ try tables.find($0) }) { return }
+        try writeAsFerry { (try tables.enter($0), []) }
+    }
+
+    /// True if a head naming the log up to `sequence`, with the last segment's checksum `checksum`, can be this store's
+    /// own. False if the store has not published so far, or published a different segment there.
+    public func publishedSegments(include sequence: UInt64, _ checksum: Checksum) throws -> Bool {
+        try read { try OwnLogPosition($0).includes(sequence, checksum) }
+    }
+
+    /// The published end of this device's log, as remembered by the store: the packed changesets without the outbox.
+    /// - Returns: the number of the last published changeset; with time and checksum if the outbox is empty.
+    public func publishedLog() throws -> (sequence: UInt64, last: LogPosition?, checksum: Checksum?) {
+        try read { try OwnLogPosition($0).published() }
+    }
+
+    /// True if a pass without incoming changesets would have work: pending changes, or a new or unsent schema. Cheap,
+    /// and writes nothing.
+    public func needsPass() throws -> Bool { try read { try passNeed.isThere($0) } }
+
+    var passNeed: PassNeed { PassNeed(registries: registries, hooks: hooks) }
+
+    /// A number changed by commits of any further connection, of this process or not. Commits of the store's own
+    /// connection leave the number: https://www.sqlite.org/pragma.html#pragma_data_version
+    public func dataVersion() throws -> Int {
+        try read { try $0.count("PRAGMA data_version") }
+    }
+}

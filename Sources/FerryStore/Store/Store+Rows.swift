@@ -1,0 +1,67 @@
+import FerryCore
+
+/// What people ask about rows.
+extension Store {
+    /// Finds the objects of a key: first the object with the row, then objects without a row with the key as former or
+    /// intended key. An integer key reused by SQLite leads to several objects.
+    /// - Parameters:
+    ///   - table: the table's name.
+    ///   - key: the key's parts in key order as text, compared with the columns as SQLite compares; `x'…'` is a blob.
+    /// - Throws: `invalidArgument` for a table that does not travel, or a wrong number of parts; `nothingFound`.
+    ///   Changes not packed yet are not found.
+    public func findRows(table: String, key: [String]) throws -> [FoundRow] {
+        try readAccess { access in
+            let table = try access.registry.travellingTable(table)
+            return try RowSearch(access, table).find(key)
+        }
+    }
+
+    /// Lists hidden and unified objects, by table and in the order of IDs.
+    /// - Parameters:
+    ///   - table: only objects of this table.
+    ///   - object: only this object.
+    ///   - limit: maximum number of objects.
+    /// - Throws: `invalidArgument` for a table that does not travel.
+    public func hiddenRows(table: String? = nil, object: ObjectID? = nil, limit: Int = 50) throws -> [HiddenRow] {
+        try readAccess { try HiddenRowReader($0).read(table: table, object: object, limit: limit) }
+    }
+
+    /// Counts the objects listed by `hiddenRows`.
+    public func hiddenRowCount(table: String? = nil) throws -> Int {
+        try readAccess { try HiddenRowReader($0).count(table: table) }
+    }
+
+    /// The object IDs of rows, by their keys on this device.
+    /// - Parameters:
+    ///   - keys: each key has a value for each key column, in the table's order.
+    ///   - table: a travelling table.
+    /// - Returns: IDs in the order of the keys; `nil` for a key without a row. Also `nil` for a row inserted since the
+    ///   last flush, without an ID yet (integer keys).
+    /// - Throws: `notTracked`; `invalidArgument` for a table that does not travel, with the names of travelling tables.
+    public func objectIDs(of keys: [[FieldValue]], in table: String) throws -> [ObjectID?] {
+        try readAccess { try ObjectLookup($0, table).objects(of: keys) }
+    }
+
+    /// The key on this device of the row showing an object.
+    /// - Returns: `nil` for a deleted, hidden or unknown object.
+    /// - Throws: as `objectIDs(of:in:)`.
+    public func key(of object: ObjectID, in table: String) throws -> [FieldValue]? {
+        try readAccess { try ObjectLookup($0, table).key(of: object) }
+    }
+
+    /// The key of an object's row on this device, in readable form; without a row, the former or intended key; `nil` if
+    /// unknown.
+    public func keyText(table: String, object: ObjectID) throws -> String? {
+        try readAccess { access in
+            guard let table = access.registry.table(named: table) else { return nil }
+            let key = try RowNames(access).key(of: object, table)
+            return key.isEmpty ? nil : key.map(\.text).joined(separator: ", ")
+        }
+    }
+
+    /// Converts values to this device's values: references become local keys, if the target is known.
+    /// - Parameter rows: portable values by column name, for any number of rows of a table.
+    public func localValues(table: String, _ rows: [[String: FieldValue]]) throws -> [[String: FieldValue]] {
+        try readAccess { try RowNames($0).localValues(table: table, rows) }
+    }
+}

@@ -1,0 +1,33 @@
+import FerryCore
+
+/// What Ferry makes of the schema.
+extension Store {
+    /// Returns columns likely to refer to rows with device-specific keys, declared by no foreign key and not in the
+    /// selection. Reads at most `ReferenceHints.sampleSize` values of a column.
+    public func referenceHints(_ selection: TableSelection) throws -> [UndeclaredReference] {
+        try read { connection in
+            let schema = try SchemaReader(connection: connection).read()
+            let plan = try TrackingPlan(schema, selection)
+            return try ReferenceHints(connection: connection, schema: schema, tracked: plan.tracked)
+                .find(besides: selection.references)
+        }
+    }
+
+    /// Returns advice before a Core Data store starts to travel; `nil` where the database is no Core Data store.
+    public func coreDataAdvice(_ selection: TableSelection) throws -> CoreDataAdvice? {
+        try read { connection in
+            let schema = try SchemaReader(connection: connection).read()
+            return try CoreDataStore(connection, schema)?.advice(TrackingPlan(schema, selection).tracked, connection)
+        }
+    }
+
+    /// Returns the foreign keys of travelling tables counted as plain references. SQLite cannot use them, some device's
+    /// data broke them, or a person named them.
+    public func plainReferences() throws -> [PlainReference] {
+        try readAccess { try $0.registry.plainReferences($0.connection) }
+    }
+
+    /// Returns the app's triggers left out of replay by this process. Tries each trigger; changes only temporary
+    /// objects.
+    public func leftOutTriggers() throws -> [LeftOutTrigger] { try readAccess(LeftOutTrigger.all) }
+}

@@ -1,0 +1,110 @@
+import FerryCore
+
+/// Transactions on a tracked store: with its registry, and with what works on that.
+extension Store {
+    /// A transaction of Ferry's that stages nothing, with the registry brought up to the present schema and with all that it
+    /// owes settled in the end (`StoreSession`).
+    func transaction<Result>(_ body: (StoreSession) throws -> Result) throws -> Result {
+        try session(sealer: nil, nil, body)
+    }
+
+    /// A transaction of Ferry's that stages changes.
+    /// - Parameters:
+    ///   - seal: makes segments of what the transaction stages.
+    ///   - hook: what the app does in it, where it replays.
+    func transaction<Result>(
+        sealing seal: SegmentSealer, hook: ReplayHook? = nil, _ body: (StoreSession) throws -> Result
+    ) throws -> Result {
+        try withoutActuallyEscaping(seal) { try session(sealer: $0, hook, body) }
+    }
+
+    private func session<Result>(
+        sealer: SegmentSealer?, _ hook: ReplayHook?, _ body: (StoreSession) throws -> Result
+    ) throws -> Result {
+        try forgettingRegistryOnFailure {
+            try writeAsFerry { connection in
+                let session = try StoreSession(
+                    writingAccess(connection), sealer: sealer, hook: hook,
+                    maximumPackedBytes: maximumPackedBytes.withLock { $0 })
+                try session.takeUpSchemaNews()
+                let result = try body(session)
+                return (result, try session.commit())
+            }
+        }
+    }
+
+    /// Forgets the registry made in a failed transaction.
+    private func forgettingRegistryOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch {
+            registries.forget()
+            kept?.access = nil
+            throw error
+        }
+    }
+
+    private func writingAccess(_ connection: SQLConnection) throws -> StoreAccess {
+        let (registry, version) = try currentRegistry(connection)
+        let access = try makeAccess(connection, registry, version)
+        access.newRowsAtOnce = newRowsAtOnce.withLock { $0 }
+        access.seedsAtOnce = seedsAtOnce.withLock { $0 }
+        try access.noteWaitingTables()
+        return access
+    }
+
+    /// The session for a registry. Reuses the last session if statements are cached and nothing has changed.
+    private func makeAccess(
+        _ connection: SQLConnection, _ registry: Registry, _ version: RegistryVersion
+    ) throws -> StoreAccess {
+        guard let kept else {
+            return try StoreAccess(connection, registry: registry, clock: clock, random: random, hooks: hooks)
+        }
+        if let known = kept.access, known.connection === connection, kept.version == version { return known }
+        let access = try StoreAccess(connection, registry: registry, clock: clock, random: random, hooks: hooks)
+        kept.access = access
+        kept.version = version
+        return access
+    }
+
+    /// The registry for the present schema.
+    /// - Throws: `notTracked`.
+    private func currentRegistry(
+        _ connection: SQLConnection
+    ) throws -> (registry: Registry, version: RegistryVersion) {
+        if let cached = try registries.current(connection) { return cached }
+        try StoreIdentity.required(connection)
+        let registry = try Tracking(connection, clock: clock, random: random).currentRegistry()
+        // Tracking may have changed schema and registry.
+        let present = try RegistryVersion(connection)
+        registries.keep(registry, present)
+        return (registry, present)
+    }
+
+    /// Runs a reading transaction on a tracked store, with the last registry.
+    func readAccess<Result>(_ body: (StoreAccess) throws -> Result) throws -> Result {
+        try read { connection in
+            if let cached = try registries.current(connection) {
+                return try body(makeAccess(connection, cached.registry, cached.version))
+            }
+            try StoreIdentity.required(connection)
+            try StoreTables.checkVersion(StoreMeta(connection: connection))
+            let (registry, version) = try registries.asRead(connection)
+            return try body(makeAccess(connection, registry, version))
+        }
+    }
+}
+
+/// The caches of a store owning its connection, kept between accesses. Unchecked, because only the writer's closures
+/// use them, and these run in sequence.
+final class KeptStatements: @unchecked Sendable {
+    var connection: SQLConnection?
+    var access: StoreAccess?
+    var version: RegistryVersion?
+
+    func clear() {
+        access = nil
+        connection?.finalizeStatements()
+        connection = nil
+    }
+}

@@ -1,0 +1,36 @@
+import FerryCore
+
+/// Runs a statement that Ferry's triggers stand in the way of.
+struct SchemaAlteration {
+    private let connection: SQLConnection
+    private let tracking: Tracking
+
+    init(_ connection: SQLConnection, clock: any WallClock, random: any RandomSource) {
+        self.connection = connection
+        tracking = Tracking(connection, clock: clock, random: random)
+    }
+
+    func run(_ sql: String) throws {
+        let words = sql.split(whereSeparator: \.isWhitespace).prefix(2).map { foldedName(String($0)) }
+        guard words == ["alter", "table"], !sql.dropLast(while: { $0 == ";" || $0.isWhitespace }).contains(";") else {
+            throw FerryError(
+                .invalidArgument, "Only one ALTER TABLE statement can be run with Ferry's triggers out of the way.")
+        }
+        guard try StoreIdentity.read(connection) != nil else { return try connection.executeScript(sql) }
+        try connection.savepoint {
+            // Earlier schema changes are processed while the recording triggers still exist.
+            _ = try tracking.currentRegistry()
+            let tables = try tracking.dropCaptureTriggers()
+            try connection.executeScript(sql)
+            try tracking.update(rowsAreOld: false, triggered: tables)
+        }
+    }
+}
+
+extension String {
+    fileprivate func dropLast(while condition: (Character) -> Bool) -> Substring {
+        var rest = self[...]
+        while let last = rest.last, condition(last) { rest.removeLast() }
+        return rest
+    }
+}

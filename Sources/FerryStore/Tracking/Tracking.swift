@@ -1,0 +1,294 @@
+import FerryCore
+import Foundation
+
+/// Starts, updates and ends the tracking of a database's tables: Ferry's tables, the registry and the triggers.
+struct Tracking {
+    let connection: SQLConnection
+    let clock: any WallClock
+    let random: any RandomSource
+
+    init(_ connection: SQLConnection, clock: any WallClock, random: any RandomSource) {
+        self.connection = connection
+        self.clock = clock
+        self.random = random
+    }
+
+    private var meta: StoreMeta { StoreMeta(connection: connection) }
+
+    /// Makes Ferry's tables, registers this device and tracks the selected tables. Present rows are recorded as new.
+    /// - Parameter rowsAreOld: true if the rows' times are unknown, so they overwrite nothing (`ferry join`).
+    /// - Returns: the local tables.
+    func begin(
+        _ identity: StoreIdentity, _ selection: TableSelection, rowsAreOld: Bool
+    ) throws -> [LeftOutTable] {
+        try ReplayFlag(connection).makeRoom()
+        try connection.executeScript(StoreTables.create)
+        try connection.execute(
+            "INSERT INTO ferry_device(number, id, name, sequence, time) VALUES (1, ?, ?, 0, 0)",
+            .blob(identity.device.bytes[...]), .text(identity.deviceName))
+        try meta.set(.version, StoreTables.version)
+        try meta.set(.device, 1)
+        try meta.set(.container, identity.container)
+        try meta.set(.containerPath, identity.containerPath)
+        try meta.set(.containerName, identity.containerName)
+        try meta.set(.selection, SelectionText.format(selection))
+        try meta.set(.clock, 0)
+        if !selection.plainReferences.isEmpty {
+            _ = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
+        }
+        let registry = try update(rowsAreOld: rowsAreOld)
+        let named = registry.declaredKeys.filter { key in selection.plainReferences.contains { $0.names(key) } }
+        if !named.isEmpty { try PlainReferenceList(connection).enter(named, as: DeclaredKey.namedWord) }
+        return registry.leftOut
+    }
+
+    /// The registry, after processing schema changes since the last access.
+    func currentRegistry() throws -> Registry {
+        try StoreTables.checkVersion(meta)
+        let reader = SchemaReader(connection: connection)
+        if let former = try StoreTables.upgrade(meta) {
+            var registry = try update(rowsAreOld: false)
+            if former < 7 {
+                registry.news.unproven = registry.tables.keys.sorted()
+                try registry.news.save(meta)
+            }
+            return registry
+        }
+        if try reader.version() != meta.integer(.schemaVersion) { return try update(rowsAreOld: false) }
+        var registry = try Registry(connection, reader.read())
+        if try lacksTriggers(registry) { return try update(rowsAreOld: false) }
+        registry.news = try SchemaNews.load(meta)
+        return registry
+    }
+
+    /// True if triggers are missing or have an outdated text: an earlier version of Ferry made fewer triggers. That
+    /// version ignored that IDs may distinguish keys equal in SQLite.
+    private func lacksTriggers(_ registry: Registry) throws -> Bool {
+        lazy var present = Result { try PresentTriggers(connection) }
+        return try registry.tables.values.contains { table in
+            guard table.isLocal else { return false }
+            if table.hasKeyOfItsOwn {
+                return try !present.get().have(CaptureTriggers(table: table).statements, noting: table)
+            }
+            var names: [String] = []
+            if UnforeseenDefaults(table: table).areAny { names.append(UnforeseenDefaults.updateTrigger) }
+            if CaptureTriggers.needsNewKeyTrigger(table) { names.append(CaptureTriggers.newKeyTrigger) }
+            if names.isEmpty { return false }
+            let known = try present.get().names(ofTable: table.id)
+            return names.contains { !known.contains(CaptureTriggers.prefix(of: table) + $0) }
+        }
+    }
+
+    /// Updates registry and triggers to the present schema.
+    /// - Parameters:
+    ///   - triggered: tables with triggers dropped for a moment without writes.
+    ///   - isPacked: true if all pending changes are packed, so tables with a new primary key change their generation.
+    @discardableResult
+    func update(
+        rowsAreOld: Bool, triggered released: Set<Int> = [], isPacked: Bool = false
+    ) throws -> Registry {
+        let reader = SchemaReader(connection: connection)
+        let schema = try reader.read()
+        var plan = try TrackingPlan(kept: connection, schema, isNew: meta.integer(.schemaVersion) == nil && !rowsAreOld)
+        let known = Set(try connection.rows("SELECT number FROM ferry_table").map { $0[0].number })
+        let leaving = try Generations.load(meta).leaving
+        let arriving = try GenerationPlan(connection, schema).decide(&plan.tracked, isPacked: isPacked)
+        try LeavingKeys(connection, schema).bring(after: leaving)
+        let unseen = UnseenTables(connection)
+        let coverage = try unseen.coverage()
+        let triggered = try unseen.tablesWithTriggers().union(released)
+        var news = SchemaNews()
+        var numbers = FreeNumbers(connection)
+        for record in plan.tracked {
+            guard let table = schema.table(record.name) else { continue }
+            try Registry.register(
+                record.name, record.identity, columns: try travellingColumns(table, record), &numbers, in: connection)
+        }
+        var registry = try Registry(connection, schema)
+        let meanings = ColumnMeanings(connection, schema)
+        if try meanings.update(registry) { registry = try Registry(connection, schema) }
+        if isPacked { try meanings.appendRewritten(registry) } else { try meanings.noteRewritten(registry) }
+        try widenPending(registry.keyWidth)
+        // Parents first: a child's record then finds the parent's record, even if a flush ends in between.
+        let names = Set(plan.tracked.map { foldedName($0.name) })
+        let planned = Set(registry.tables.values.filter { $0.isLocal && names.contains(foldedName($0.name)) }.map(\.id))
+        let present = try PresentTriggers(connection)
+        let local = registry.parentsFirst.filter { planned.contains($0.id) }
+        let begun = try OldRowsTable.makeAbsent(local, connection)
+        for table in local {
+            let hasNews = try makeTriggers(table, present) || begun.contains(table.id)
+            if hasNews || !triggered.contains(table.id) { news.adopted.append(table.id) }
+            if arriving.contains(table.id) {
+                // The rows come from a former generation (`GenerationChange`).
+                continue
+            }
+            // A table with triggers has recorded its rows; a new or rebuilt table has not.
+            if !known.contains(table.id) {
+                try noteRows(table, areOld: rowsAreOld)
+            } else if !triggered.contains(table.id) {
+                let covered = coverage[table.id]
+                news.unseen.append(
+                    UnseenTable(
+                        table: table.id, covered: covered?.columns ?? [], wasAbsent: !(covered?.isShown ?? false),
+                        wasThere: covered.map { !$0.columns.isEmpty }))
+            }
+        }
+        // Triggers that followed a renamed table record nothing useful.
+        try dropTriggers { !planned.contains($0) }
+        for number in registry.tables.keys.sorted() {
+            let table = registry[number]
+            // A table without a primary key still exists, but its rows are ignored.
+            if !table.isLocal, !registry.isOfAnotherGeneration(table),
+                schema.table(table.name)?.primaryKey.isEmpty ?? false
+            {
+                try connection.execute(
+                    "UPDATE ferry_digest SET token = NULL, shape = NULL WHERE \"table\" = ?", .integer(Int64(number)))
+                continue
+            }
+            let local = table.isLocal ? schema.table(table.name) : nil
+            let hasLostColumns = try DigestCoverage.enter(
+                table, local.map { TableShape(table, $0, registry) }, connection)
+            let isRemade = table.isLocal && known.contains(number) && !triggered.contains(number)
+            if hasLostColumns || isRemade {
+                news.reshaped.append(number)
+                news.unproven.append(number)
+            }
+        }
+        try unseen.noteTriggers()
+        try GenerationPlan(connection, schema).noteKeys(of: registry)
+        registry.news = try SchemaNews.load(meta)
+        registry.news.add(news)
+        try registry.news.save(meta)
+        try meta.set(.schemaUnsent, 1)
+        try meta.set(.schemaVersion, reader.version())
+        let plain = try newlyBroken(schema, registry)
+        if !plain.isEmpty {
+            try PlainReferenceList(connection).enter(plain)
+            let left = registry.news
+            registry = try Registry(connection, schema)
+            registry.news = left
+        }
+        registry.leftOut = plan.leftOut
+        return registry
+    }
+
+    /// The foreign keys added to the schema since the last check, and broken by present rows.
+    private func newlyBroken(_ schema: Schema, _ registry: Registry) throws -> [DeclaredKey] {
+        let known: Set<String> = try meta.json(.checkedKeys) ?? []
+        var present: Set<String> = []
+        var broken: [DeclaredKey] = []
+        for key in registry.declaredKeys {
+            let text = "\(key.target)(\(foldedName(key.parentColumns.joined(separator: ","))))"
+            present.insert(text)
+            if !known.contains(text), try key.brokenRows(connection, limit: 1) > 0 { broken.append(key) }
+        }
+        if present != known { try meta.set(.checkedKeys, json: present.sorted()) }
+        return broken
+    }
+
+    private func travellingColumns(_ table: SchemaTable, _ record: TrackedTableRecord) throws -> [String] {
+        let number = try TableGeneration.named(record.name, record.identity, connection)?.number
+        let former = try number.flatMap { try Generations.load(meta).leaving["\($0)"] }
+        var local: [String] = []
+        if case .key(let columns) = record.identity {
+            // An integer key replacing the key of the rows is no value of the rows.
+            if table.isIntegerKey, !table.fits(record.identity) { local = table.primaryKey }
+            // A renamed column of the former key travels by its former name.
+            for (name, column) in zip(former ?? columns, columns) where !equalNames(name, column) { local.append(name) }
+        } else {
+            local = [former?.first ?? table.primaryKey[0]]
+        }
+        return table.columns.filter { column in
+            !column.isGenerated && !local.contains { equalNames($0, column.name) }
+        }.map(\.name)
+    }
+
+    /// Adds columns to `ferry_pending` for the widest key.
+    private func widenPending(_ width: Int) throws {
+        let present = try connection.count(
+            "SELECT count(*) FROM pragma_table_info('ferry_pending') WHERE name LIKE 'k%'")
+        for slot in present..<max(present, width) {
+            try connection.executeScript("ALTER TABLE ferry_pending ADD COLUMN k\(slot)")
+        }
+    }
+
+    /// Replaces a table's triggers by triggers for the present columns, unless they are equal: each dropped or made
+    /// trigger makes SQLite read the schema.
+    /// - Returns: true if the database has new columns; peers' values may wait for them.
+    private func makeTriggers(_ table: TrackedTable, _ present: PresentTriggers) throws -> Bool {
+        let statements = CaptureTriggers(table: table).statements
+        let areThere = present.are(statements, of: table)
+        if !areThere { try drop(present.names(ofTable: table.id)) }
+        let added = try OldRowsTable(table, connection).alter()
+        for column in added { try noteValues(of: column, table) }
+        if !areThere { try connection.executeScript(statements.joined(separator: ";\n")) }
+        return !added.isEmpty
+    }
+
+    /// Drops the recording triggers.
+    /// - Returns: the tables with such triggers.
+    func dropCaptureTriggers() throws -> Set<Int> {
+        let tables = try UnseenTables(connection).tablesWithTriggers()
+        try dropTriggers { _ in true }
+        return tables
+    }
+
+    /// Drops triggers of Ferry's.
+    /// - Parameter isMeant: a condition on the number of the recorded table.
+    private func dropTriggers(_ isMeant: (Int) -> Bool) throws {
+        let present = try PresentTriggers(connection)
+        for number in present.tables where isMeant(number) { try drop(present.names(ofTable: number)) }
+    }
+
+    private func drop(_ triggers: [String]) throws {
+        for name in triggers { try connection.executeScript("DROP TRIGGER \(quoted(name))") }
+    }
+
+    /// Records rows unknown to the state as inserted.
+    func noteRows(_ table: TrackedTable, areOld: Bool) throws {
+        let slots = table.keyColumns.indices.map { "k\($0)" }
+        // A 16-byte key equal to the ID is stored only as the ID.
+        let known = slots.count == 1 ? "coalesce(k0, object)" : slots.joined(separator: ", ")
+        try connection.executeScript(
+            """
+            INSERT INTO ferry_pending("table", event, at, \(slots.joined(separator: ", ")))
+            SELECT \(table.id), \(PendingEvent.insert.rawValue), \(areOld ? "NULL" : "julianday('now')"), * FROM (
+                SELECT \(table.keyList) FROM \(quoted(table.name))
+                EXCEPT SELECT \(known) FROM \(table.objectTable)
+                WHERE \(Shown.way) IN (\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue)))
+            """)
+    }
+
+    /// Records values of a new column from before its triggers: every value but the default. For a column that replaces
+    /// a former meaning, all rows are recorded. A peer's value waiting for the column takes precedence
+    /// (`CapturedWriter`).
+    private func noteValues(of column: TrackedColumn, _ table: TrackedTable) throws {
+        let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
+        try connection.executeScript(
+            """
+            INSERT INTO ferry_pending("table", event, mask, at, \(slots))
+            SELECT \(table.id), \(PendingEvent.review.rawValue), \(ColumnMask.mask(of: column.id)), julianday('now'),
+                \(table.keyList)
+            FROM \(quoted(table.name))
+            """
+                + (column.precursors.isEmpty
+                    ? " WHERE \(quoted(column.name)) IS NOT (\(column.defaultSQL ?? "NULL"))" : ""))
+    }
+
+    /// Removes all of Ferry's triggers and tables, except the table read by the app's own triggers or views.
+    /// - Returns: these triggers and views.
+    func end() throws -> [String] {
+        try dropTriggers { _ in true }
+        try GenerationPlan(connection, SchemaReader(connection: connection).read()).dropIndexes()
+        let askers = try ReplayFlag(connection).askers()
+        if !askers.isEmpty { try ReplayFlag(connection).rest() }
+        let own = try OwnNames(connection)
+        for row in try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'") {
+            let name = row[0].text
+            if name == ReplayFlag.table, !askers.isEmpty { continue }
+            guard own.contains(table: name), try own.hasShape(table: name, connection) else { continue }
+            try connection.executeScript("DROP TABLE \(quoted(name))")
+        }
+        return askers
+    }
+}
