@@ -2,18 +2,18 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// The objects that a container's logs tell of, for a database that joins with rows of its own.
+/// The objects in a container's logs, for a database that joins with rows of its own.
 struct ContainerObjects {
     private struct Entry {
         var inserted: HybridTime?
         var written = HybridTime.zero
         var deleted: HybridTime?
-        /// The key that its author gave it.
+        /// The key given by the object's author.
         var key: FieldValue?
 
         var isAlive: Bool { inserted != nil && deleted.map { $0 < written } ?? true }
 
-        /// Whether it is meant by a key rather than another one that was given the same.
+        /// True if this entry is the better owner of a key given to several objects.
         func isMeant(ratherThan other: Entry) -> Bool {
             if isAlive != other.isAlive { return isAlive }
             let (own, others) = (inserted ?? .zero, other.inserted ?? .zero)
@@ -23,14 +23,14 @@ struct ContainerObjects {
         }
     }
 
-    /// By the tables' names in lower case.
+    /// The objects by table name in lower case.
     private var tables: [String: [ObjectID: Entry]] = [:]
-    /// The times of rows that joined before, of which nobody knows when they were written.
+    /// The unknown times of rows that joined earlier.
     private(set) var unknownTimes: Set<HybridTime> = []
 
-    /// Reads the snapshot that covers most and is whole, then every device's log, as far as it is there.
+    /// Reads the whole snapshot with the most changesets, then every device's log, as far as present.
     init(_ container: Container) throws {
-        // No device of the container's has this ID, so every log is read.
+        // No device of the container has this ID, so every log is read.
         let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0))
         var positions = try takeSnapshot(container)
         while true {
@@ -43,7 +43,8 @@ struct ContainerObjects {
         }
     }
 
-    /// - Returns: what the snapshot covers.
+    /// Reads the objects of the first readable snapshot.
+    /// - Returns: the vector of the snapshot.
     private mutating func takeSnapshot(_ container: Container) throws -> VersionVector {
         for entry in try SnapshotShelf(container).entries() {
             do {
@@ -101,8 +102,8 @@ struct ContainerObjects {
 
     var alive: ObjectSets { tables.mapValues { Set($0.filter { $0.value.isAlive }.keys) } }
 
-    /// Which object is meant by a key, by tables: of several that were given the same one, one that is there before one
-    /// that is deleted; of those that are there the oldest, which kept the key; of deleted ones the newest.
+    /// The object of each key, by table. Of several objects with the same key, a living object comes before a deleted
+    /// object. Of living objects the oldest, which kept the key; of deleted objects the newest.
     var holders: [String: [FieldValue: ObjectID]] {
         tables.mapValues { objects in
             var holders: [FieldValue: (object: ObjectID, entry: Entry)] = [:]

@@ -3,22 +3,22 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// Logs with several branches that nobody else puts in order: two copies of one database published under one ID, and
-/// neither has it any more (Docs/Architecture/identity-and-forks.md).
+/// Merges logs with several branches without an owner (Docs/Architecture/identity-and-forks.md). Two copies of a
+/// database published under the same ID, and neither has the ID now.
 ///
-/// Each reader follows the branch that it met first, and cannot follow another. So all branches are taken in, and sent once
-/// more under this device's ID: those of IDs that this database had before, because both copies may have got new ones
-/// before they heard of each other, and those of devices that were retired, because nobody else is left who would.
+/// Each reader follows the branch that it met first, and cannot follow a different branch. So all branches are merged,
+/// and sent again under this device's ID.
+/// - Former IDs of this database: both copies may have got new IDs before they heard of each other.
+/// - Retired devices: nobody is left who would send their branches again.
 extension Replica {
-    /// Devices that write no more under their IDs: this one's former ones, and those that were retired.
+    /// Devices that write no more under their IDs: this device's former IDs, and retired devices.
     func endedDevices(_ reading: StoreReading) -> Set<DeviceID> {
         reading.retired.union(reading.formerDevices.map(\.device)).subtracting([identity.device])
     }
 
-    /// Takes in the branches of such logs that are in the container and were not taken in before, and notes which logs have a
-    /// branch that is not whole there.
-    /// - Parameter abandoned: devices whose logs go on in a way that cannot be followed here (`LogReader.Batch.abandoned`).
-    /// - Returns: whether there is something new to publish.
+    /// Merges new branches of such logs in the container, and records logs with an incomplete branch.
+    /// - Parameter abandoned: devices whose logs continue on a branch unreadable here (`LogReader.Batch.abandoned`).
+    /// - Returns: true if there is something new to publish.
     func takeInBranches(_ container: Container, abandoned: Set<DeviceID> = []) throws -> Bool {
         var isNews = false
         let ended = endedDevices(try store.reading())
@@ -27,20 +27,20 @@ extension Replica {
             do {
                 files = try container.segmentFiles(of: device)
             } catch let error as FerryError where error.concernsOneFile {
-                // Those who read the log tell of it.
+                // Readers of the log report the error.
                 continue
             }
             if !ForkedLog.overlap(files.map(\.name)) {
-                // Another branch goes on behind what this store has read, and its beginning is gone.
+                // A different branch continues behind the position of this store, and the branch's beginning is gone.
                 if abandoned.contains(device) { try store.noteForkedLog(device) }
                 continue
             }
-            // Those whose ID it was say all of it again.
+            // The former owners of the ID send everything again.
             if !ended.contains(device) { continue }
             let known = Set(try store.branchesTakenIn(of: device))
             if files.allSatisfy({ known.contains($0.fileName) }) { continue }
             let log = try ForkedLog(files, of: device, container)
-            // Of files that are not whole yet nothing is noted: they are looked at again.
+            // Incomplete files are not recorded: they are examined again.
             if log.read.isSubset(of: known) { continue }
             if log.isForked {
                 do {
@@ -49,7 +49,7 @@ extension Replica {
                         seal: sealer(for: identity))
                     isNews = isNews || sent > 0
                 } catch let error as FerryError where error.mayConcernOneLog(besides: identity.device) {
-                    // Nonsense is not sent once more, and stops nobody.
+                    // A nonsensical branch is not sent again, and stops no device.
                     continue
                 }
             }
@@ -60,13 +60,14 @@ extension Replica {
 }
 
 extension Replica {
-    /// Takes in what snapshots hold of forked logs whose files are gone: both sides may have removed files behind the place
-    /// where the branches part, before they heard of each other. Nobody can tell then where that is, and which deletions one
-    /// side has forgotten; what either side has is kept.
+    /// Merges snapshots' content of forked logs with missing files. Both sides may have removed files behind the fork
+    /// before they heard of each other. Then the fork's position is unknown, and so are deletions that a single side
+    /// has forgotten. Rows of either side are kept.
     ///
-    /// Only where another device has replayed the same and shows something else. All that the state has under stamps of the
-    /// forked log is written again under this device's ID, at its own time, so that it reaches all devices.
-    /// - Returns: whether there may be something new to publish.
+    /// Only needed if a different device replayed the same changesets and holds a different state. All state under
+    /// stamps of the forked log is written again under this device's ID, just after the original times, and so reaches
+    /// all devices.
+    /// - Returns: true if there may be something new to publish.
     func uniteBranches(_ container: Container, _ look: ContainerLook, _ report: inout SyncReport) throws -> Bool {
         let reading = try store.reading()
         if reading.forkedLogs.isEmpty || !reading.isPublished { return false }
@@ -79,7 +80,7 @@ extension Replica {
         let news = try reading.forkedLogs.sorted().filter { try readSnapshots(of: $0, container, &report) }
         for device in news {
             _ = try store.takeInBranches([], of: device, after: .none, seal: sealer(for: identity))
-            // Nobody needs the rest of it any more. A database that still writes it is known by a later head.
+            // No device needs the rest of the log. If a database still writes the log, a later head shows this.
             let head = look.heads[device]
             try retire(
                 device, named: head?.deviceName ?? reading.names[device] ?? "",
@@ -88,8 +89,8 @@ extension Replica {
         return !news.isEmpty
     }
 
-    /// Reads the snapshots in that reach into a forked log and were not read before.
-    /// - Returns: whether there was one.
+    /// Reads unread snapshots with content of a forked log.
+    /// - Returns: true if there was any.
     private func readSnapshots(
         of device: DeviceID, _ container: Container, _ report: inout SyncReport
     ) throws -> Bool {
@@ -99,7 +100,7 @@ extension Replica {
         where entry.device != identity.device && entry.manifest.positions[device] != nil {
             let known = try store.branchesTakenIn(of: device)
             if known.contains(entry.name.fileName) { continue }
-            // What is wrong with one is told by those who need it.
+            // Devices that need the snapshot report its errors.
             if try snapshots.load(entry, &report) != nil { continue }
             try store.noteBranchesTakenIn(known + [entry.name.fileName], of: device)
             isNews = true
@@ -108,22 +109,22 @@ extension Replica {
     }
 }
 
-/// The branches of one device's log, as the container has them.
+/// The branches of a single device's log, as far as in the container.
 struct ForkedLog {
-    /// The names of the files that could be read.
+    /// The names of the readable files.
     private(set) var read: Set<String> = []
-    /// The last changeset that all branches have; its time is zero where it is not there to tell.
+    /// The last changeset common to all branches; the time is zero if the changeset is missing.
     private(set) var common = LogPosition.none
-    /// The same, with a time that no branch says anything before, where it is certain that this is where they part: of some
-    /// branch files may be gone.
+    /// The same position, with a time before all changes of the branches. `nil` unless the branches certainly part
+    /// here: files of a branch may be gone.
     private(set) var fork: LogPosition?
-    /// All changesets after that, each once; none where the files are of one log.
+    /// All changesets behind `common`, each once; empty if the files are of a single log.
     private(set) var changesets: [Changeset] = []
 
     var isForked: Bool { !changesets.isEmpty }
 
-    /// - Parameter names: in the order of their first numbers.
-    /// - Returns: whether two of them hold the same number: branches, or a roll-up beside what it replaces.
+    /// Returns true if two files hold the same number: branches, or a roll-up beside the replaced segments.
+    /// - Parameter names: in the order of first numbers.
     static func overlap(_ names: [SegmentName]) -> Bool {
         var last: SegmentName?
         var furthest: UInt64 = 0
@@ -145,7 +146,7 @@ struct ForkedLog {
             do {
                 (header, decoded) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
             } catch {
-                // Those who read the log tell of it.
+                // Readers of the log report the error.
                 continue
             }
             read.insert(file.fileName)
@@ -165,8 +166,8 @@ struct ForkedLog {
         }
     }
 
-    /// Whether all files are of branches that part at a number: those that hold it follow the same changeset, and all others
-    /// behind it follow those.
+    /// True if all files belong to branches that part at a number. Files with this number follow the same changeset,
+    /// and later files follow these files.
     private static func isCertain(_ fork: UInt64, _ headers: [SegmentHeader]) -> Bool {
         let holding = headers.filter { $0.firstSequence <= fork && fork <= $0.lastSequence }
         let isJoined =
@@ -182,7 +183,7 @@ struct ForkedLog {
             }
     }
 
-    /// A time before all that changesets say.
+    /// A time before all times in the changesets.
     private static func time(before changesets: [Changeset]) -> HybridTime {
         let times = changesets.flatMap { [$0.time] + $0.tables.flatMap { $0.operations.lazy.map(\.time) } }
         return HybridTime(rawValue: max(times.min()?.rawValue ?? 0, 1) - 1)

@@ -5,35 +5,36 @@ import FerryStore
 
 /// Reads other devices' logs from the container: verified changesets, in order, without gaps.
 ///
-/// Heads are hints: one that announces nothing new spares a look at the device's files, and a thorough read looks all
-/// the same. What is wrong with one device's log stops that device only.
+/// Heads are hints: a head without news spares a look at the device's files; a thorough read looks all the same. A
+/// fault in a device's log stops this device's log only.
 struct LogReader {
-    /// Operations in one batch: with the values and bytes, bounds the memory of a replay, and its transaction. One segment
-    /// always fits, and those behind it as long as there is room. Small changes are replayed many at a time, in the order of
-    /// IDs; rows of a hundred bytes and more as many as one segment has of them (`ChangeCapture.maximumNotes`).
+    /// Maximum operations in a batch: with values and bytes, bounds the memory of a replay, and its transaction. A
+    /// single segment always fits; further segments are added while they fit.
+    /// So small changes are replayed many at a time, in the order of IDs. Rows of a hundred bytes and more are replayed
+    /// a segment at a time (`ChangeCapture.maximumNotes`).
     static let maximumOperations = 100_000
     static let maximumValues = SegmentLimits.valuesAtOnce
     static let maximumBytes = 4 << 20
 
     let container: Container
     let device: DeviceID
-    /// The IDs that this device's database had before.
+    /// The former IDs of this device's database.
     var former: [FormerDevice] = []
     /// Devices that write no more under their IDs (`Replica.endedDevices`).
     var ended: Set<DeviceID> = []
-    /// Devices that will not come back.
+    /// Retired devices: they will not come back.
     var retired: Set<DeviceID> = []
-    /// What is remembered of the looks before this one.
+    /// Memory of earlier looks.
     var quiet: QuietLogs?
     var last: QuietLook?
-    /// How many bytes the disk of the database has left; `nil` where that is not known, or does not matter.
+    /// Free bytes of the database's disk; `nil` if unknown or irrelevant.
     var room: () -> Int? = { nil }
-    /// Devices whose logs are not to be read further, because what is next in them is refused.
+    /// Devices whose logs are not read further, because their next changeset is refused.
     var setAside: Set<DeviceID> = []
-    /// Whether the changesets' schemas are wanted alone: some come without their tables then.
+    /// True: the caller needs only the changesets' schemas, and some changesets come without tables.
     var schemasOnly = false
 
-    /// How much of a batch there is already.
+    /// The size of a batch so far.
     private struct Load {
         var operations = 0
         var values = 0
@@ -43,7 +44,7 @@ struct LogReader {
 
         var isEmpty: Bool { bytes == 0 }
 
-        /// Whether a segment finds room beside what there is. What its texts and blobs take is known once it is decoded.
+        /// True if a segment fits into the batch. The size of its texts and blobs is known only after decoding.
         func hasRoom(for header: SegmentHeader) -> Bool {
             operations + header.operationCount <= maximumOperations && values + header.valueCount <= maximumValues
                 && bytes + header.bodyBytes <= maximumBytes
@@ -57,35 +58,35 @@ struct LogReader {
 
     struct Batch {
         var changesets: [Changeset] = []
-        /// How many segments were read of each device.
+        /// Number of segments read of each device.
         var segments: [DeviceID: Int] = [:]
-        /// The files read of each device, each with the last changeset in it.
+        /// The files read of each device, each with its last changeset.
         var files: [DeviceID: [(last: UInt64, path: String?)]] = [:]
         /// The checksum of the last segment read of each device.
         var checksums: [DeviceID: Checksum] = [:]
-        /// Devices whose logs cannot be read further, and why.
+        /// Devices whose logs cannot be read further, with the reason.
         var problems: [DeviceID: FerryError] = [:]
-        /// Devices whose logs do not have what is next any more, or have it damaged, and the number from which they could
-        /// be read on: a snapshot that covers what is before helps. They are among `problems`.
+        /// Devices whose next changeset is removed or damaged, and the number from which the log is readable again: a
+        /// snapshot of earlier changes helps. These devices are in `problems`, too.
         var gaps: [DeviceID: UInt64] = [:]
-        /// Devices whose logs go on in a way that cannot be followed here, and need not be: their successors have sent
-        /// all of it.
+        /// Devices whose logs continue on a branch unreadable here. Nothing is lost: their successors have sent
+        /// everything.
         var abandoned: Set<DeviceID> = []
-        /// Whether the bound was reached, so that there is more.
+        /// True if the batch is full, so the logs hold more.
         var isFull = false
         var heads: [DeviceID: Head] = [:]
-        /// The devices that have a directory, this one excepted.
+        /// The devices with a directory, except this device.
         var devices: [DeviceID] = []
     }
 
-    /// How often files that vanish between listing and reading are looked for again, in one read of a device's log: its
-    /// author may roll up and remove while this reads.
+    /// Maximum number of listings in a read of a device's log. Files may vanish between listing and reading, because
+    /// their author rolls up and removes.
     private static let maximumListings = 4
 
-    /// Reads what follows `positions`.
+    /// Reads the changesets after `positions`.
     /// - Parameters:
-    ///   - known: the checksum of the last segment replayed of each device, where it is known.
-    ///   - isThorough: look at files even where heads announce nothing.
+    ///   - known: for each device the checksum of the last replayed segment, if known.
+    ///   - isThorough: true: look at files even if heads announce nothing.
     func read(
         after positions: VersionVector, known: [DeviceID: Checksum] = [:], isThorough: Bool
     ) throws -> Batch {
@@ -132,17 +133,17 @@ struct LogReader {
                 batch.problems[peer] = error
             }
             if batch.isFull {
-                // The others were not looked at.
+                // The devices behind were not examined.
                 batch.devices.removeSubrange((index + 1)...)
                 break
             }
         }
-        // Whose branch it was goes on under another ID, and sends what nobody could read here once more. Where nobody does,
-        // this device takes it in.
+        // The owner of an unreadable branch continues under a new ID, and sends the branch again. Without an owner,
+        // this device merges the branch.
         let successors = Successors(batch.heads, self: device, former)
         let superseded = ended.union(successors.all.keys)
         batch.abandoned = superseded.filter { batch.problems[$0]?.code == .deviceForked }
-        // Nor is anything missed of branches that all came once more, where files are gone for good.
+        // Nothing is lost with branches that were sent again completely, even if their files are gone for good.
         batch.abandoned.formUnion(
             batch.problems.keys.filter {
                 retired.contains($0) && successors.haveSentAgain($0, after: positions[$0].sequence)
@@ -163,12 +164,12 @@ struct LogReader {
         return batch
     }
 
-    /// Whether a segment of a former ID's log is missing, and nothing is missed with it: what is told of the log behind it is of
-    /// branches that all came once more (`SentBranches`).
+    /// True if a segment of a former ID's log is missing, and nothing is lost with the segment. Everything behind
+    /// belongs to branches sent again completely (`SentBranches`).
     private func hasAllBranches(
         of peer: DeviceID, after positions: VersionVector, _ successors: Successors, _ batch: Batch
     ) throws -> Bool {
-        // Without a path: no file is there that could still become whole.
+        // Without a path no file is present that could still become whole.
         guard let problem = batch.problems[peer], problem.code == .fileNotThereYet, problem.path == nil,
             let next = problem.sequence, let head = batch.heads[peer]
         else { return false }
@@ -182,9 +183,9 @@ struct LogReader {
         }
     }
 
-    /// A head is a hint: where it is damaged, or has not arrived whole, the log is read without it. The device does not wait,
-    /// so this is no damage of its log.
-    /// - Returns: also the version of its file, where that was not read.
+    /// Reads a head as a hint: the log is read even if the head is damaged or incomplete. The log does not wait, so
+    /// this is no damage of the log.
+    /// - Returns: also the version of the head's file, if the file was not read.
     private func readHead(of peer: DeviceID) throws -> (Head?, known: FileVersion?, problem: FerryError?) {
         do {
             let (head, version) = try container.lookAtHead(of: peer)
@@ -209,12 +210,12 @@ struct LogReader {
         while !batch.isFull {
             if let head, head.position.sequence < next, !isThorough { return }
             var found: (SegmentHeader, [Changeset], path: String?)?
-            // The head of a device that published one segment since names it: no listing then.
+            // The head of a device that published a single segment since then names the segment: no listing is needed.
             if files == nil, let named = head?.lastSegment, named.first <= next, next <= named.last {
                 found = try readFirst([SegmentFile(named)], peer, next, previous, load, &batch, &hasVanished)
             }
             if found == nil, !batch.isFull {
-                // Those behind are dropped, so that reading a long log looks at each file once.
+                // Drops files behind the position, so that reading a long log examines each file once.
                 if files == nil { listings += 1 }
                 let listed = try (files ?? container.segmentFiles(of: peer, after: position)[...])
                     .drop { $0.name.last < next }
@@ -248,8 +249,8 @@ struct LogReader {
         }
     }
 
-    /// The first candidate that is whole and follows what was read before. Where none is, the reason is noted, and whether a
-    /// file was not there any more; where the batch has no room for it, that the batch is full.
+    /// Returns the first whole candidate that continues the log. Otherwise sets the problem in the batch, and
+    /// `hasVanished` if a file is gone. A full batch is marked as full.
     private func readFirst(
         _ candidates: [SegmentFile], _ peer: DeviceID, _ next: UInt64, _ previous: Checksum?, _ load: Load,
         _ batch: inout Batch, _ hasVanished: inout Bool
@@ -277,16 +278,18 @@ struct LogReader {
                     ? try SegmentDecoder.decodeSchemas(bytes, header: known, container: container.id, device: peer)
                     : try SegmentDecoder.decode(bytes, header: known, container: container.id, device: peer)
                 guard header.firstSequence <= next, header.lastSequence >= next else { continue }
-                // A roll-up begins earlier than what is read here, and names another predecessor.
+                // A roll-up that begins earlier has a different predecessor.
                 if header.firstSequence == next, let previous, let told = header.previous, told != previous {
-                    // Of two copies of the device's database, the one whose log is not read here; the other's may come.
+                    // The file belongs to a copy of the device's database, whose log is not read here; the followed
+                    // branch may still arrive.
                     problem = Self.forked(peer, next)
                     continue
                 }
                 try checkRoom(for: header)
                 return (header, changesets, container.path(of: candidate, peer))
             } catch let error as FerryError where error.concernsOneFile {
-                // Cut off or garbled: perhaps still on its way, so it is looked at again. The others may be whole.
+                // Cut off or garbled: the file may still be on its way, so the next read tries again. Further
+                // candidates may be whole.
                 problem = error
                 if !error.message.contains(candidate.fileName) {
                     problem.message = "\(candidate.fileName): \(error.message)"
@@ -298,8 +301,9 @@ struct LogReader {
         return nil
     }
 
-    /// A small file may stand for more than the disk holds, whoever wrote it: what is more than a writer puts into a segment
-    /// that it can divide is replayed where there is room for it, in the database and in its journal.
+    /// Checks that the disk has room for a segment, in the database and in its journal. A small file may expand to more
+    /// than the disk holds, whoever wrote the file.
+    /// Segments within the size that a writer plans for pass unchecked.
     private func checkRoom(for header: SegmentHeader) throws {
         guard header.contentBytes > SegmentLimits.plannedContentBytes, let room = room(),
             room / 2 < header.contentBytes
@@ -332,7 +336,7 @@ struct LogReader {
         let announced = max(head?.position.sequence ?? 0, files.map(\.name.last).max() ?? 0)
         guard announced >= next else { return }
         batch.problems[peer] = Self.notThereYet(peer, next)
-        let placeholder = try? container.requestDownload(of: peer, sequence: next)  // the next read tells
+        let placeholder = try? container.requestDownload(of: peer, sequence: next)  // the next read reports the result
         if let placeholder {
             batch.problems[peer] = Self.placeholder(peer, next, placeholder)
         }

@@ -3,20 +3,20 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// Reads devices' logs from their beginnings, with one segment in memory at a time.
+/// Reads devices' logs from their beginnings, with a single segment in memory at a time.
 ///
-/// What cannot be read is stepped over and told: for looking back, what there is is worth more than nothing.
+/// Unreadable parts are skipped and reported: for history, some changes are better than none.
 struct LogWalk {
-    /// How often a device's files are listed anew because one is gone: its author may roll up and remove meanwhile.
+    /// Maximum number of listings, because files may vanish: their author may roll up and remove in the meantime.
     private static let maximumListings = 4
 
     let container: Container
 
-    /// How far a walk came.
+    /// The result of a walk.
     struct Result {
-        /// The last changeset read; 0 where there is none.
+        /// The last changeset read; 0 without any.
         var last: UInt64 = 0
-        /// Why changesets are missing between those that were read, or before them.
+        /// Why changesets are missing between or before the changesets read.
         var problem: FerryError?
     }
 
@@ -61,22 +61,23 @@ struct LogWalk {
             }
             files.removeAll { $0 == candidate }
         }
-        // Damage at the end leaves no gap behind it that would tell.
+        // Damage at the end leaves no later gap to report it.
         if result.problem == nil, let damage, damage.sequence.map({ $0 > result.last }) ?? true {
             result.problem = damage
         }
         return result
     }
 
-    /// - Returns: `nil` where the file is not there any more.
+    /// Reads a file's changesets.
+    /// - Returns: `nil` if the file is gone.
     private func read(_ file: SegmentFile, of device: DeviceID) throws -> [Changeset]? {
         guard let bytes = try container.readSegment(file, of: device) else { return nil }
         return try SegmentDecoder.decode(bytes, container: container.id, device: device).1
     }
 
-    /// Where a device's head says that its log begins.
+    /// The beginning of a device's log, by its head.
     private func logStart(of device: DeviceID) -> UInt64? {
-        try? container.readHead(of: device)?.logStart  // a head is a hint: without it a reason is told less well
+        try? container.readHead(of: device)?.logStart  // a head is a hint: without the head, the reason is less precise
     }
 
     private func missing(_ device: DeviceID, _ sequence: UInt64) -> FerryError {

@@ -3,33 +3,33 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// What of a device's own log is in the container, held against what its database remembers: a pure comparison.
+/// A device's own log in the container, compared with its database's memory: a pure comparison.
 ///
-/// Two changesets with one number are told apart by what is in them. Their times alone do not tell: copies that pack the
-/// same notes give them the same times, and new rows other IDs.
+/// Two changesets with the same number are distinguished by content. Times alone do not suffice: copies that pack the
+/// same pending changes assign the same times, but new rows get different IDs.
 struct OwnLog {
-    /// The changesets found in the container under each number. More than one: two copies have published.
+    /// The changesets found in the container, by number. Several under a number: two copies have published.
     var found: [UInt64: Set<Mark>] = [:]
-    /// Numbers under which files were found that are no roll-ups and are not those which the database remembers, and the one of
-    /// which a head speaks that the database did not write.
+    /// The first numbers of files with a remembered segment's numbers and a different checksum. Also the head's number,
+    /// if the database did not write the head's segment.
     var replaced: Set<UInt64> = []
-    /// What files that begin with a number name as the segment before it.
+    /// The preceding segment named by files, by first number.
     var predecessors: [UInt64: Set<Checksum>] = [:]
     /// The files that this database did not write.
     var foreign: [Foreign] = []
-    /// The numbers in the files that this database wrote.
+    /// The numbers in files that this database wrote.
     var own: [ClosedRange<UInt64>] = []
-    /// What the next segment names after the files that it wrote, by their last numbers.
+    /// The chain checksums after files that this database wrote, by last number.
     var ends: [UInt64: Checksum] = [:]
-    /// What the database remembers of its own segments, published or waiting, in the order of their numbers.
+    /// The database's own segments in its memory, published or waiting, in the order of numbers.
     var remembered: [Remembered] = []
-    /// The last changeset that the database has packed, and the last one that it has published.
+    /// The last changeset that the database has packed, and the last published changeset.
     var packed: UInt64 = 0
     var published: UInt64 = 0
-    /// What the next segment would name before it, as the database remembers; `nil` where segments wait.
+    /// The chain checksum for the next segment, as the database remembers; `nil` while segments wait.
     var checksum: Checksum?
 
-    /// What tells one changeset from another.
+    /// Distinguishes changesets.
     struct Mark: Hashable {
         var time: HybridTime
         var content: Checksum
@@ -38,40 +38,40 @@ struct OwnLog {
     struct Foreign {
         var first: UInt64
         var last: UInt64
-        /// What it names as the segment before it.
+        /// The preceding segment that the file names.
         var previous: Checksum?
     }
 
     struct Remembered: Equatable {
         var first: UInt64
         var last: UInt64
-        /// The time of its last changeset.
+        /// The time of the segment's last changeset.
         var time: HybridTime
         var checksum: Checksum?
-        /// Its changesets, where they are still at hand.
+        /// The segment's changesets, if still at hand.
         var marks: [UInt64: Mark] = [:]
 
-        /// What the next segment names; not known here of one that was rolled up.
+        /// The checksum that the next segment names; unknown for a rolled-up segment.
         var chainEnd: Checksum? { first == last ? checksum : nil }
 
-        /// Whether what was found of it is something else.
+        /// True if the container holds a different changeset in the segment's place.
         func isContradicted(by found: [UInt64: Set<Mark>]) -> Bool {
             if let last = found[last], !last.contains(where: { $0.time == time }) { return true }
             return marks.contains { number, mark in found[number].map { !$0.contains(mark) } ?? false }
         }
     }
 
-    /// The first number under which the container holds something else than the database packed.
+    /// The first number under which the container holds a different changeset than the database packed.
     private var fork: UInt64? {
         let double = found.filter { $0.key <= packed && $0.value.count > 1 }.map(\.key).min()
         let other = remembered.first { $0.isContradicted(by: found) }?.first
         return [double, other, replaced.min(), firstUnlinked].compactMap { $0 }.min()
     }
 
-    /// The first number of the files that this database wrote, where the container holds more behind its end that nothing
-    /// joins to it: the next segment names another one before it, or is not there. Perhaps it was removed, because a snapshot
-    /// stands for it; but then what this database published should have been removed as well, and it is not known whether
-    /// that snapshot holds it.
+    /// The first number of files in the container, if files behind this database's end do not follow the end. The next
+    /// segment names a different predecessor, or is missing.
+    /// The next segment may have been removed, because a snapshot replaces it. But then this database's published
+    /// segments should have been removed as well, and it is unknown whether the snapshot holds their changes.
     private var firstUnlinked: UInt64? {
         guard let next = found.keys.filter({ $0 > packed }).min(), let first = found.keys.min(), first <= packed else {
             return nil
@@ -83,30 +83,31 @@ struct OwnLog {
         return named.contains(end) ? nil : first
     }
 
-    /// Whether somebody else has published under this device's ID.
+    /// True if a different database has published under this device's ID.
     var isForeign: Bool { fork != nil || found.keys.contains { $0 > packed } }
 
-    /// How far the log is in the container and is this database's own, and whether another goes on from there under the
-    /// same numbers.
-    /// - Returns: the time is `nil` where neither the database nor what was read of the container tells it.
+    /// How far the log in the container is this database's own, and whether a different log continues from there under
+    /// the same numbers.
+    /// - Returns: the time is `nil` if neither the database nor the files read tell the time.
     var common: (sequence: UInt64, time: HybridTime?, checksum: Checksum?, isForked: Bool) {
         let fork = fork
         var sequence = published
         if let fork {
             sequence = min(published, fork - 1)
         } else {
-            // What still waits here and is there all the same was published by another copy, or before a crash.
+            // A changeset that waits here and is in the container was published by a different copy, or before a crash.
             while sequence < packed, found[sequence + 1] != nil { sequence += 1 }
         }
         let own = remembered.last { $0.last == sequence }
         return (sequence, own?.time ?? found[sequence]?.first?.time, own?.chainEnd, fork != nil)
     }
 
-    /// Where what this database has published ends; `nil` where nothing tells what would follow it.
+    /// The end of the changesets published by this database; `nil` if the next chain checksum is unknown.
     var end: LogEnd? { (ends[published] ?? checksum).map { LogEnd(sequence: published, checksum: $0) } }
 
-    /// Whether it is certain that the branches part where `common` ends: what somebody else published next names what this
-    /// database published before it, or holds it. Where such files are gone, the branches may part earlier.
+    /// True if the branches certainly part at the end of `common`. The next foreign files name this database's last
+    /// common segment as predecessor, or contain its last changeset. If such files are gone, the branches may part
+    /// earlier.
     var isForkCertain: Bool {
         let common = common
         if !common.isForked || common.sequence == 0 { return true }
@@ -118,8 +119,8 @@ struct OwnLog {
             && holding.allSatisfy { $0.first <= end ? isRemembered : $0.previous.map(own.contains) ?? false }
     }
 
-    /// Whether all that this database published behind the place where the branches part is in the container. Where files of it
-    /// were removed, deletions that they said may be forgotten, and are not said again.
+    /// True if the container has everything that this database published behind the fork. If files were removed, their
+    /// deletions may be forgotten, and are not sent again.
     var isWhole: Bool {
         let common = common
         if !common.isForked { return true }
@@ -132,11 +133,11 @@ struct OwnLog {
 }
 
 extension OwnLog {
-    /// Looks into the device's own directory.
+    /// Reads the device's own directory.
     ///
-    /// Files whose names are the database's own are believed; others are read where they could contradict it: behind its
-    /// end, under numbers that it remembers, or under those of another file.
-    /// - Parameter isComplete: read every file, so that it is known where two logs part.
+    /// Files with the database's own names are trusted. Other files are read if they could contradict the database:
+    /// behind its end, under remembered numbers, or overlapping a different file.
+    /// - Parameter isComplete: true: read every file, to find where two logs part.
     init(_ store: Store, _ container: Container, _ identity: StoreIdentity, isComplete: Bool) throws {
         let device = identity.device
         packed = try store.versionVector()[device].sequence
@@ -152,7 +153,7 @@ extension OwnLog {
         }
         var files: [SegmentFile] = []
         for file in try container.segmentFiles(of: device) where files.last?.name != file.name { files.append(file) }
-        // One that cannot be read says nothing.
+        // An unreadable head says nothing.
         if let head = try? container.readHead(of: device), head.position.sequence <= published,
             try !store.publishedSegments(include: head.position.sequence, head.lastSegmentChecksum)
         {
@@ -178,7 +179,7 @@ extension OwnLog {
             for changeset in changesets { waiting.marks[changeset.sequence] = try Self.mark(changeset, container) }
             remembered.append(waiting)
         }
-        // What suspects stand beside has to be read too.
+        // Files overlapping a suspect must be read, too.
         let numbers = suspects.map { $0.name.first...$0.name.last }
         for file in files where isComplete || numbers.contains(where: { $0.overlaps(file.name.first...file.name.last) })
         {
@@ -187,14 +188,14 @@ extension OwnLog {
         }
     }
 
-    /// All that is in the container under a device's ID after a number, whoever wrote it, each changeset once.
+    /// Returns all changesets under a device's ID after a number, by any author, each once.
     static func changesets(
         after sequence: UInt64, _ container: Container, _ device: DeviceID
     ) throws -> [Changeset] {
         var changesets: [Mark: Changeset] = [:]
         for file in try container.segmentFiles(of: device, after: sequence) {
             guard let bytes = try container.readSegment(file, of: device) else { continue }
-            let decoded = try? SegmentDecoder.decode(bytes, container: container.id, device: device)  // others name it
+            let decoded = try? SegmentDecoder.decode(bytes, container: container.id, device: device)  // readers tell
             for changeset in decoded?.1 ?? [] where changeset.sequence > sequence {
                 changesets[try mark(changeset, container)] = changeset
             }
@@ -205,7 +206,7 @@ extension OwnLog {
     }
 
     static func mark(_ changeset: Changeset, _ container: Container) throws -> Mark {
-        // The same whatever segment it came in.
+        // Equal for a changeset in any segment.
         let alone = try SegmentEncoder.encode([changeset], container: container.id, previous: nil)
         return Mark(time: changeset.time, content: alone.checksum)
     }
@@ -222,8 +223,8 @@ extension OwnLog {
         }
     }
 
-    /// The names that share numbers with others.
-    /// - Parameter files: in the order of their first numbers.
+    /// The names that share numbers with a different file.
+    /// - Parameter files: in the order of first numbers.
     private static func overlapping(_ files: [SegmentFile]) -> Set<SegmentName> {
         var names: Set<SegmentName> = []
         var furthest: SegmentName?
@@ -242,7 +243,7 @@ extension OwnLog {
         do {
             (header, changesets) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
         } catch {
-            // Cut off, garbled, from elsewhere or of a newer format: no evidence. Others that read this log name it.
+            // Cut off, garbled, foreign or of a newer format: no evidence. Other readers of this log report the file.
             return
         }
         for changeset in changesets {
@@ -256,7 +257,7 @@ extension OwnLog {
                 Foreign(first: header.firstSequence, last: header.lastSequence, previous: header.previous))
         }
         if let previous = header.previous { predecessors[header.firstSequence, default: []].insert(previous) }
-        // With the same numbers a roll-up replaces nothing: it holds several segments.
+        // A remembered segment is replaced only by a file with the same numbers: a roll-up holds several segments.
         let same = remembered.filter { $0.first == header.firstSequence && $0.last == header.lastSequence }
         if !same.isEmpty, same.allSatisfy({ $0.checksum != nil && $0.checksum != header.checksum }) {
             replaced.insert(header.firstSequence)

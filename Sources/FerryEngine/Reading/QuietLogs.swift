@@ -1,16 +1,16 @@
 import FerryContainer
 import FerryCore
 
-/// Devices whose files were looked through and held nothing new: while their directories look the same, a thorough look need
-/// not list them again.
+/// Devices whose files were examined without news: while a directory looks unchanged, a thorough look need not list the
+/// directory again.
 ///
-/// Some folders (FAT, a provider's) may not tell that a directory changed. So each one is listed every ten minutes all the
-/// same.
+/// Some folders (FAT, a provider's) may not report a change of a directory. So each directory is listed every ten
+/// minutes all the same.
 final class QuietLogs: Sendable {
     private struct Entry {
-        /// How far the log was replayed when its files were listed.
+        /// How far the log was replayed when the files were listed.
         var reading: VersionedReading<UInt64>
-        /// When its version was asked for, before that.
+        /// When the directory's version was read, before the listing.
         var milliseconds: Int64
     }
 
@@ -21,11 +21,11 @@ final class QuietLogs: Sendable {
 
     init(clock: any WallClock) { self.clock = clock }
 
-    /// The wall clock's time, to be asked for before a directory's version.
+    /// The wall clock's time, to be read before a directory's version.
     func milliseconds() -> Int64 { clock.milliseconds() }
 
-    /// When a directory was listed that has a version now and certainly has nothing after a changeset; `nil` where it has to
-    /// be listed.
+    /// When a directory with the present version was listed, if the directory certainly has nothing after a changeset;
+    /// `nil` if a listing is needed.
     func listing(_ device: DeviceID, after sequence: UInt64, _ version: FileVersion, _ now: Int64) -> Int64? {
         guard let entry = entries.withLock({ $0[device] }), entry.reading.value == sequence,
             entry.reading.holds(for: version), Self.holds(entry.milliseconds...entry.milliseconds, at: now)
@@ -33,15 +33,15 @@ final class QuietLogs: Sendable {
         return entry.milliseconds
     }
 
-    /// Whether directories need not be listed again that were listed at these times.
+    /// True if directories listed at these times need no new listing.
     static func holds(_ listed: ClosedRange<Int64>, at now: Int64) -> Bool {
         listed.upperBound <= now && now - listed.lowerBound < listingMilliseconds
     }
 
-    /// Notes that a directory was listed and held nothing after a changeset.
+    /// Records that a listed directory held nothing after a changeset.
     /// - Parameters:
-    ///   - version: as it was before it was listed.
-    ///   - milliseconds: when that was asked for.
+    ///   - version: the version before the listing.
+    ///   - milliseconds: when the version was read.
     func note(_ device: DeviceID, after sequence: UInt64, _ version: FileVersion, _ milliseconds: Int64) {
         entries.withLock { entries in
             let reading = VersionedReading(

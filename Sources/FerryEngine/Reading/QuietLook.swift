@@ -1,43 +1,45 @@
 import FerryContainer
 import FerryCore
 
-/// The last look at all devices' files, where everything was known without reading anything: as long as they look the same,
-/// the next one finds the same.
+/// The last look at all devices' files, if everything was known without reading any file. While the files look
+/// unchanged, the next look finds the same.
 ///
-/// It shortens what `HeadCache` and `QuietLogs` would answer one by one, and never says more than they would: it is kept only
-/// of a look that they answered, and no longer than they do. A look at a thousand devices is then two questions for each to
-/// the file system and nothing else.
+/// Invariants:
+/// - A look is kept only if `HeadCache` and `QuietLogs` answered every question, and no longer than their answers hold.
+/// - So a kept look never says more than their answers.
+///
+/// A look at a thousand devices then asks the file system two questions for each device, and nothing else.
 final class QuietLook: Sendable {
-    /// What the look went by.
+    /// The inputs of a look.
     struct Question: Equatable {
         var container: ContainerID
         var positions: VersionVector
         var ended: Set<DeviceID>
-        /// The devices that have a directory, this one excepted.
+        /// The devices with a directory, except this device.
         var devices: [DeviceID]
-        /// Whether the directories of segments were looked at, too.
+        /// True if the look included the directories of segments.
         var isThorough: Bool
     }
 
-    /// What is known of the files while they are looked at.
+    /// The known versions of files during a look.
     struct Notes {
-        /// By their paths below the directory of all devices.
+        /// By path below the directory of all devices.
         fileprivate var versions: [(path: String, version: FileVersion)] = []
-        /// When the directories were listed: the first and the last of them.
+        /// The first and the last time when the directories were listed.
         fileprivate var listed: ClosedRange<Int64>?
         fileprivate(set) var isComplete = true
 
-        /// Notes a file's version; `nil` where the file had to be read.
+        /// Records a file's version; `nil` if the file had to be read.
         mutating func note(_ path: @autoclosure () -> String, _ version: FileVersion?) {
             guard let version else { return noteUnknown() }
             if isComplete { versions.append((path(), version)) }
         }
 
-        /// Notes that something of a device had to be read, or could not be looked at.
+        /// Records that a file of a device had to be read, or could not be examined.
         mutating func noteUnknown() { isComplete = false }
 
-        /// Notes a directory that was not listed now.
-        /// - Parameter milliseconds: when it was listed.
+        /// Records a directory not listed now.
+        /// - Parameter milliseconds: when the directory was listed.
         mutating func note(
             _ path: @autoclosure () -> String, _ version: FileVersion?, listed milliseconds: Int64
         ) {
@@ -55,7 +57,7 @@ final class QuietLook: Sendable {
 
     private let last = Locked<Look?>(nil)
 
-    /// What the look finds, if it is certainly what the last one found.
+    /// Returns the last look's batch, if a new look certainly finds the same.
     /// - Parameter milliseconds: the time of the look.
     func batch(_ question: Question, in container: Container, _ milliseconds: Int64) -> LogReader.Batch? {
         guard let look = last.withLock({ $0 }), look.question == question else { return nil }
@@ -63,7 +65,7 @@ final class QuietLook: Sendable {
         return container.haveVersions(look.notes.versions) ? look.batch : nil
     }
 
-    /// Keeps a look of which everything was known.
+    /// Keeps a look if everything was known.
     func keep(_ question: Question, _ notes: Notes, _ batch: LogReader.Batch) {
         guard notes.isComplete, batch.changesets.isEmpty, batch.problems.isEmpty, !batch.isFull else { return }
         last.withLock { $0 = Look(question: question, notes: notes, batch: batch) }

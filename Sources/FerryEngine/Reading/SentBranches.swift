@@ -2,31 +2,32 @@ import FerryContainer
 import FerryCore
 import FerryLog
 
-/// Branches of a former ID's log whose authors have said once more, under other IDs, all that a reader lacks of them
+/// Branches of a former ID's log whose authors have sent again, under new IDs, everything that a reader lacks
 /// (`Successors.endsSentAgain`).
 ///
-/// Of a branch some files may be gone for good, and who has read another one cannot go on. What is there behind the gap tells
-/// whose it is: each segment names the one before it, from the end that the branch's author has told.
+/// Some files of a branch may be gone for good, and a reader of a different branch cannot continue. The files behind
+/// the gap identify their branch: each segment names its predecessor, back from the end announced by the branch's
+/// author.
 struct SentBranches {
-    /// The most files that are read for it.
+    /// Maximum number of files read.
     private static let maximumFiles = 32
 
     let container: Container
     let ends: Set<LogEnd>
 
-    /// Whether all that is told of a log behind a position is of these branches: each file, and what its last head speaks of.
-    /// Another copy's files may be on their way where one is not.
-    /// - Throws: `inputOutput` and the like; files that cannot be read are of no branch that is known.
+    /// True if everything announced behind a position of a log belongs to these branches: each file, and the last
+    /// head's position. Otherwise files of a different copy may be on their way.
+    /// - Throws: `inputOutput` and the like. Unreadable files belong to no known branch.
     func hold(_ device: DeviceID, after position: UInt64, _ head: Head) throws -> Bool {
         if ends.isEmpty { return false }
         let files = try container.segmentFiles(of: device, after: position)
         guard files.count <= Self.maximumFiles else { return false }
         var ends = ends
         var names: Set<SegmentName> = []
-        // From the end; of what was rolled up, the larger one first.
+        // From the end; a roll-up before the smaller segments in it.
         for file in files.sorted(by: { ($0.name.last, $1.name.first) > ($1.name.last, $0.name.first) }) {
             guard let bytes = try container.readSegment(file, of: device),
-                let (header, _) = try? SegmentDecoder.decodeSchemas(  // others name a damaged one
+                let (header, _) = try? SegmentDecoder.decodeSchemas(  // readers report a damaged file
                     bytes, container: container.id, device: device),
                 ends.contains(LogEnd(sequence: header.lastSequence, checksum: header.chainEnd))
             else { return false }
@@ -36,7 +37,8 @@ struct SentBranches {
             names.insert(file.name)
         }
         if head.position.sequence <= position { return true }
-        // Its file may be gone; a segment of one changeset is called by the next one as by the head.
+        // The file may be gone. A segment with a single changeset has the same checksum in the next segment as in the
+        // head.
         return head.lastSegment.map(names.contains) ?? false
             || ends.contains(LogEnd(sequence: head.position.sequence, checksum: head.lastSegmentChecksum))
     }

@@ -3,23 +3,23 @@ import FerryCore
 import FerryLog
 import FerryStore
 
-/// How far the log that another device has read is the one that this store knows: two copies of one database may have
-/// published under one ID, and then a position in their log does not say on which branch it lies
+/// Decides how far a log read by a different device equals the log that this store knows. Two copies of a database may
+/// have published under the same ID. Then a position does not identify the branch
 /// (Docs/Architecture/identity-and-forks.md).
 ///
-/// A position is the number of a changeset and its time. Where the log goes on here, that changeset is looked for along the
-/// chain that ends where this store stands.
+/// A position is a changeset's number and time. If the log continues here, the changeset is searched along the chain
+/// that ends at this store's position.
 final class SharedLogs {
-    /// The most files that are read for one log.
+    /// Maximum number of files read for a log.
     private static let maximumFiles = 32
 
     private let container: Container
     private let own: DeviceID
     private let vector: VersionVector
     private let checksums: [DeviceID: Checksum]
-    /// This device's segments, those whose files it has removed among them.
+    /// This device's segments, including segments with removed files.
     private let segments: [OwnSegment]
-    /// Where logs are known to fork: the last position that all branches have, as far as that can be told.
+    /// The known forks of logs: the last position common to all branches, if known.
     private(set) var forks: [DeviceID: LogPosition]
     private var files: [DeviceID: [SegmentFile]] = [:]
     private var trails: [DeviceID: Trail] = [:]
@@ -36,8 +36,9 @@ final class SharedLogs {
         self.forks = forks
     }
 
-    /// The last position in a device's log that this store certainly shares with one that acknowledges `position`.
-    /// - Throws: `inputOutput` and the like; files that are damaged or missing only leave more in doubt.
+    /// Returns the last position in a device's log that this store certainly shares with a device that acknowledges
+    /// `position`.
+    /// - Throws: `inputOutput` and the like; damaged or missing files only leave more in doubt.
     func shared(_ author: DeviceID, _ position: LogPosition) throws -> LogPosition {
         let here = vector[author]
         if position == here || position.sequence == 0 { return position }
@@ -51,7 +52,7 @@ final class SharedLogs {
         return isBefore ? position : fork
     }
 
-    /// Where the branches of a log part; no position where it has one branch, or where that cannot be told.
+    /// The position where the branches of a log part; `.none` for a single branch, or if the position is unknown.
     private func fork(of author: DeviceID) throws -> LogPosition {
         if let known = forks[author] { return known }
         let files = try listed(author)
@@ -68,7 +69,7 @@ final class SharedLogs {
         do {
             found = try container.segmentFiles(of: author)
         } catch let error as FerryError where error.concernsOneFile {
-            // Those who read the log tell of it.
+            // Readers of the log report the error.
             found = []
         }
         files[author] = found
@@ -77,18 +78,18 @@ final class SharedLogs {
 
     // MARK: Along the chain
 
-    /// What was read of a log, from its end here towards its beginning.
+    /// The part of a log read so far, from its end here towards its beginning.
     private struct Trail {
         /// The times of the changesets found.
         var times: [UInt64: HybridTime] = [:]
-        /// The number before which it goes on, and what the segment that ends there is called by the next one.
+        /// The number of the next changeset to read, backwards, and the checksum that names the segment ending there.
         var next: UInt64
         var checksum: Checksum?
         var files = 0
         var hasEnded = false
     }
 
-    /// The time of a changeset in the log as this store knows it; `nil` where that cannot be told.
+    /// The time of a changeset in the log known to this store; `nil` if unknown.
     private func time(of sequence: UInt64, in author: DeviceID) throws -> HybridTime? {
         if author == own, let segment = segments.first(where: { $0.last == sequence }) { return segment.time }
         let here = vector[author]
@@ -100,14 +101,14 @@ final class SharedLogs {
         return trail.times[sequence]
     }
 
-    /// Reads the file that holds what comes before what was read.
+    /// Reads the file before the part read so far.
     private func extend(_ trail: inout Trail, _ author: DeviceID) throws {
         let candidates = try listed(author).filter { $0.name.first <= trail.next && trail.next <= $0.name.last }
             .sorted { $0.isTried(before: $1) }
         for file in candidates where trail.files < Self.maximumFiles {
             trail.files += 1
             guard let bytes = try container.readSegment(file, of: author),
-                let (header, changesets) = try? SegmentDecoder.decodeSchemas(  // others name a damaged one
+                let (header, changesets) = try? SegmentDecoder.decodeSchemas(  // readers report a damaged file
                     bytes, container: container.id, device: author),
                 changesets.contains(where: { trail.times[$0.sequence] == $0.time })
                     || (header.lastSequence == trail.next && trail.checksum == header.chainEnd)

@@ -1,23 +1,25 @@
 import FerryCore
 import FerryMerge
 
-/// What a row was at a time, folded from the operations that the logs hold of it: a pure function.
+/// The state of a row at a time, folded from the operations in the logs: a pure function.
 ///
-/// The operations up to the time are merged as a replay merges them, so the result is what a device that had seen all of
-/// them, and nothing later, would have shown but for the rules about other rows.
+/// Operations up to the time are merged as in a replay. So the result is the row on a device that had seen exactly
+/// these operations, apart from rules about other rows.
 enum PastRow: Equatable {
-    /// It was there with these values by column name, and this key where the object was inserted with a local one.
+    /// The row was present with these values, by column name, and this key, if the object was inserted with a local
+    /// key.
     case present([String: FieldValue], key: FieldValue?)
-    /// It was not there: not inserted yet, or deleted.
+    /// The row was absent: not inserted yet, or deleted.
     case absent
-    /// The logs do not reach back that far. They do from this time on, in milliseconds since the Unix epoch; `nil`
-    /// where they hold no insertion at all.
+    /// The logs do not reach back that far. They begin at this time, in milliseconds since the Unix epoch; `nil`
+    /// without any insertion in the logs.
     case unknown(since: Int64?)
 
+    /// Folds operations.
     /// - Parameters:
     ///   - operations: oldest first.
     ///   - milliseconds: the time, included.
-    ///   - isComplete: whether the logs are whole, so that what they do not hold did not happen.
+    ///   - isComplete: true if the logs are whole, so that an operation not in the logs did not happen.
     static func fold(_ operations: [LoggedOperation], at milliseconds: Int64, isComplete: Bool) -> PastRow {
         let past = operations.prefix { $0.stamp.time.milliseconds <= milliseconds }
         let inserted = operations.first { $0.kind == .insert }?.stamp.time.milliseconds
@@ -47,19 +49,19 @@ enum PastRow: Equatable {
                 }
             }
         }
-        // A row that was inserted again began anew.
+        // A new insertion of a row starts from scratch.
         if let floor = registers.floor {
             for name in Array(policies.keys) { policies[name]?.forget(before: floor) { _ in true } }
             for (name, column) in columns where registers.stamp(of: column).map({ $0 < floor }) ?? true {
                 values[name] = nil
             }
         }
-        // What was written under a policy is what all of it amounts to.
+        // Under a policy, the value results from all written parts.
         for (column, register) in policies where !register.isPlain {
             values[column] = register.shown(under: .lastWriterWins)
         }
         if registers.isAlive { return .present(values, key: key) }
-        // Dead whatever was before.
+        // The row is dead, whatever happened before.
         if let deleted = registers.deleted, registers.newestWrite.map({ $0 < deleted }) ?? true { return .absent }
         return .unknown(since: inserted)
     }

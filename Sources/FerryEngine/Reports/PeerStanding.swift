@@ -2,46 +2,48 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// How this device's state and rows compare with another one's, as its head tells: a pure function of both.
+/// Compares this device's state and rows with a peer's, by the peer's head: a pure function of both.
 struct PeerStanding: Equatable {
     enum Kind: String {
-        /// Both have replayed the same changes, and the digests of their states and rows agree.
+        /// Both devices have replayed the same changes, and the digests of their states and rows are equal.
         case inStep
-        /// The other device has replayed changes that this one has not.
+        /// The peer has replayed changes that this device has not.
         case behind
-        /// This device has changes that the other one has not replayed.
+        /// This device has changes that the peer has not replayed.
         case ahead
-        /// Both of that.
+        /// Both `behind` and `ahead`.
         case apart
-        /// Both have replayed the same changes and hold the same state, and rows wait on one of them for a process with something of
-        /// the app's.
+        /// Both devices have replayed the same changes and hold the same state. On either device, rows wait for a
+        /// process with the app's collations or functions.
         case waits
-        /// Both have replayed the same changes and hold different states, or show different rows.
+        /// Both devices have replayed the same changes, and hold different states or show different rows.
         case differs
-        /// Both have replayed the same changes; the other one does not tell all digests, or has a table by another schema, so that
-        /// they prove nothing.
+        /// Both devices have replayed the same changes, and digests prove nothing. The peer does not publish all
+        /// digests, or has a table by a different schema.
         case unproven
     }
 
     var kind: Kind
-    /// Changesets of any device that the other one has replayed and this one has not, and the reverse.
+    /// Number of changesets, of any device, that only the peer has replayed, and that only this device has replayed.
     var behind = 0
     var ahead = 0
-    /// What both prove of their tables; compared where both have replayed the same.
+    /// The comparison of tables, made after both have replayed the same changes.
     var tables = TableComparison()
-    /// Whether both have replayed the same changes, but for logs that were superseded, and hold different states.
+    /// True if both have replayed the same changes, apart from superseded logs, and hold different states.
     private(set) var isContradicted = false
 
-    /// More than that is said as that: a head may claim anything.
+    /// Larger numbers are reported as this number: a head may claim anything.
     private static let most = 1 << 40
 
     private static func sum(_ count: Int, _ further: UInt64) -> Int { min(count + Int(min(further, 1 << 40)), most) }
 
+    /// Compares this device with a head.
     /// - Parameters:
-    ///   - vector: what this device has replayed, and what it proves of its tables at that point.
-    ///   - hasNotes: whether changes wait that are not packed yet; they will be a changeset.
-    ///   - superseded: devices that go on under other IDs. Where two copies published under one ID, their logs are read
-    ///     to different ends; what they said came once more from their successors, so equal digests decide.
+    ///   - vector: the changesets that this device has replayed.
+    ///   - tables: this device's digests at this point.
+    ///   - hasNotes: true if pending changes are not packed yet; they will be a changeset.
+    ///   - superseded: devices with successors. If two copies published under the same ID, readers stop at different
+    ///     ends of their logs. Successors sent the changes again, so equal digests decide.
     init(
         _ vector: VersionVector, _ tables: [TableDigests], hasNotes: Bool, superseded: Set<DeviceID> = [],
         _ head: Head
@@ -72,27 +74,28 @@ struct PeerStanding: Equatable {
     }
 }
 
-/// What two devices that have replayed the same prove of their tables, held against each other.
+/// Compares the digests of two devices that have replayed the same changes.
 struct TableComparison: Equatable {
-    /// The tables in which the states differ.
+    /// The tables with different states.
     private(set) var states: Set<String> = []
-    /// The tables in which the rows differ.
+    /// The tables with different rows.
     private(set) var rows: Set<String> = []
-    /// The tables whose schemas differ.
+    /// The tables with different schemas.
     private(set) var schemas: Set<String> = []
-    /// Those of them whose rows mean something else by each schema: columns, defaults or references differ.
+    /// The tables whose rows have a different meaning by each schema: columns, defaults or references differ.
     private(set) var meanings: Set<String> = []
-    /// The tables of which rows wait on one of the devices: their rows are not compared.
+    /// The tables with waiting rows on either device: their rows are not compared.
     private(set) var waiting: Set<String> = []
-    /// Whether any table is compared, and its rows with it.
+    /// True if any table is compared together with its rows.
     private(set) var isTold = false
 
     /// Compares nothing.
     init() {}
 
+    /// Compares digests.
     /// - Parameters:
-    ///   - tables: of this device.
-    ///   - theirs: what the other one's head tells.
+    ///   - tables: this device's digests.
+    ///   - theirs: the digests in the peer's head.
     init(_ tables: [TableDigests], _ theirs: [UInt32: UInt64]) {
         let own = TableDigests.published(tables)
         let tellsRows =
@@ -102,7 +105,7 @@ struct TableComparison: Equatable {
                 isTold = isTold || tellsRows
                 if state != table.state { states.insert(table.name) }
             }
-            // A table that only one of them has is not compared.
+            // A table on a single device is not compared.
             guard tellsRows, let shape = table.shape, let theirShape = theirs[table.shapeToken] else { continue }
             if table.waiting > 0 || theirs[table.waitingToken] != nil {
                 waiting.insert(table.name)
@@ -114,9 +117,9 @@ struct TableComparison: Equatable {
         }
     }
 
-    /// The tables that are not the same on both devices.
+    /// The tables that differ between the devices.
     var differing: Set<String> { states.union(rows) }
 
-    /// Whether digests prove that all is the same.
+    /// True if digests prove that everything is equal.
     var isProven: Bool { isTold && differing.isEmpty && meanings.isEmpty }
 }

@@ -2,38 +2,40 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// The devices of a container, as `devices` tells them. Its JSON keys are fixed.
+/// The devices of a container, for `devices`. The JSON keys are fixed.
 public struct DevicesReport: Codable, Equatable, Sendable {
     public struct Device: Codable, Equatable, Sendable {
         public var id: String
         public var name: String
         public var isThisDevice: Bool
-        /// `active`, `silent` (nothing was heard of it for long) or `retired`; the latter two hold nothing back.
+        /// `active`, `silent` (not seen for long) or `retired`; silent and retired devices hold nothing back.
         public var activity: String
-        /// When its last head was written, by its own clock, in milliseconds since the Unix epoch; `nil` where it has none.
+        /// When the device's last head was written, by the device's clock, in milliseconds since the Unix epoch; `nil`
+        /// without a head.
         public var lastHeardMilliseconds: Int64?
-        /// Changesets of its log that are not replayed here, as far as its head tells.
+        /// Number of changesets in the device's log not replayed here, according to its head.
         public var behind: Int
-        /// Changesets of this device that it has not replayed, as far as its head tells.
+        /// Number of this device's changesets that the device has not replayed, according to its head.
         public var unacknowledged: Int
-        /// Files of this device's log that stay for it: it has not replayed them, and a snapshot covers them. With their
-        /// size.
+        /// Files of this device's log that stay for the device: a snapshot covers them, and the device has not replayed
+        /// them. With their size.
         public var holdsBackSegments: Int
         public var holdsBackBytes: Int
-        /// Whether some log does not reach back any more to where it stopped: when it returns it starts from a snapshot.
+        /// True if some log no longer reaches back to the device's position: after its return the device starts from a
+        /// snapshot.
         public var isLeftBehind: Bool
-        /// The IDs under which it goes on, or copies of it do; `nil` where there are none. One that was restored from a
-        /// backup or is gone writes no more: it can be retired.
+        /// The IDs of successors, also of copies; `nil` without any. A device restored from a backup, or gone, writes
+        /// no more and can be retired.
         public var successors: [String]?
     }
 
     public var devices: [Device]
-    /// Whether the folder was there, so that this is what it says now.
+    /// True if the folder was present, so the report is current.
     public var reachable: Bool
 }
 
 extension Replica {
-    /// Tells the devices of the container, this one first. Changes nothing, and works while the container is away.
+    /// Lists the devices of the container, this device first. Changes nothing, and works while the container is away.
     public func devices() throws -> DevicesReport {
         var look = ContainerLook()
         var isReachable = true
@@ -72,8 +74,8 @@ extension Replica {
 
     private static func difference(_ left: UInt64, _ right: UInt64) -> Int { left > right ? Int(left - right) : 0 }
 
-    /// Gives this device another name. The others hear of it with the next sync.
-    /// - Throws: `invalidArgument` where the name is empty or too long; `busy`.
+    /// Gives this device a new name. The next sync announces the name.
+    /// - Throws: `invalidArgument` for an empty or too long name; `busy`.
     public func rename(_ name: String) throws {
         let name = try Self.checkedName(name)
         try lock.withLock {
@@ -83,11 +85,13 @@ extension Replica {
         }
     }
 
-    /// Says that a device will not come back, or not soon: nothing is kept for it any more. The others hear of it with the
-    /// next sync. A device that was retired and is used again after all counts again from then on.
-    /// - Parameter word: its ID, the beginning of its ID (at least four digits), or its name where only one device has it.
-    /// - Returns: its name.
-    /// - Throws: `nothingFound` where no device is meant; `invalidArgument` where several are, or this one; `busy`.
+    /// Marks a device as gone for good, or for long: nothing is kept for the device any more. The next sync announces
+    /// the retirement. A retired device in use again counts again from then on.
+    /// - Parameter word: the device's ID, the beginning of the ID (at least four digits), or a name that only a single
+    ///   device has.
+    /// - Returns: the device's name.
+    /// - Throws: `nothingFound` if no device matches; `invalidArgument` if several match, or this device matches;
+    ///   `busy`.
     @discardableResult
     public func retire(_ word: String) throws -> String {
         try lock.withLock {
@@ -103,14 +107,15 @@ extension Replica {
         }
     }
 
-    /// - Parameter heardMilliseconds: the wall-clock time in the head that it has.
+    /// Retires a device.
+    /// - Parameter heardMilliseconds: the wall-clock time in the device's present head.
     func retire(_ device: DeviceID, named name: String, heardMilliseconds: Int64?) throws {
         var record = try store.reading().devices.first { $0.id == device } ?? DeviceRecord(id: device, name: name)
         record.retiredMilliseconds = max(heardMilliseconds ?? 0, record.writtenMilliseconds ?? 0)
         try store.noteHeard([record])
     }
 
-    /// The device that people mean by a word.
+    /// The device that a word names.
     private static func device(
         _ word: String, in devices: [DevicesReport.Device]
     ) throws -> DevicesReport.Device {

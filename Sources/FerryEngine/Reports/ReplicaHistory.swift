@@ -4,9 +4,9 @@ import FerryLog
 import FerryStore
 
 extension Replica {
-    /// Tells what the logs in the container, and what waits to be published, still hold of the row with a key. Changes
+    /// Returns the history of the row with a key, from the logs in the container and the waiting segments. Changes
     /// nothing.
-    /// - Parameter key: as `Store.findRows` takes it.
+    /// - Parameter key: as in `Store.findRows`.
     /// - Throws: as `Store.findRows`; `containerMissing`, `containerEmpty`, `containerMismatch`.
     public func history(table: String, key: [String]) throws -> RowHistories {
         let rows = try store.findRows(table: table, key: key)
@@ -35,7 +35,7 @@ extension Replica {
             unpacked: try store.status(counting: false).pendingNotes)
     }
 
-    /// Reads all logs for what they hold of some rows of one table.
+    /// Reads all logs for operations on some rows of a single table.
     private func readLogs(
         of rows: [FoundRow]
     ) throws -> (reader: HistoryReader, gaps: [(device: DeviceID, error: FerryError)]) {
@@ -59,35 +59,35 @@ extension Replica {
         return (reader, gaps)
     }
 
-    // MARK: Bringing back
+    // MARK: Restoring
 
-    /// Brings back what a conflict lost, as an ordinary change that the next sync sends, and resolves the conflict.
-    /// - Throws: `nothingFound`; `restoreRefused` where the row, column or table is gone or the schema refuses it;
+    /// Restores the values that a conflict lost, as an ordinary change for the next sync, and resolves the conflict.
+    /// - Throws: `nothingFound`; `restoreRefused` if the row, column or table is gone or the schema refuses the values;
     ///   `busy`. Nothing is changed then.
     @discardableResult
     public func restoreConflict(_ number: Int64) throws -> RestoredRow {
         try packing { try store.restoreConflict(number, seal: sealer(for: identity)) }
     }
 
-    /// Makes a row what it was at a time, as an ordinary change that the next sync sends.
+    /// Restores a row's state at a time, as an ordinary change for the next sync.
     ///
-    /// What counts as the past are the logs' operations up to the time, whoever has seen them since. References lead to
-    /// the rows that they led to then; the rows themselves stay as they are now.
+    /// The past consists of the logs' operations up to the time, no matter which device had seen them then. References
+    /// lead to the rows referred to at this time; these rows stay as they are now.
     /// - Parameters:
-    ///   - key: as `Store.findRows` takes it.
+    ///   - key: as in `Store.findRows`.
     ///   - milliseconds: the time, since the Unix epoch.
-    ///   - object: which of several rows that had the key.
-    ///   - allowsDeletion: whether the row may be deleted because it was not there then.
-    ///   - isDryRun: whether to try it and change no row. What is pending is packed all the same.
-    /// - Throws: as `Store.findRows` and `history`; `invalidArgument` where several rows had the key; `restoreRefused`
-    ///   where the logs do not reach back that far, where the row was not there then, or the schema refuses it.
+    ///   - object: chooses among several rows that had the key.
+    ///   - allowsDeletion: true if the row may be deleted, because it was absent then.
+    ///   - isDryRun: true: try, and change no row. Pending changes are packed all the same.
+    /// - Throws: as `Store.findRows` and `history`; `invalidArgument` if several rows had the key. `restoreRefused` if
+    ///   the logs do not reach back that far, the row was absent then, or the schema refuses the values.
     @discardableResult
     public func restoreRow(
         table: String, key: [String], at milliseconds: Int64, object: ObjectID? = nil, allowsDeletion: Bool = false,
         isDryRun: Bool = false
     ) throws -> (row: RestoredRow, gaps: [RowHistories.Gap]) {
         try packing {
-            // What is not packed yet is part of the past too.
+            // Pending changes are part of the past, too.
             if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
             let row = try chosen(store.findRows(table: table, key: key), object)
             let (reader, gaps) = try readLogs(of: [row])
@@ -120,7 +120,7 @@ extension Replica {
         }
     }
 
-    /// Whether a row that was not there can be made absent: what is hidden cannot be deleted by a write.
+    /// True if a row absent in the past can be made absent: a write cannot delete a hidden row.
     private func allowsAbsence(_ presence: FoundRow.Presence) -> Bool {
         switch presence {
         case .shown, .deleted, .unknown: true
@@ -128,7 +128,7 @@ extension Replica {
         }
     }
 
-    /// The row that a key means: the one that has it, or the only one that had it.
+    /// The row that a key names: the present owner of the key, or the only former owner.
     private func chosen(_ rows: [FoundRow], _ object: ObjectID?) throws -> FoundRow {
         if let object {
             if let row = rows.first(where: { $0.object == object }) { return row }

@@ -2,12 +2,12 @@ import FerryCore
 import FerryStore
 
 extension Replica {
-    /// The policies that are set, by whatever device, and whether this process can apply each.
+    /// Returns the policies set by any device, and whether this process can apply each policy.
     public func policies() throws -> [StoredPolicy] { try store.policies() }
 
-    /// Sets policies of tables, indexes and columns. What is written from now on merges by them on this device; the next
-    /// sync tells the others.
-    /// - Throws: `invalidArgument` where a policy makes no sense for what it is about; nothing is changed then. `busy`.
+    /// Sets policies of tables, indexes and columns. Later writes on this device merge by them; the next sync announces
+    /// them.
+    /// - Throws: `invalidArgument` if a policy makes no sense for its target; nothing is changed then. `busy`.
     public func setPolicies(_ settings: [PolicySetting]) throws {
         try lock.withLock {
             try store.setPolicies(settings)
@@ -15,8 +15,8 @@ extension Replica {
         }
     }
 
-    /// Takes policies off: the last writer wins again, and rows with one UNIQUE value are joined.
-    /// - Returns: the number of policies that were set.
+    /// Removes policies: the last writer wins again, and rows with the same UNIQUE value are unified.
+    /// - Returns: the number of removed policies.
     public func removePolicies(_ targets: [PolicyTarget]) throws -> Int {
         try lock.withLock {
             let removed = try store.removePolicies(targets)
@@ -25,8 +25,8 @@ extension Replica {
         }
     }
 
-    /// Sets policies that an app declares in its code, once: where a person, or an app of another version, has set
-    /// another since, that stays until the declaration changes.
+    /// Sets policies declared in an app's code, once. If a person, or a different version of the app, has set a
+    /// different policy since, this policy stays until the declaration changes.
     /// - Throws: as `setPolicies`.
     public func declarePolicies(_ settings: [PolicySetting]) throws {
         try lock.withLock {
@@ -35,7 +35,7 @@ extension Replica {
         }
     }
 
-    /// Packs what was written before under the former policies. The container need not be there.
+    /// Packs earlier writes under the former policies. The container is not needed.
     private func takeUpPolicies() throws {
         // A copy packs nothing before it has a device ID of its own, for which the container is needed.
         if try isCopied() { return }

@@ -4,7 +4,7 @@ import FerryLog
 import FerryStore
 
 extension Replica {
-    /// What the store and the container's heads tell. Nothing is changed.
+    /// Returns the status from the store and the container's heads. Nothing is changed.
     public func status() throws -> StatusReport {
         try refreshIdentity()
         let identity = identity
@@ -43,13 +43,13 @@ extension Replica {
         problems.merge(clocksAhead(vector)) { reason, _ in reason }
         let successors = Successors(heads, self: identity.device, former).all
         let superseded = endedDevices(reading).union(successors.keys)
-        // Of one that goes on under another ID, more may be known here than its last head tells.
+        // The store may know more of a superseded device than the device's last head announces.
         for (device, head) in heads
         where device != identity.device && problems[device] == nil && !superseded.contains(device) {
             problems[device] = Self.older(head, than: vector[device].sequence)
         }
         let reasons = reading.waiting
-        // One that no sync has met yet is as old as this look.
+        // A problem that no sync has met yet is as old as this look.
         func since(_ device: DeviceID) -> Int64? {
             guard let problem = problems[device] else { return nil }
             return reasons[device].flatMap { $0.isSame(as: problem) ? $0.sinceMilliseconds : nil }
@@ -119,12 +119,12 @@ extension Replica {
             plainReferences: try store.plainReferences())
     }
 
-    /// Why logs stop though their files are whole: what they say is refused, here and now or by the last sync. Each names its
+    /// Returns why logs with whole files stop: their content is refused, now or by the last sync. Each error names its
     /// file.
     func refusals(of batch: LogReader.Batch, _ reading: StoreReading) throws -> [DeviceID: FerryError] {
         var refusals = try store.refusals(of: batch.changesets)
         for (device, reason) in reading.waiting where refusals[device] == nil && batch.problems[device] == nil {
-            // What is still to be replayed is what the last sync stopped at.
+            // The last sync stopped at the next changeset to replay.
             guard let next = batch.changesets.first(where: { $0.device == device })?.sequence else { continue }
             let error = FerryError(
                 FerryError.Code(rawValue: reason.code), reason.message, device: device, sequence: next)
@@ -134,7 +134,7 @@ extension Replica {
             uniqueKeysWithValues: refusals.map { ($0, LogReplay.located($1, $0, batch)) })
     }
 
-    /// Whether an error speaks of a log that is there and cannot be replayed, rather than of one that is still to come.
+    /// True if an error concerns a present log that cannot be replayed, false if the log is still to come.
     private static func isRefusal(_ error: FerryError) -> Bool {
         ![.fileNotThereYet, .logCollected, .olderState, .clockAhead, .deviceForked].contains(error.code)
     }
@@ -143,7 +143,8 @@ extension Replica {
         tables.flatMap { $0.isEmpty ? nil : $0.sorted() }
     }
 
-    /// Why a head says less than is known of its device: a syncer is still bringing the new one, or the folder went back.
+    /// Explains a head with fewer changesets than known here. The syncer still has to bring the new head, or the folder
+    /// went back to an older state.
     static func older(_ head: Head, than known: UInt64) -> FerryError? {
         guard head.position.sequence < known else { return nil }
         return FerryError(
@@ -153,9 +154,9 @@ extension Replica {
             device: head.device)
     }
 
-    /// The newest changes of all devices, newest first, as far as the container holds them.
+    /// Returns the newest changes of all devices, newest first, as far as the container holds them.
     /// - Parameters:
-    ///   - limit: the most entries.
+    ///   - limit: the maximum number of entries.
     ///   - table: only changes of this table.
     public func log(limit: Int = 50, table: String? = nil) throws -> [LogEntry] {
         let container = try openContainer()
@@ -163,7 +164,8 @@ extension Replica {
         var changes: [LoggedChange] = []
         for device in try container.devices() {
             var found: [LoggedChange] = []
-            // The newest first; of those that were rolled up, the smaller ones. What was read already is skipped.
+            // The newest first; smaller segments before the roll-up that contains them. Changesets already read are
+            // skipped.
             var lowest = UInt64.max
             let names = try container.segments(of: device).sorted { ($0.last, $0.first) > ($1.last, $1.first) }
             for name in names where found.count < limit && name.first < lowest {
@@ -172,7 +174,7 @@ extension Replica {
                     guard let bytes = try container.readSegment(name, of: device) else { continue }
                     changesets = try SegmentDecoder.decode(bytes, container: container.id, device: device).1
                 } catch let error as FerryError where error.code == .damagedFile || error.code == .formatTooNew {
-                    // What can be read is told; `sync` and `status` tell what cannot.
+                    // Readable files are reported here; `sync` and `status` report unreadable files.
                     continue
                 }
                 for changeset in changesets where changeset.sequence < lowest {
@@ -195,7 +197,7 @@ extension Replica {
     }
 }
 
-/// A change as the log has it.
+/// A change in a log.
 private struct LoggedChange {
     var time: HybridTime
     var device: DeviceID

@@ -2,25 +2,25 @@ import FerryCore
 import FerryStore
 
 extension Replica {
-    /// How often to pack and look again while other programs write.
+    /// Maximum number of attempts to pack and compare while a different program writes.
     private static let deepAttempts = 3
 
-    /// Looks whether the database is sound, as `Store.verify` does. For a deep look, changes that wait are packed first;
-    /// the container is not needed, and they are published by the next `sync`.
-    /// - Throws: `busy` where another program keeps writing; `notTracked`; `database` where the schema needs functions
-    ///   of the app's own.
+    /// Verifies the database, as `Store.verify` does. Before a deep verification, pending changes are packed; the next
+    /// `sync` publishes them. The container is not needed.
+    /// - Throws: `busy` if a different program keeps writing; `notTracked`; `missingFunction` if packing needs a collation
+    ///   or function of the app. Without packing, tables that need such a part are listed as unchecked.
     public func verify(deep: Bool = false) throws -> VerificationReport {
         guard deep else { return try store.verify() }
         return try packing {
             let shallow = try store.verify()
-            // A damaged file is not written to, and what it holds is not worth comparing.
+            // A damaged file is not written to, and its content is not worth a comparison.
             if !shallow.isReadable { return shallow }
             for _ in 1..<Self.deepAttempts {
                 if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
                 do {
                     return try store.verify(deep: true)
                 } catch let error as FerryError where error.code == .busy {
-                    // Something was written in between: once more.
+                    // A different program has written in between: tries again.
                     continue
                 }
             }
@@ -28,9 +28,9 @@ extension Replica {
         }
     }
 
-    /// Takes rows that are not what the state says as changes of this device (`Store.takeUnseenWrites`); the next `sync`
+    /// Accepts rows that differ from the state as changes of this device (`Store.takeUnseenWrites`); the next `sync`
     /// publishes them. The container is not needed.
-    /// - Throws: `databaseCorrupt` where SQLite finds the file damaged: nothing that it holds is worth sending.
+    /// - Throws: `databaseCorrupt` if SQLite finds the file damaged: its content is not worth sending.
     public func takeUnseenWrites() throws -> [UnseenChanges] {
         try packing {
             let report = try store.verify()

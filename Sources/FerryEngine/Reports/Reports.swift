@@ -1,12 +1,12 @@
 import FerryCore
 import FerryStore
 
-/// What one `sync` did. Its JSON keys are fixed: scripts rely on them.
+/// The result of a `sync`. The JSON keys are fixed: scripts rely on them.
 public struct SyncReport: Codable, Equatable, Sendable {
     public struct Published: Codable, Equatable, Sendable {
-        /// Segment files written into the container.
+        /// Number of segment files written into the container.
         public var segments = 0
-        /// Changes (insertions, updates, deletions of objects) in them.
+        /// Number of changes (insertions, updates, deletions of objects) in them.
         public var changes = 0
     }
 
@@ -17,19 +17,19 @@ public struct SyncReport: Codable, Equatable, Sendable {
 
     /// A device whose log cannot be replayed further for now.
     public struct Waiting: Codable, Equatable, Sendable {
-        /// The device's name, or its ID where it has not told a name.
+        /// The device's name, or the ID if the name is unknown.
         public var device: String
-        /// What is waited for, or what is wrong, in a sentence.
+        /// The missing file or the fault, in a sentence.
         public var reason: String
-        /// What kind of reason it is: a `FerryError.Code`. `fileNotThereYet`, `logCollected`, `olderState` and `clockAhead` mend themselves or do no
-        /// harm; anything else is damage that somebody should look at.
+        /// The kind of reason: a `FerryError.Code`. `fileNotThereYet`, `logCollected`, `olderState` and `clockAhead`
+        /// resolve by themselves or do no harm. Any further code is damage that somebody should examine.
         public var code: String
-        /// Since when it is waited for, by this device's clock, in milliseconds since the Unix epoch.
+        /// Since when the log has waited, by this device's clock, in milliseconds since the Unix epoch.
         public var sinceMilliseconds: Int64?
-        /// The file that it is about, where it is about one.
+        /// The file concerned, if any.
         public var file: String?
 
-        /// Whether somebody should look at it.
+        /// True if somebody should examine the problem.
         public var isDamage: Bool {
             ![FerryError.Code.fileNotThereYet, .logCollected, .clockAhead, .olderState].contains(
                 FerryError.Code(rawValue: code))
@@ -38,29 +38,29 @@ public struct SyncReport: Codable, Equatable, Sendable {
 
     public var published = Published()
     public var replayed = Replayed()
-    /// Objects that are hidden in the whole database.
+    /// Number of hidden objects in the whole database.
     public var hidden = 0
-    /// Conflicts that this sync brought.
+    /// Number of conflicts found by this sync.
     public var conflicts = 0
     public var waiting: [Waiting] = []
-    /// Tables that other devices have by another primary key; `nil` where there are none.
+    /// Tables that other devices have by a different primary key; `nil` without any.
     public var tablesApart: [TableApart]?
-    /// Tables with rows that wait for a process with a collation or a function of the app's; `nil` where there are none.
+    /// Tables with rows that wait for a process with the app's collations or functions; `nil` without any.
     public var waitingTables: [WaitingTable]?
-    /// What was rolled up, collected and removed of this device's files; `nil` where nothing was.
+    /// Rolled-up, collected and removed files of this device; `nil` without any.
     public var compaction: CompactionReport?
-    /// Tells that the database got a new device ID; `nil` where it kept the one that it had.
+    /// The database's new device ID; `nil` if unchanged.
     public var renewed: Renewal?
-    /// How long it took.
+    /// The duration.
     public var seconds: Double = 0
 
     public init() {}
 
-    /// Whether anything went either way.
+    /// True if anything was sent or received.
     public var hasNews: Bool { published.segments > 0 || replayed.segments > 0 }
 }
 
-/// What `status` tells.
+/// The report of `status`.
 public struct StatusReport: Codable, Equatable, Sendable {
     public struct DeviceName: Codable, Equatable, Sendable {
         public var id: String
@@ -71,13 +71,13 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var id: String
         public var name: String
         public var path: String
-        /// Whether the folder is there now and is this container.
+        /// True if the folder is present now and is this container.
         public var reachable: Bool
-        /// Why not.
+        /// Why the container is not reachable.
         public var problem: String?
-        /// Why the last sync failed, where the folder or a file in it was the reason.
+        /// Why the last sync failed, if the folder or a file in the folder was the reason.
         public var failure: String?
-        /// Since when syncs have failed for the reason that the last one failed for, in milliseconds since the Unix epoch.
+        /// Since when syncs have failed for the present reason, in milliseconds since the Unix epoch.
         public var failingSinceMilliseconds: Int64?
     }
 
@@ -85,9 +85,9 @@ public struct StatusReport: Codable, Equatable, Sendable {
         public var name: String
         /// `integer key`, `key (a, b)` or `declared (a, b)`.
         public var identity: String
-        /// Objects that are alive, hidden ones included.
+        /// Number of living objects, hidden objects included.
         public var objects: Int
-        /// Whether this database has the table, by that key. Rows of a table that only other devices have are kept here, and
+        /// True if this database has the table, by this key. Rows of a table only on other devices are kept here, and
         /// shown once the app makes the table.
         public var isHere: Bool
 
@@ -107,57 +107,61 @@ public struct StatusReport: Codable, Equatable, Sendable {
     public struct Peer: Codable, Equatable, Sendable {
         public var id: String
         public var name: String
-        /// Changesets that its head announces and that are not replayed here.
+        /// Number of changesets announced by the device's head and not replayed here.
         public var behind: Int
-        /// Changesets of this device that it has not replayed yet, as far as its head tells.
+        /// Number of this device's changesets that the device has not replayed, according to its head.
         public var unacknowledged: Int
-        /// When its head was written, in milliseconds since the Unix epoch.
+        /// When the head was written, in milliseconds since the Unix epoch.
         public var lastSeenMilliseconds: Int64?
-        /// `active`, `silent` or `retired`: as `DevicesReport` tells it.
+        /// `active`, `silent` or `retired`, as in `DevicesReport`.
         public var activity: String
-        /// Whether some log does not reach back any more to where it stopped, so that it starts from a snapshot when it
-        /// returns.
+        /// True if some log no longer reaches back to the device's position: after its return the device starts from a
+        /// snapshot.
         public var isLeftBehind: Bool
-        /// Why its log cannot be replayed further.
+        /// Why the device's log cannot be replayed further.
         public var problem: String?
-        /// What kind of reason that is, a `FerryError.Code`; since when it has kept the log from being replayed, in
-        /// milliseconds since the Unix epoch; and the file that it is about.
+        /// The kind of reason, a `FerryError.Code`; since when the reason has stopped the log, in milliseconds since
+        /// the Unix epoch; and the file concerned.
         public var problemCode: String?
         public var problemSinceMilliseconds: Int64?
         public var problemFile: String?
-        /// How this device's state and rows compare with that one's, as its head tells: `inStep` (proven by digests), `behind`,
-        /// `ahead`, `apart` (both), `unproven` (the same changes, and it tells no digests of its rows, or `differingSchemas`),
-        /// `waits` (the same changes and the same state, and rows of `waitingTables` wait here or there for the app), `differs` (the
-        /// same changes and another state, or other rows: `Replica.verify` tells where). `nil` where it has no head.
+        /// How this device's state and rows compare with the device's, according to its head; `nil` without a head:
+        /// - `inStep`: equal, proven by digests.
+        /// - `behind`, `ahead`, `apart` (both).
+        /// - `unproven`: the same changes, and the head has no digests of rows, or `differingSchemas` has tables.
+        /// - `waits`: the same changes and the same state, and rows of `waitingTables` wait here or there for the app.
+        /// - `differs`: the same changes, and a different state or different rows. `Replica.verify` finds them.
         public var standing: String?
-        /// Changesets of any device that it has replayed and this one has not.
+        /// Number of changesets, of any device, that only the peer has replayed.
         public var changesetsBehind: Int?
-        /// Changesets of any device that this one has and it has not replayed.
+        /// Number of changesets, of any device, that only this device has replayed.
         public var changesetsAhead: Int?
-        /// Tables in which the two differ; `nil` unless `differs`.
+        /// Tables with differences; `nil` unless `differs`.
         public var differing: [String]?
-        /// Tables with rows that wait, here or there, for a process with a collation or a function of the app's; `nil` unless `waits`
-        /// or `differs`, or where there are none.
+        /// Tables with rows that wait, here or there, for a process with the app's collations or functions; `nil`
+        /// unless `waits` or `differs`, or without any.
         public var waitingTables: [String]?
-        /// Those of them in which the states are the same and the rows differ; `nil` where there are none.
+        /// The tables of `differing` with equal states and different rows; `nil` without any.
         public var differingRows: [String]?
-        /// Tables that the two have by other schemas, as far as that may be the reason; `nil` where there are none.
+        /// Tables with different schemas on the two devices, if this may be the reason; `nil` without any.
         public var differingSchemas: [String]?
-        /// Where rows differ: the tables with a UNIQUE index that is computed of integer keys, so that devices may show other rows
-        /// of them; `nil` where there are none.
+        /// If rows differ: the tables with a UNIQUE index computed from integer keys, of which devices may show
+        /// different rows; `nil` without any.
         public var differingByKeys: [String]?
-        /// The IDs under which databases go on that had this one before they were restored or copied; `nil` where there
-        /// are none. It is in use itself only where it was copied.
+        /// The IDs of databases that had this ID before they were restored or copied; `nil` without any. The ID itself
+        /// is in use only if the database was copied.
         public var successors: [String]?
     }
 
-    /// Objects whose rows are not shown as they were written, and rows of tables that stay which refer to nothing, by reason.
+    /// Counts of objects not shown as written, and of dangling rows of local tables, by reason.
     public struct Exceptional: Codable, Equatable, Sendable {
         public var table: String
-        /// `waiting`, `outranked`, `refused`, `awaitingApp` (all hidden), `heldBack`, `clearedReference` or `outdated` (shown),
-        /// `joined` (shown by
-        /// the row of another), `stranded` (shown, of a table that stays), or `left` (no row here: the table was dropped or
-        /// emptied without a deletion).
+        /// The kind:
+        /// - `waiting`, `outranked`, `refused`, `missing` and `awaitingApp`: hidden.
+        /// - `heldBack`, `clearedReference` and `outdated`: shown.
+        /// - `joined`: shown by the row of another object.
+        /// - `stranded`: shown, in a local table.
+        /// - `left`: no row here, because the table was dropped or emptied without a deletion.
         public var kind: String
         public var reason: String
         public var count: Int
@@ -165,10 +169,11 @@ public struct StatusReport: Codable, Equatable, Sendable {
 
     /// How concurrent writes to a table, an index or a column merge.
     public struct Policy: Codable, Equatable, Sendable {
-        /// As `PolicyTarget.text`.
+        /// As in `PolicyTarget.text`.
         public var target: String
         public var policy: String
-        /// Whether this process can apply it. Where it knows the policy of a table not, it replays nothing of that table.
+        /// True if this process can apply the policy. A process that does not know a table's policy replays nothing of
+        /// this table.
         public var applied: Bool
     }
 
@@ -176,34 +181,34 @@ public struct StatusReport: Codable, Equatable, Sendable {
     public var container: ContainerPlace
     public var tables: [Table]
     public var leftOut: [LeftOut]
-    /// Tables that other devices have by another primary key.
+    /// Tables that other devices have by a different primary key.
     public var tablesApart: [TableApart]
-    /// Tables with rows that wait for a process with a collation or a function of the app's.
+    /// Tables with rows that wait for a process with the app's collations or functions.
     public var waitingTables: [WaitingTable]
-    /// The app's triggers that a replay by this process leaves out.
+    /// The app's triggers that this process leaves out of a replay.
     public var leftOutTriggers: [LeftOutTrigger]
     public var devices: [Peer]
-    /// Changes that are not in the container yet, those not packed yet included.
+    /// Number of changes not in the container yet, pending changes included.
     public var unpublished: Int
-    /// Objects that are alive and have no row.
+    /// Number of living objects without a row.
     public var hidden: Int
     public var exceptions: [Exceptional]
-    /// Conflicts that nobody has resolved.
+    /// Number of unresolved conflicts.
     public var conflicts: Int
     public var policies: [Policy]
-    /// Foreign keys that need not lead anywhere.
+    /// Foreign keys that need not lead to a row.
     public var plainReferences: [PlainReference]
 }
 
-/// What `init` did.
+/// The result of `init`.
 public struct InitReport: Codable, Equatable, Sendable {
-    /// A reference that no foreign key declares.
+    /// A reference without a foreign key.
     public struct Reference: Codable, Equatable, Sendable {
         public var table: String
         public var column: String
         public var parent: String
-        /// Whether its values are translated on every device. The keys of other tables are the same everywhere, and the
-        /// values travel as they are.
+        /// True if the values are translated on every device. Keys of tables without integer keys are equal everywhere,
+        /// and their values travel unchanged.
         public var isTranslated: Bool
     }
 
@@ -212,21 +217,22 @@ public struct InitReport: Codable, Equatable, Sendable {
     public var path: String
     public var tables: [StatusReport.Table]
     public var leftOut: [StatusReport.LeftOut]
-    /// References that no foreign key declares and that were named.
+    /// Named references without a foreign key.
     public var references: [Reference]
-    /// Columns that look like references and that neither a foreign key nor the selection declares.
+    /// Columns that look like references, without a foreign key and not named in the selection.
     public var hints: [UndeclaredReference]
-    /// What to do about a store of Core Data's; `nil` where the database is none.
+    /// Advice for a Core Data store; `nil` for any different database.
     public var coreData: CoreDataAdvice?
-    /// Foreign keys of the schema's that count as plain references: SQLite cannot use them, rows break them, or they were named.
+    /// Foreign keys of the schema that count as plain references: SQLite cannot use them, rows break them, or they were
+    /// named.
     public var plainReferences: [PlainReference]
     public var published: SyncReport.Published
-    /// Rows that cannot travel because their key holds a NULL.
+    /// Number of rows that cannot travel because of a NULL in the key.
     public var rowsWithoutKey: Int
     public var seconds: Double
 }
 
-/// What `join` did, or would do.
+/// The result of `join`, also of a dry run.
 public struct JoinReport: Codable, Equatable, Sendable {
     public var device: StatusReport.DeviceName
     public var container: StatusReport.DeviceName
@@ -234,19 +240,19 @@ public struct JoinReport: Codable, Equatable, Sendable {
     public var dryRun: Bool
     /// Tables that were made because the database lacked them.
     public var createdTables: [String]
-    /// Changes that came from the container.
+    /// Changes received from the container.
     public var replayed: SyncReport.Replayed
-    /// Changes that this database brought along.
+    /// Changes of this database's pre-existing rows.
     public var published: SyncReport.Published
     public var tables: [StatusReport.Table]
     public var leftOut: [StatusReport.LeftOut]
-    /// How the rows that the database had stand to the container's, by table.
+    /// How the pre-existing rows compare with the container's, by table.
     public var rows: [RowComparisonCount]
-    /// Integer keys that rows on both sides have though nothing says that they are the same rows, so that both are kept.
+    /// Number of integer keys on both sides without any sign that the rows are the same. Both rows are kept.
     public var matchingKeys: Int
-    /// Rows that were deleted because only this database had them (`--rows theirs`).
+    /// Number of rows deleted because only this database had them (`--rows theirs`).
     public var removed: Int
-    /// Fields in which the database's rows differed from the container's; the container's values are shown.
+    /// Number of fields with values unlike the container's; the container's values are shown.
     public var conflicts: Int
     public var hidden: Int
     public var waiting: [SyncReport.Waiting]
@@ -256,35 +262,35 @@ public struct JoinReport: Codable, Equatable, Sendable {
     public var seconds: Double
 }
 
-/// One change of one object, for `log`.
+/// A change of an object, for `log`.
 public struct LogEntry: Codable, Equatable, Sendable {
-    /// When it was made, in milliseconds since the Unix epoch, by the clock of the device that made it; `nil` for rows
-    /// that were there before their database joined.
+    /// When the change was made, in milliseconds since the Unix epoch, by its device's clock; `nil` for pre-existing
+    /// rows.
     public var timeMilliseconds: Int64?
-    /// The name of the device that made it.
+    /// The name of the change's device.
     public var device: String
-    /// The number of its changeset in that device's log.
+    /// The number of the changeset in this device's log.
     public var sequence: UInt64
     public var table: String
-    /// The row's key on this device, or the object's ID where it has no row here.
+    /// The row's key on this device, or the object's ID without a row here.
     public var key: String
     /// `insert`, `update` or `delete`.
     public var operation: String
-    /// The columns written.
+    /// The written columns.
     public var columns: [String]
 }
 
-/// What `leave` did.
+/// The result of `leave`.
 public struct LeaveReport: Codable, Equatable, Sendable {
     public var container: String
-    /// Changes that were not in the container yet and will not be.
+    /// Number of changes not in the container, and never to be.
     public var unpublished: Int
-    /// The app's triggers and views that ask whether a replay is writing. The table `ferry_replay` stays for them and says
-    /// that none is.
+    /// The app's triggers and views that check whether a replay is writing. The table `ferry_replay` stays for them,
+    /// and says that no replay is.
     public var askers: [String]
 }
 
-/// Where long work stands.
+/// The progress of long work.
 public struct SyncProgress: Sendable {
     public enum Phase: String, Sendable {
         /// Packing local changes. Units are changes.
@@ -299,7 +305,7 @@ public struct SyncProgress: Sendable {
 
     public var phase: Phase
     public var completed: Int
-    /// `nil` where it is not known yet.
+    /// `nil` if unknown yet.
     public var total: Int?
 }
 

@@ -2,31 +2,31 @@ import FerryCore
 import FerryMerge
 import FerryStore
 
-/// What the devices' logs still hold of one row.
+/// The history of a row, as far as in the devices' logs.
 public struct RowHistory: Sendable {
-    /// One change of the row.
+    /// A change of the row.
     public struct Change: Equatable, Sendable {
-        /// When it was made, in milliseconds since the Unix epoch, by the clock of the device that made it; `nil` for
-        /// rows that were there before their database joined.
+        /// When the change was made, in milliseconds since the Unix epoch, by its device's clock; `nil` for
+        /// pre-existing rows.
         public var timeMilliseconds: Int64?
         public var device: DeviceID
         public var deviceName: String
-        /// The number of its changeset in that device's log.
+        /// The number of the changeset in this device's log.
         public var sequence: UInt64
         public var kind: ObjectOperation.Kind
-        /// What was written, in the order of the columns' names in the log; references as local keys where the rows
-        /// referred to are known.
+        /// The written values, in the order of column names in the log; references as local keys if the parent rows are
+        /// known.
         public var values: [NamedValue]
     }
 
     public var row: FoundRow
-    /// The oldest first. A later change wins; what was lost among concurrent ones is among them too.
+    /// The oldest first. A later change wins; concurrent changes that lost are included.
     public var changes: [Change]
 }
 
-/// The histories of the objects that a key means, and what could not be read.
+/// The histories of the objects that a key names, and the unreadable logs.
 public struct RowHistories: Sendable {
-    /// A device's log that is not whole.
+    /// An incomplete log of a device.
     public struct Gap: Codable, Equatable, Sendable {
         /// The device's name.
         public var device: String
@@ -35,11 +35,11 @@ public struct RowHistories: Sendable {
 
     public var rows: [RowHistory]
     public var gaps: [Gap]
-    /// Changes of this device that no pass has packed yet, and that are not looked at.
+    /// Number of this device's pending changes, which the histories do not include.
     public var unpacked: Int
 }
 
-/// An operation on an object as a log has it, its values by column name as they travel.
+/// An operation on an object in a log, with portable values by column name.
 struct LoggedOperation {
     var stamp: Stamp
     var sequence: UInt64
@@ -47,13 +47,14 @@ struct LoggedOperation {
     /// The author's local key, at insertion.
     var key: FieldValue?
     var values: [NamedValue]
-    /// What columns under a policy carried in place of a value, by column name.
+    /// The parts written to columns under a policy in place of a value, by column name.
     var parts: [String: PolicyPart] = [:]
 }
 
-/// Gathers what all logs hold of some objects of one table. Memory is bounded by what is found and one segment.
+/// Gathers the operations on some objects of a single table from all logs. Memory is bounded by the findings and a
+/// single segment.
 struct HistoryReader {
-    /// Operations on the objects looked for.
+    /// Maximum number of gathered operations.
     static let maximumOperations = 1_000_000
 
     let table: String
@@ -66,10 +67,10 @@ struct HistoryReader {
         self.objects = objects
     }
 
-    /// Takes what a changeset has of the objects.
+    /// Gathers a changeset's operations on the objects.
     mutating func take(_ changeset: Changeset) throws {
         for changes in changeset.tables where equalNames(changes.name, table) {
-            // Sorted by object: each is found without looking at all.
+            // Operations are sorted by object: each object is found without a look at all operations.
             for object in objects {
                 var index = changes.operations.firstIndexSorted { $0.object < object }
                 while index < changes.operations.count, changes.operations[index].object == object {
@@ -94,7 +95,7 @@ struct HistoryReader {
             guard let kind = changes.payload(of: column), case .blob(let bytes) = value else {
                 return NamedValue(column: name, value: value.copied)
             }
-            // Told is what the author's own writes amount to.
+            // The shown value results from the author's own writes.
             let part = try PolicyCodec.decode(Array(bytes)[...], as: kind, own: stamp)
             parts[name] = part
             return NamedValue(column: name, value: WrittenValue.part(part).ownValue ?? .null)
@@ -125,7 +126,7 @@ extension FieldValue {
 }
 
 extension Array {
-    /// The index of the first element that is not before what is looked for, in a sorted array.
+    /// The index of the first element that is not before the searched element, in a sorted array.
     fileprivate func firstIndexSorted(isBefore: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -1,17 +1,17 @@
 import FerryCore
 import FerryStore
 
-/// A table that other devices have by another primary key. What either side writes to it waits on the other one; all other tables
-/// go on. Its JSON keys are fixed: scripts rely on them.
+/// A table that other devices have by a different primary key. Changes of either side wait on the other side; all other
+/// tables continue. The JSON keys are fixed: scripts rely on them.
 public struct TableApart: Codable, Equatable, Sendable {
     public var table: String
-    /// How its rows are told here, and there: `integer key`, `key (a, b)` or `declared (a, b)`.
+    /// How rows are identified here and there: `integer key`, `key (a, b)` or `declared (a, b)`.
     public var here: String
     public var there: String
-    /// The names of the devices that have it so, or their IDs where they have not told names.
+    /// The names of the devices with the key `there`, or their IDs if the names are unknown.
     public var devices: [String]
 
-    /// What is the matter, in a sentence.
+    /// The problem, in a sentence.
     public var problem: String {
         let names = ([devices.dropLast().joined(separator: ", ")] + devices.suffix(1)).filter { !$0.isEmpty }
             .joined(separator: " and ")
@@ -20,13 +20,13 @@ public struct TableApart: Codable, Equatable, Sendable {
             + "\(here) here. What is written to it waits on the other side; everything else goes on."
     }
 
-    /// What to do.
+    /// The remedy.
     public static let advice =
         "Run the same version of the app on all devices, and sync: then all rows of the table come together."
 }
 
 extension Replica {
-    /// The tables that devices which still take part have by another primary key.
+    /// The tables that remaining devices have by a different primary key.
     func tablesApart(_ reading: StoreReading) -> [TableApart] {
         let ended = endedDevices(reading)
         var found: [TableApart] = []
