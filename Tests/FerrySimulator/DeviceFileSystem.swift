@@ -1,25 +1,25 @@
 import FerryContainer
 import FerryCore
 
-/// The file system as one device sees it: a disk, its own or one that it shares with others, with the folder there or
-/// away, and the flaws that its kind of folder has.
+/// A device's view of the file system: a disk, of its own or shared, with the folder present or away. Has the flaws
+/// of the kind of folder.
 ///
-/// `@unchecked Sendable` because a simulation runs on one thread.
+/// `@unchecked Sendable` because a simulation runs on a single thread.
 final class DeviceFileSystem: FileSystem, @unchecked Sendable {
-    /// What the device finds in place of the container.
+    /// The device's folder in place of the container.
     enum Mount: String, CaseIterable {
         case there
         case missing
         case empty
-        /// The folder of another container.
+        /// The folder of a different container.
         case foreign
     }
 
     /// A flaw of network folders.
     enum NetworkFlaw: String, CaseIterable {
-        /// A rename takes place and is answered with an error.
+        /// A rename succeeds, and the answer is an error.
         case lostAnswer
-        /// A listing is the one before.
+        /// A listing repeats the listing before.
         case staleListing
         /// A file handle is stale (ESTALE).
         case staleHandle
@@ -27,13 +27,13 @@ final class DeviceFileSystem: FileSystem, @unchecked Sendable {
 
     let disk: MemoryFileSystem
     var mount = Mount.there
-    /// Writes fail, as on a full or read-only disk.
+    /// True: writes fail, as on a full or read-only disk.
     var isFull = false
-    /// What fails next, once.
+    /// The next flaw, once.
     var flaw: NetworkFlaw?
-    /// How often a fault of this kind was met.
+    /// Counts an occurrence of a fault, by kind.
     var met: (String) -> Void = { _ in }
-    /// Called before every access; what it does happens in the middle of a sync.
+    /// Called before every access, in the middle of a sync.
     var meanwhile: (() -> Void)?
     private var listings: [String: [String]] = [:]
 
@@ -53,7 +53,8 @@ final class DeviceFileSystem: FileSystem, @unchecked Sendable {
         return mount == .missing || (path != Self.root && path != Self.root + "/")
     }
 
-    /// - Returns: whether it happens now.
+    /// Consumes the pending flaw of a kind.
+    /// - Returns: true if the flaw happens now.
     private func take(_ kind: NetworkFlaw) -> Bool {
         guard flaw == kind else { return false }
         flaw = nil

@@ -7,16 +7,16 @@ import FerryStore
 extension Step {
     func copy(_ machine: Machine) throws {
         guard simulation.machines.count < Simulation.maximumDevices else { return }
-        // A virtual machine that is cloned cannot be told from its original by where it lies.
+        // The place of a cloned virtual machine does not distinguish the clone from the original.
         let isClone = random.isOne(in: 2)
         let host = isClone ? SimulatedHost(machine: machine.host.machine, file: machine.host.file) : nil
         let copy = try simulation.makeMachine(host: host)
         try machine.copyDatabase(to: copy.path)
-        // Whoever copies a database waits until it is on the disk.
+        // A person who copies a database waits for the disk.
         copy.faults.takeAsSynchronized()
         copy.version = machine.version
         copy.lastTime = try machine.hybridTime()
-        // What was noted and is not packed yet has the times of the other's clock.
+        // Pending changes have times of the original's clock.
         copy.clock.latest = machine.clock.latest
         try copy.reopen()
         if isClone { try copy.opened().store.note(StoreFingerprint(path: copy.path, on: copy.host)) }
@@ -42,7 +42,7 @@ extension Step {
         let before = try machine.values()
         let isAllSent = try machine.opened().status().unpublished == 0
         try machine.restore()
-        // What was not sent since the backup was made is gone with the database.
+        // Changes unsent since the backup are lost with the database.
         if !isAllSent {
             let known = before.union(simulation.ledger.values(by: machine.index))
             simulation.ledger.doubt(known.subtracting(try machine.values()))
@@ -51,12 +51,12 @@ extension Step {
         simulation.tally.note("restored")
     }
 
-    /// The device is stolen, with what it had not sent.
+    /// The device is stolen, together with unsent changes.
     func lose(_ machine: Machine) throws {
         guard simulation.living.count > 2 else { return }
         simulation.ledger.doubt(simulation.ledger.values(by: machine.index))
         for other in simulation.living where other !== machine {
-            // Unless somebody has it already.
+            // Values already on a remaining device are safe.
             simulation.ledger.trust(try other.values())
         }
         try machine.close()
@@ -117,7 +117,7 @@ extension Step {
         }
     }
 
-    /// A snapshot goes from one device to another as a file.
+    /// Carries a snapshot from a device to another as a file.
     func exchangeArchive(_ machine: Machine) throws {
         guard let other = random.element(of: simulation.living) else { return }
         let file = simulation.path("archive\(number).ferry")
@@ -129,7 +129,7 @@ extension Step {
         } catch let error as FerryError
             where Simulation.isExpected(error.code) || [.deviceForked, .busy].contains(error.code)
         {
-            // From the device's own future, or changes wait while the folder is away.
+            // The file comes from the device's own future, or changes wait while the folder is away.
             tell(machine, "cannot give a file to d\(other.index): \(error.code.rawValue)")
         }
     }

@@ -21,7 +21,7 @@ extension Step {
         tell(machine, "finds its folder \(mount.rawValue)")
     }
 
-    /// The process dies at one of the steps by which a sync changes the folder, or the power fails there.
+    /// Kills the process at a step by which a sync changes the folder, or cuts the power there.
     func kill(_ machine: Machine) throws {
         let disk = machine.files.disk
         disk.inject(.kill, afterSteps: random.below(25))
@@ -38,7 +38,7 @@ extension Step {
         try machine.reopen()
     }
 
-    /// The process dies at one of the calls by which SQLite writes, or the power fails there; in a sync or in the app.
+    /// Kills the process at a call by which SQLite writes, or cuts the power there; in a sync or in the app.
     func crash(_ machine: Machine) throws {
         let (before, written) = (try machine.values(), simulation.ledger.values(by: machine.index))
         machine.faults.arm(.crash, at: 1 + random.below(random.isOne(in: 2) ? 12 : 60))
@@ -49,7 +49,7 @@ extension Step {
                 try simulation.sync(machine, isThorough: random.isOne(in: 2), isChecked: false)
             }
         } catch let error {
-            // Whatever is thrown by a process that is dead, nobody sees.
+            // Nobody sees errors of a dead process.
             if !machine.faults.isCrashed { throw error }
         }
         let isCrashed = machine.faults.isCrashed
@@ -59,11 +59,11 @@ extension Step {
         try machine.faults.recover(losing: isPowerLost ? .random(seed: random.next()) : .nothing)
         if isPowerLost, simulation.kind.isReplicated { machine.files.disk.crash(losing: .random(random)) }
         try machine.reopen()
-        // A migration may be lost too.
+        // A migration may be lost, too.
         try machine.findVersion()
         let (after, all) = (try machine.values(), simulation.ledger.values(by: machine.index))
         if isPowerLost {
-            // What was committed last and not synchronized yet may be lost, with all that it had replaced.
+            // Unsynchronized commits may be lost, with everything that they replaced.
             simulation.ledger.doubt(before.union(all).subtracting(after))
         } else {
             let lost = before.union(all.subtracting(written)).subtracting(after)
@@ -77,7 +77,7 @@ extension Step {
         tell(machine, isCrashed ? (isPowerLost ? "loses its power" : "crashes") : "is started again")
     }
 
-    /// A call of SQLite's to the disk fails once, or from there on.
+    /// Makes a call of SQLite to the disk fail once, or every call from there on.
     func databaseFault(_ machine: Machine) throws {
         let kinds = FaultVFS.Fault.allCases.filter { $0 != .crash }
         guard let fault = random.element(of: kinds) else { return }
@@ -91,11 +91,11 @@ extension Step {
         machine.faults.disarm()
         try SimulatedProperties.checkAlways(machine, simulation)
         simulation.tally.note("database \(fault.rawValue)", machine.faults.injected - injected)
-        // A program that met such an error may go on, or be started again.
+        // After such an error a program may continue, or be restarted.
         if random.isOne(in: 2) { try machine.reopen() }
     }
 
-    /// Errors that a person gets when the disk below the database fails.
+    /// Errors that a person may get when the disk below the database fails.
     static func isOfTheDisk(_ code: FerryError.Code) -> Bool {
         [.inputOutput, .busy, .database, .databaseCorrupt, .notADatabase].contains(code)
     }

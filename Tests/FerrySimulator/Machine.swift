@@ -7,12 +7,12 @@ import FerryTestSupport
 import Foundation
 import GRDB
 
-/// One device of a simulation: a database that Ferry keeps in step and an app writes to, and the folder that it sees.
+/// A device of a simulation: a database, kept in step by Ferry and written by an app, and the device's folder.
 final class Machine {
     let index: Int
     let path: String
     let files: DeviceFileSystem
-    /// Faults of the disk that the database is on.
+    /// Faults of the database's disk.
     let faults: FaultVFS
     let clock: SimulatedClock
     let host: SimulatedHost
@@ -20,13 +20,13 @@ final class Machine {
     private let retention: RetentionSettings
     private(set) var replica: Replica?
     private(set) var app: DatabaseQueue?
-    /// The highest time that its clock has told, since the database was last restored.
+    /// The highest time of Ferry's clock since the database was last restored.
     var lastTime: Int64 = 0
-    /// Which of the app's migrations it has.
+    /// The number of applied migrations of the app.
     var version = 0
-    /// A backup of the database: where it is, and the version of its schema.
+    /// A backup of the database: the path, and the version of the schema.
     var backup: (path: String, version: Int)?
-    /// It was stolen: it is never heard of again.
+    /// True if the device was stolen: it never returns.
     var isLost = false
 
     init(
@@ -47,7 +47,7 @@ final class Machine {
         ReplicaEnvironment(clock: clock, random: random, fileSystem: files, host: host)
     }
 
-    /// The replica; a machine that is used has one.
+    /// The replica; a machine in use has a replica.
     func opened() throws -> Replica {
         guard let replica else { throw FerryError(.databaseMissing, "Device \(index) has no database.") }
         return replica
@@ -55,7 +55,7 @@ final class Machine {
 
     // MARK: Beginning
 
-    /// Makes the app's database and a container for it.
+    /// Makes the app's database and a container for the database.
     func create(policies: [PolicySetting]) throws {
         try Data().write(to: URL(fileURLWithPath: path))
         app = try SimulatedApp.open(path)
@@ -84,7 +84,7 @@ final class Machine {
         try findVersion()
     }
 
-    /// Looks which version of the app's schema the database has.
+    /// Finds the version of the app's schema in the database.
     func findVersion() throws {
         version = try database { database in
             if try database.columns(in: "download").contains(where: { $0.name == "size" }) { return 3 }
@@ -101,21 +101,21 @@ final class Machine {
     }
 
     func close() throws {
-        // Of a process that is dead nothing is asked.
+        // A dead process closes nothing.
         try replica?.store.close()
         try app?.close()
         (replica, app) = (nil, nil)
     }
 
-    /// Ends both programs without asking them to finish anything, as far as that can be done.
+    /// Ends both programs without letting them finish anything, as far as possible.
     func abandon() throws {
-        // A process that is dead closes nothing; what its end would still write fails.
-        try? replica?.store.close()  // it is dead
+        // A dead process closes nothing; its last writes fail.
+        try? replica?.store.close()  // the process is dead
         try? app?.close()  // as above
         (replica, app) = (nil, nil)
     }
 
-    /// Removes what a join that failed has left.
+    /// Removes the remains of a failed join.
     func removeDatabase() throws {
         try close()
         for suffix in ["", "-wal", "-shm", "-journal", "-ferry-lock"]
@@ -126,13 +126,13 @@ final class Machine {
 
     // MARK: Use
 
-    /// Lets SQLite see this machine's clock. No two transactions are of one time: a copy takes longer than that.
+    /// Sets SQLite's time to this machine's clock. No two transactions have equal times: a copy takes longer.
     func setSQLitesTime() {
         clock.tick()
         FaultVFS.setTime(milliseconds: clock.milliseconds())
     }
 
-    /// Writes as the app does, in one transaction.
+    /// Writes as the app does, in a single transaction.
     @discardableResult
     func database<Result>(_ body: (Database) throws -> Result) throws -> Result {
         guard let app else { throw FerryError(.databaseMissing, "Device \(index) has no database.") }
@@ -145,7 +145,7 @@ final class Machine {
         return try app.read { try SimulatedApp.rows($0, sql) }
     }
 
-    /// Ferry's clock, in milliseconds: the highest time that it has given or followed.
+    /// Ferry's clock, in milliseconds: the highest assigned or followed time.
     func hybridTime() throws -> Int64 {
         guard let app else { return 0 }
         let raw = try app.read { try Int64.fetchOne($0, sql: "SELECT value FROM ferry_meta WHERE name = 'clock'") } ?? 0
@@ -157,7 +157,7 @@ final class Machine {
         Set(try rows("SELECT text FROM line UNION ALL SELECT value FROM cell").map(SimulatedProperties.bare))
     }
 
-    /// Runs SQL that no trigger notices.
+    /// Runs SQL without triggers.
     func sabotage(_ sql: String) throws {
         try app?.writeWithoutTransaction { database in
             guard ferry_sqlite3_enable_triggers(database.sqliteConnection, 0, nil) == SQLITE_OK else {
@@ -170,7 +170,7 @@ final class Machine {
     func migrate() throws {
         let sql = SimulatedApp.migrations[version]
         setSQLitesTime()
-        // A table that is rebuilt has others that refer to it.
+        // Other tables refer to the rebuilt table.
         guard let app else { return }
         try app.writeWithoutTransaction { database in
             try database.execute(sql: "PRAGMA foreign_keys = OFF")

@@ -1,25 +1,24 @@
 import FerryContainer
 import FerryCore
 
-/// A program that carries files between the devices' folders: late, in any order, in part, twice, under other names, and
-/// sometimes an older state. It knows nothing of what is in them.
+/// A program that carries files between the devices' folders: late, in any order, in part, twice, under other names,
+/// and sometimes in an older state. The program knows nothing of the files' content.
 ///
-/// Paths are relative to the container. What it was made to do wrong it mends when `settle` is called for a device,
-/// but for the copies that it made, which stay where they are.
+/// Paths are relative to the container. `settle` repairs the mischief done to a device's files; copies stay in place.
 final class Provider {
-    /// One content of a file; `nil` where it was removed.
+    /// A content of a file; `nil` for a removed file.
     private struct Version {
         var number: Int
         var content: [UInt8]?
     }
 
-    /// What a device has of a file, as far as the provider knows.
+    /// The provider's knowledge of a device's file.
     private struct Holding {
-        /// The version that it got or gave; 0 for none.
+        /// The version that the device got or gave; 0 for none.
         var number: Int
-        /// What lies there by the provider's doing: anything else is the device's own change.
+        /// The content placed by the provider: any different content is the device's own change.
         var content: [UInt8]?
-        /// Whether what lies there is not what the version says.
+        /// True if the placed content differs from the version's content.
         var isSpoiled = false
     }
 
@@ -27,7 +26,7 @@ final class Provider {
     private var versions: [String: [Version]] = [:]
     private var count = 0
     private var holdings: [Int: [String: Holding]] = [:]
-    /// Names that the provider made on a device, which are no changes of the device's: parts and placeholders.
+    /// Names made by the provider on a device, which are no changes of the device: parts and placeholders.
     private var litter: [Int: Set<String>] = [:]
     var met: (String) -> Void = { _ in }
 
@@ -35,7 +34,7 @@ final class Provider {
 
     // MARK: From a device
 
-    /// Takes a device's changes.
+    /// Accepts a device's changes.
     func upload(from device: Int, _ disk: MemoryFileSystem, time: Int64) throws {
         let files = try Self.files(on: disk)
         let held = holdings[device] ?? [:]
@@ -48,7 +47,7 @@ final class Provider {
                 if newest?.content != here || newest == nil { add(path, here) }
                 hold(path, device, versions[path]?.last, here)
             } else if let here, newest?.content != nil {
-                // Both sides changed it: the device's own content goes on under another name.
+                // Both sides changed the file: the device's own content continues under a new name.
                 met("conflicted copy")
                 let copy = renamed(path) { kind.conflictName(of: $0, on: device, at: time) }
                 try Self.put(here, at: copy, on: disk)
@@ -78,7 +77,7 @@ final class Provider {
 
     // MARK: To a device
 
-    /// The paths of which a device does not have the newest version, in the order of their names.
+    /// The paths without the newest version on a device, in the order of names.
     func pending(for device: Int) -> [String] {
         versions.keys.filter { path in
             let held = holdings[device]?[path]
@@ -116,21 +115,21 @@ final class Provider {
         }
     }
 
-    /// Takes what a device changed, mends everything that was done to its files and brings all that is new.
+    /// Accepts a device's changes, repairs all mischief done to the device's files, and brings all news.
     func settle(_ device: Int, _ disk: MemoryFileSystem, time: Int64) throws {
         try upload(from: device, disk, time: time)
         try download(pending(for: device), to: device, disk)
     }
 
-    /// A device's folder was copied with its database.
+    /// Copies the knowledge of a device's folder, after the folder was copied with its database.
     func copyHoldings(of device: Int, to other: Int) {
         holdings[other] = holdings[device]
         litter[other] = litter[device]
     }
 
-    // MARK: What it does wrong
+    // MARK: Mischief
 
-    /// What a provider can do to a file on its way.
+    /// What a provider can do to a file in transit.
     enum Mischief: String, CaseIterable {
         case partial
         case empty
@@ -143,12 +142,12 @@ final class Provider {
         case exchanged
     }
 
-    /// Does something to one of a device's files, chosen at random.
-    /// - Returns: the path and what was done, where something could be.
+    /// Spoils a file of a device, chosen at random.
+    /// - Returns: the path and the mischief; `nil` if nothing could be spoiled.
     func spoil(
         _ device: Int, _ disk: MemoryFileSystem, _ mischief: Mischief, _ random: SimulatedRandom, time: Int64
     ) throws -> String? {
-        // What the device has not given yet would be lost.
+        // Otherwise the device's unsent changes would be lost.
         try upload(from: device, disk, time: time)
         let present = (holdings[device] ?? [:]).filter { $0.value.content?.isEmpty == false && !$0.value.isSpoiled }
             .keys.sorted()
@@ -244,7 +243,7 @@ final class Provider {
         return parts.joined(separator: "/")
     }
 
-    /// All files below the container, by their paths in it.
+    /// All files below the container, by path in the container.
     static func files(on disk: MemoryFileSystem) throws -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         func visit(_ directory: String) throws {
@@ -264,7 +263,7 @@ final class Provider {
         return files
     }
 
-    /// Writes a file in one step that nothing interrupts, durably, with the folders on its way.
+    /// Writes a file in an uninterrupted step, durably, with missing folders.
     static func put(_ content: [UInt8], at path: String, on disk: MemoryFileSystem) throws {
         var directory = "/shared"
         for part in ["container"] + path.split(separator: "/").dropLast().map(String.init) {

@@ -1,21 +1,21 @@
-/// A kind of shared folder: what people choose to carry a container, and what it does to files.
+/// A kind of shared folder: a program or disk that carries a container, and its treatment of files.
 ///
-/// What each does is gathered in Docs/Faults.md; the names of copies are those that the programs give.
+/// Docs/Faults.md gathers the behavior of each kind. Names of copies are the names given by the programs.
 public enum ProviderKind: String, CaseIterable, Sendable {
     case syncthing
     case dropbox
     case iCloud
     case oneDrive
     case googleDrive
-    /// NFS or SMB: one folder that all devices see.
+    /// NFS or SMB: a single folder for all devices.
     case network
-    /// A stick that is plugged into one device at a time.
+    /// A stick, plugged into a single device at a time.
     case stick
 
-    /// Whether each device has files of its own, which a program carries to and fro.
+    /// True if each device has files of its own, carried to and fro by a program.
     var isReplicated: Bool { self != .network && self != .stick }
 
-    /// The name of a file's copy that stands for a conflict, or for a second download.
+    /// The name of a file's conflicted copy, or of a second download.
     func conflictName(of name: String, on device: Int, at time: Int64) -> String {
         let dot = name.lastIndex(of: ".") ?? name.endIndex
         let (stem, suffix) = (name[..<dot], name[dot...])
@@ -28,7 +28,7 @@ public enum ProviderKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The name under which a file lies while it is not all there; `nil` where it lies under its own.
+    /// The name of an incomplete file; `nil` for the file's own name.
     func partialName(of name: String) -> String? {
         switch self {
         case .syncthing: ".syncthing.\(name).tmp"
@@ -38,9 +38,9 @@ public enum ProviderKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The name of the placeholder for a file that is not downloaded; `nil` where there are none.
+    /// The placeholder's name for a file not downloaded; `nil` without placeholders.
     func placeholderName(of name: String) -> String? { self == .iCloud ? ".\(name).icloud" : nil }
 
-    /// Whether names can come in another letter case.
+    /// True if names may arrive in a different letter case.
     var foldsCase: Bool { self == .oneDrive }
 }

@@ -1,11 +1,11 @@
-/// Leaves out of a failing list of steps what it does not need to fail: delta debugging (Zeller and Hildebrandt, "Simplifying and
+/// Removes unneeded steps from a failing list of steps: delta debugging (Zeller and Hildebrandt, "Simplifying and
 /// Isolating Failure-Inducing Input").
 public enum Shrinking {
-    /// Tries to leave out ever smaller parts, until no single step can be.
+    /// Tries to remove ever smaller parts, until no single step can be removed.
     /// - Parameters:
-    ///   - attempts: how often `fails` is asked at most.
-    ///   - fails: whether it still fails with these steps alone.
-    /// - Returns: steps that still fail; all of them where nothing can be left out.
+    ///   - attempts: the maximum number of calls of `fails`.
+    ///   - fails: true if these steps alone still fail.
+    /// - Returns: steps that still fail; all steps if none can be removed.
     public static func smallest(
         of steps: [Int], attempts: Int = 300, fails: ([Int]) throws -> Bool
     ) rethrows -> [Int] {
@@ -33,8 +33,8 @@ public enum Shrinking {
 }
 
 extension Simulation {
-    /// Shrinks a plan that fails.
-    /// - Returns: the same with the steps that it needs to fail, and what comes of it.
+    /// Shrinks a failing plan.
+    /// - Returns: the plan with the steps needed for the failure, and its outcome.
     public static func shrink(_ plan: Plan, _ outcome: Outcome) throws -> (plan: Plan, outcome: Outcome) {
         var result = (plan: plan, outcome: outcome)
         _ = try Shrinking.smallest(of: (plan.only ?? Set(0..<plan.steps)).sorted()) { steps in

@@ -1,7 +1,7 @@
 import GRDB
 
-/// The app of a simulation: a feed reader whose schema has a constraint of each kind, written to by a program of its own
-/// that knows nothing of Ferry.
+/// The app of a simulation: a feed reader with a constraint of each kind in the schema. The app's program knows nothing
+/// of Ferry.
 enum SimulatedApp {
     static let schema = """
         CREATE TABLE feed(
@@ -21,7 +21,7 @@ enum SimulatedApp {
         CREATE TABLE half(pair TEXT NOT NULL, side INTEGER NOT NULL, PRIMARY KEY(pair, side)) WITHOUT ROWID;
         """
 
-    /// What each new version of the app does to the schema.
+    /// The schema changes of each new version of the app.
     static let migrations = [
         "ALTER TABLE star ADD COLUMN colour TEXT",
         "CREATE TABLE extra(key TEXT PRIMARY KEY NOT NULL, value TEXT)",
@@ -35,7 +35,7 @@ enum SimulatedApp {
         """,
     ]
 
-    /// What people see, without the integers that each device chooses for itself.
+    /// The rows as people see them, without integers that each device chooses for itself.
     static func queries(version: Int) -> [String] {
         let queries = [
             "SELECT url, title, unread FROM feed ORDER BY 1",
@@ -55,8 +55,8 @@ enum SimulatedApp {
         return queries + later.prefix(version)
     }
 
-    /// A statement that a person's doing comes to, chosen at random. It may change nothing.
-    /// - Parameter count: a number that no other statement has.
+    /// A statement as a person may cause, chosen at random. The statement may change nothing.
+    /// - Parameter count: a number unique to the statement.
     static func statement(_ random: SimulatedRandom, version: Int, count: Int) -> String {
         let feed = "(SELECT id FROM feed ORDER BY url LIMIT 1 OFFSET \(random.below(4)))"
         let article = "(SELECT id FROM article ORDER BY guid, id LIMIT 1 OFFSET \(random.below(6)))"
@@ -98,7 +98,7 @@ enum SimulatedApp {
         return statements[random.below(statements.count)]
     }
 
-    /// Opens the database as another program does.
+    /// Opens the database like a separate program.
     static func open(_ path: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.label = "simulated app"
@@ -113,19 +113,19 @@ enum SimulatedApp {
     }
 }
 
-/// What must be true of the rows in the end, from what people wrote.
+/// The facts that must hold for the rows in the end, by people's writes.
 struct Ledger {
     /// Texts of `line`, which nobody deletes.
     private(set) var lines: Set<String> = []
-    /// What was committed and may be gone all the same: its device was restored, or lost, before it could send it.
+    /// Committed values that may be lost all the same: their device was restored or lost before sending them.
     private(set) var uncertain: Set<String> = []
-    /// For each value written to a `cell`, the one that its writer saw there.
+    /// For each value written to a `cell`, the value that the writer saw before.
     private var seen: [String: [String: String]] = [:]
 
-    /// The values of `line` and `cell` that were committed on each device.
+    /// The values of `line` and `cell` committed on each device.
     private var written: [Int: Set<String>] = [:]
 
-    /// What was committed on a device, shown there still or not.
+    /// The values committed on a device, whether still shown there or not.
     func values(by device: Int) -> Set<String> { written[device] ?? [] }
 
     mutating func note(line: String, by device: Int) {
@@ -138,13 +138,13 @@ struct Ledger {
         written[device, default: []].insert(value)
     }
 
-    /// Values of `line` and `cell` that may be lost from now on.
+    /// Marks values of `line` and `cell` that may be lost from now on.
     mutating func doubt(_ values: some Sequence<String>) { uncertain.formUnion(values) }
 
-    /// Values that somebody else has are safe.
+    /// Marks values as safe, because another device has them.
     mutating func trust(_ values: some Sequence<String>) { uncertain.subtract(values) }
 
-    /// What is wrong with the values of `line`.
+    /// Problems of the values of `line`.
     func problems(lines found: [String]) -> [String] {
         let found = Set(found)
         let (lost, invented) = (certainLines.subtracting(found), found.subtracting(lines))
@@ -152,17 +152,17 @@ struct Ledger {
             + (invented.isEmpty ? [] : ["invented lines \(invented.sorted())"])
     }
 
-    /// What is wrong with a cell's value: it was never written, or somebody who saw it wrote another.
+    /// The problem of a cell's value: the value was never written, or a writer who saw the value replaced it.
     func problem(cell: String, value: String) -> String? {
         guard let written = seen[cell], written[value] != nil else { return "invented value \(value) of \(cell)" }
         let overwriting = written.filter { $0.value == value && !uncertain.contains($0.key) }.keys.sorted()
         return overwriting.isEmpty ? nil : "\(cell) is \(value), which \(overwriting) had replaced"
     }
 
-    /// The lines that must be there.
+    /// The lines that must be present.
     var certainLines: Set<String> { lines.subtracting(uncertain) }
 
-    /// The cells that somebody wrote to and that must be there.
+    /// The written cells that must be present.
     var certainCells: Set<String> {
         Set(seen.filter { !$0.value.keys.allSatisfy(uncertain.contains) }.keys)
     }

@@ -3,10 +3,10 @@ import FerryEngine
 import FerryStore
 import GRDB
 
-/// What must be true in a simulation: always, and at rest.
+/// The properties of a simulation: always, and at rest.
 enum SimulatedProperties {
-    /// What holds after every sync, whatever the folder does: constraints, whole transactions, nothing invented, and a clock
-    /// that is neither behind what it was nor far ahead.
+    /// Checks the properties after every sync, whatever the folder does: constraints, whole transactions, nothing
+    /// invented, and a clock neither turned back nor far ahead.
     static func checkAlways(_ machine: Machine, _ simulation: Simulation) throws {
         let who = "d\(machine.index)"
         let violations = try machine.rows("PRAGMA foreign_key_check")
@@ -20,23 +20,26 @@ enum SimulatedProperties {
         }
     }
 
-    /// The clock never goes back, and follows others by no more than a day.
+    /// Checks that the clock never goes back, and follows other clocks by at most a day.
     private static func checkClock(_ machine: Machine, _ simulation: Simulation) throws {
         let now = try machine.hybridTime()
         if now < machine.lastTime { simulation.fail("the clock of d\(machine.index) went back") }
-        // What it gave while its own clock was ahead, it has given; and what a copy brought along.
+        // Times assigned while its own clock was ahead stay assigned; the same holds for times brought by a copy.
         let bound = max(machine.lastTime, machine.clock.latest) + HybridClock.maximumLeadMilliseconds
         if now > bound { simulation.fail("the clock of d\(machine.index) is \(now - bound) ms too far ahead") }
         machine.lastTime = now
     }
 
-    /// While a snapshot is read in, in several transactions, the rows are on their way.
+    /// True while a snapshot is loaded in several transactions: the rows are incomplete.
     private static func isLoadingSnapshot(_ machine: Machine) throws -> Bool {
         try !machine.rows("SELECT value FROM ferry_meta WHERE name = 'snapshot'").isEmpty
     }
 
-    /// What holds once faults are over and nothing goes either way: all devices agree, prove it, and are what the oracle
-    /// says; nothing that was written is lost or invented; causes come before effects; nobody waits.
+    /// Checks the properties after all faults, with nothing left to send:
+    /// - all devices agree, prove their agreement, and equal the oracle;
+    /// - no written value is lost or invented;
+    /// - causes come before effects;
+    /// - no device waits.
     static func checkAtRest(_ simulation: Simulation) throws {
         guard let first = simulation.living.first else { return }
         let ids = try simulation.living.map { try $0.opened().identity.device.description }
@@ -62,7 +65,7 @@ enum SimulatedProperties {
             }
             let status = try replica.status()
             for peer in status.devices where ids.contains(peer.id) && peer.standing != "inStep" {
-                // Where apps of several versions are in use, that is said.
+                // With several versions of the app in use, devices say so.
                 if peer.standing == "unproven", peer.differingSchemas != nil,
                     Set(simulation.living.map(\.version)).count > 1
                 {
@@ -71,7 +74,7 @@ enum SimulatedProperties {
                 simulation.fail("\(who) says of \(peer.id): \(peer.standing ?? "nothing") \(peer.differing ?? [])")
             }
             for peer in status.devices {
-                // A device that was days ahead stays named until time has come so far.
+                // A device whose clock was days ahead stays named until time has caught up.
                 guard let problem = peer.problem, ids.contains(peer.id), peer.problemCode != "clockAhead" else {
                     continue
                 }
@@ -94,7 +97,7 @@ enum SimulatedProperties {
         if !lost.isEmpty { simulation.fail("d\(machine.index) lost cells \(lost.sorted())") }
     }
 
-    /// A text without the quotes that GRDB describes it with.
+    /// A text without the quotes of GRDB's description.
     static func bare(_ text: String) -> String {
         text.hasPrefix("\"") && text.hasSuffix("\"") && text.count > 1 ? String(text.dropFirst().dropLast()) : text
     }

@@ -3,10 +3,11 @@ import FerryCore
 import FerryEngine
 import FerryTestSupport
 
-/// A device that watches for a while, as `ferry watch` and apps do: production's loop, whose waits are turns of the simulation.
+/// A device that watches for a while, as `ferry watch` and apps do: production's loop, with turns of the simulation as
+/// waits.
 ///
-/// In each turn something may happen, and the loop may be told of it or not. In the end nothing happens any more, and the loop
-/// must have found by itself whatever it was not told of.
+/// In each turn something may happen, with or without an event for the loop. In the end nothing happens any more, and
+/// the loop must have found everything without an event by itself.
 final class SimulatedWatch {
     private let step: Step
     private let machine: Machine
@@ -16,8 +17,8 @@ final class SimulatedWatch {
     private var turnsLeft: Int
     /// How long nothing has happened, in milliseconds.
     private var quietMilliseconds = 0
-    /// By then every interval of the loop's is over: its longest poll, its longest wait after a failure, and then the time from
-    /// one thorough look to the next, which it takes when it polls.
+    /// A time after which every interval of the loop has passed. The longest poll and the longest wait after a failure
+    /// come first, then the interval between thorough looks, which polls make.
     private let enough: Int
     private var isFaultArmed = false
     private var isOver = false
@@ -78,7 +79,8 @@ final class SimulatedWatch {
         return (milliseconds, reason)
     }
 
-    /// - Returns: whether it is something that the loop may be told of.
+    /// Makes something happen.
+    /// - Returns: true if the loop may be told.
     private func happen() throws -> Bool {
         switch random.below(9) {
         case 0, 1:
@@ -114,7 +116,7 @@ final class SimulatedWatch {
         isFaultArmed = false
     }
 
-    /// What a person is told must be one of the things that happened.
+    /// Checks that reported failures are expected failures.
     private func noteEvents() {
         let told = events.withLock { events in
             defer { events.removeAll() }
@@ -137,7 +139,7 @@ final class SimulatedWatch {
         }
     }
 
-    /// Another sync finds nothing that the loop has left.
+    /// Checks that a further sync finds nothing left by the loop.
     private func checkNothingIsLeft() throws {
         guard machine.files.mount == .there, !machine.files.isFull else { return }
         guard let report = try simulation.sync(machine, isThorough: true) else { return }

@@ -1,12 +1,13 @@
 import FerryContainer
 
-/// What wakes a simulated `WatchLoop`, and the clock by which it waits: each wait is a turn of the simulation.
+/// Wakes a simulated `WatchLoop`, and provides the clock for its waits: each wait is a turn of the simulation.
 ///
-/// `@unchecked Sendable` because a simulation runs on one thread.
+/// `@unchecked Sendable` because a simulation runs on a single thread.
 final class SimulatedWatcher: ChangeWatching, @unchecked Sendable {
     let deliversEvents: Bool
     private(set) var now = ContinuousClock.now
-    /// Lets something happen during a wait of so many milliseconds at most; says after how many it ends, and why.
+    /// Lets something happen during a wait of at most the given milliseconds; returns the wait's length and the reason
+    /// of its end.
     var turn: (Int) -> (milliseconds: Int, reason: WakeReason) = { _ in (0, .woken) }
 
     init(deliversEvents: Bool) { self.deliversEvents = deliversEvents }

@@ -2,9 +2,9 @@ import FerryCore
 import FerryEngine
 import FerryTestSupport
 
-/// The clock of one device: the simulation's time, wrong by as much as the simulation wants.
+/// The clock of a device: the simulation's time plus an error.
 ///
-/// `@unchecked Sendable` because a simulation runs on one thread.
+/// `@unchecked Sendable` because a simulation runs on a single thread.
 final class SimulatedClock: WallClock, @unchecked Sendable {
     /// The time that all clocks share, in milliseconds since the Unix epoch.
     final class Time {
@@ -12,14 +12,14 @@ final class SimulatedClock: WallClock, @unchecked Sendable {
     }
 
     private let time: Time
-    /// How far ahead of the true time it is, in milliseconds.
+    /// How far the clock is ahead of the true time, in milliseconds.
     var skew: Int64 = 0
-    /// The latest time that it told, or that the clock told from which the database was copied.
+    /// The latest time read from this clock, or from the clock of the original database.
     var latest: Int64 = 0
 
     init(_ time: Time) { self.time = time }
 
-    /// Lets a millisecond pass for everybody.
+    /// Lets a millisecond pass for all clocks.
     func tick() { time.milliseconds += 1 }
 
     func milliseconds() -> Int64 {
@@ -27,27 +27,27 @@ final class SimulatedClock: WallClock, @unchecked Sendable {
         latest = max(latest, now)
         return now
     }
-    /// What a trigger noted: SQLite is told the same time (`Machine.setSQLitesTime`).
+    /// The time recorded by a trigger: SQLite has the same time (`Machine.setSQLitesTime`).
     func milliseconds(captured: Int64) -> Int64 { captured }
 }
 
-/// Random numbers that can be repeated, of several independent sequences.
+/// Repeatable random numbers in several independent sequences.
 ///
-/// `@unchecked Sendable` because a simulation runs on one thread.
+/// `@unchecked Sendable` because a simulation runs on a single thread.
 final class SimulatedRandom: RandomSource, @unchecked Sendable {
     private var chance: Chance
 
-    /// - Parameter stream: which of a seed's independent sequences it is.
+    /// - Parameter stream: selects one of the seed's independent sequences.
     init(seed: UInt64, stream: UInt64 = 0) {
         chance = Chance(state: Chance.mix(seed) ^ Chance.mix(stream &+ 0x5851_f42d_4c95_7f2d))
     }
 
     func next() -> UInt64 { chance.next() }
 
-    /// A number from 0 up to a bound that is not reached.
+    /// A number from 0 up to and excluding a bound.
     func below(_ bound: Int) -> Int { bound <= 1 ? 0 : chance.below(bound) }
 
-    /// Whether something happens that happens once in so many times.
+    /// True once in so many times.
     func isOne(in times: Int) -> Bool { below(times) == 0 }
 
     func element<Element>(of elements: [Element]) -> Element? {
@@ -61,12 +61,12 @@ final class SimulatedRandom: RandomSource, @unchecked Sendable {
     }
 }
 
-/// The computer that a database lies on, as far as Ferry asks for it.
+/// The computer of a database, as far as Ferry asks.
 ///
-/// `@unchecked Sendable` because a simulation runs on one thread.
+/// `@unchecked Sendable` because a simulation runs on a single thread.
 final class SimulatedHost: HostIdentity, @unchecked Sendable {
     let machine: String
-    /// The number of the database's file; another one after it was replaced.
+    /// The number of the database's file; changes when the file is replaced.
     var file: UInt64
 
     init(machine: String, file: UInt64) {
@@ -78,7 +78,7 @@ final class SimulatedHost: HostIdentity, @unchecked Sendable {
     func fileNumber(at path: String) -> UInt64? { file }
 }
 
-/// How often each thing happened: a fault counts only where a run shows that it did.
+/// Counts of events: a fault counts only after a run shows its occurrence.
 public struct Tally: Sendable {
     public private(set) var counts: [String: Int] = [:]
 
@@ -90,7 +90,7 @@ public struct Tally: Sendable {
 
     public mutating func add(_ other: Tally) { counts.merge(other.counts, uniquingKeysWith: +) }
 
-    /// One line: kinds in the order of their names, with their numbers.
+    /// A line of kinds, in the order of names, with their counts.
     public var text: String {
         counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     }

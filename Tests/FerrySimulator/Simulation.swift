@@ -6,28 +6,28 @@ import FerryTestSupport
 import Foundation
 import GRDB
 
-/// One simulated life of a container: production code, unmodified, over a file system, clocks, random numbers and an order of
-/// events that a seed decides.
+/// A simulated life of a container: unmodified production code over a simulated world. A seed decides the file system,
+/// clocks, random numbers and the order of events.
 ///
 /// Two to eight devices write, sync, are copied, restored, killed, migrated and retired, while the folder delays,
-/// reorders, doubles, garbles and hides files. At quiet points, when all faults are over, everything must settle, and
-/// every property of `SimulatedProperties` must hold. The same seed tells the same story, byte for byte.
+/// reorders, doubles, garbles and hides files. At quiet points, after all faults, everything must settle, and every
+/// property of `SimulatedProperties` must hold. The same seed gives the same story, byte for byte.
 ///
-/// Each step has random numbers of its own, so a story from which steps are left out is otherwise the same: that is how a
-/// failure is shrunk (`Shrinking`).
+/// Each step has random numbers of its own. So a story without some steps is otherwise the same: this is how failures
+/// are shrunk (`Shrinking`).
 public final class Simulation {
-    /// What is simulated.
+    /// The plan of a simulation.
     public struct Plan: Sendable {
         public var seed: UInt64
-        /// How many devices begin; 2 to 8. `nil`: as the seed has it.
+        /// The number of devices at the beginning, 2 to 8; `nil`: decided by the seed.
         public var devices: Int?
-        /// How many steps.
+        /// The number of steps.
         public var steps: Int
-        /// The steps that are taken; `nil`: all.
+        /// The steps to take; `nil`: all.
         public var only: Set<Int>?
-        /// The kind of folder; `nil`: as the seed has it.
+        /// The kind of folder; `nil`: decided by the seed.
         public var provider: ProviderKind?
-        /// What somebody does to a database at the end, behind Ferry's back: the properties must notice it.
+        /// SQL run on a database at the end, behind Ferry's back: the properties must notice the change.
         public var sabotage: String?
 
         public init(
@@ -41,16 +41,16 @@ public final class Simulation {
         }
     }
 
-    /// What came of it.
+    /// The outcome of a simulation.
     public struct Outcome: Sendable {
         public var trace: [String]
-        /// What is wrong; empty where every property held.
+        /// The failures; empty if every property held.
         public var problems: [String]
         public var tally: Tally
     }
 
     static let maximumDevices = 8
-    /// From how many steps on a life always ends with days that pass and a device that joins.
+    /// The number of steps from which a life always ends with passing days and a joining device.
     private static let manySteps = 20
 
     let plan: Plan
@@ -59,7 +59,7 @@ public final class Simulation {
     let retention: RetentionSettings
     let time = SimulatedClock.Time()
     let folder: URL
-    /// The one disk of folders that all devices share.
+    /// The disk of a folder that all devices share.
     private let sharedDisk = MemoryFileSystem()
     private(set) var machines: [Machine] = []
     private(set) var trace: [String] = []
@@ -94,7 +94,7 @@ public final class Simulation {
         provider.met = { [unowned self] in tally.note($0) }
     }
 
-    /// Plays it to its end, and removes its databases.
+    /// Plays the life to its end, and removes its databases.
     public static func run(_ plan: Plan) throws -> Outcome {
         let simulation = try Simulation(plan)
         defer {
@@ -104,7 +104,7 @@ public final class Simulation {
         return simulation.run()
     }
 
-    /// Plays it to its end. What is thrown is a problem like any.
+    /// Plays the life to its end. Thrown errors are problems like any.
     public func run() -> Outcome {
         do {
             try begin()
@@ -126,7 +126,7 @@ public final class Simulation {
 
     func fail(_ text: String) { problems.append(text) }
 
-    /// A number that was not used before.
+    /// A number not used before.
     func nextCount() -> Int {
         count += 1
         return count
@@ -147,7 +147,7 @@ public final class Simulation {
 
     func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
-    /// A machine without a database.
+    /// Makes a machine without a database.
     func makeMachine(host: SimulatedHost? = nil) throws -> Machine {
         let index = machines.count
         let disk = kind.isReplicated ? MemoryFileSystem() : sharedDisk
@@ -167,17 +167,17 @@ public final class Simulation {
         return machine
     }
 
-    /// Machines that are in use.
+    /// Machines in use.
     var living: [Machine] { machines.filter { !$0.isLost && $0.replica != nil } }
 
-    /// Lets the provider carry everything that is new between a device and the others.
+    /// Lets the provider carry all news between a device and the rest.
     func exchange(_ machine: Machine) throws {
         if kind.isReplicated, machine.files.mount == .there, !machine.files.isFull {
             try provider.settle(machine.index, machine.files.disk, time: time.milliseconds / 1000)
         }
     }
 
-    /// What lies in a device's folder, in a few characters.
+    /// The content of a device's folder, in a few characters.
     func fingerprint(_ machine: Machine) throws -> String {
         var bytes: [UInt8] = []
         for (path, content) in try Provider.files(on: machine.files.disk).sorted(by: { $0.key < $1.key }) {
@@ -196,10 +196,10 @@ public final class Simulation {
 
     // MARK: Syncing
 
-    /// Syncs a device, and tells how it went.
-    /// - Parameter isChecked: whether what holds always is looked at afterwards.
-    /// - Returns: the report; `nil` where it failed for a reason that is no defect.
-    /// - Throws: `SimulatedCrash`, and whatever should not happen.
+    /// Syncs a device, and records the outcome.
+    /// - Parameter isChecked: true: check the properties that always hold.
+    /// - Returns: the report; `nil` after a failure that is no defect.
+    /// - Throws: `SimulatedCrash`, and unexpected errors.
     @discardableResult
     func sync(_ machine: Machine, isThorough: Bool, isChecked: Bool = true) throws -> SyncReport? {
         machine.setSQLitesTime()
@@ -239,7 +239,7 @@ public final class Simulation {
         tally.note("own log mended", report.mended ? 1 : 0)
     }
 
-    /// Errors that a person gets while the folder misbehaves.
+    /// Errors that a person may get while the folder misbehaves.
     static func isExpected(_ code: FerryError.Code) -> Bool {
         let codes: [FerryError.Code] = [
             .containerMissing, .containerEmpty, .containerMismatch, .damagedFile, .foreignFile, .inputOutput,
@@ -251,7 +251,7 @@ public final class Simulation {
     // MARK: The end
 
     /// Ends all faults, and lets everything come to rest.
-    /// - Returns: whether it did.
+    /// - Returns: true if everything came to rest.
     func settle() throws -> Bool {
         for machine in machines {
             machine.files.mount = .there
@@ -260,7 +260,7 @@ public final class Simulation {
             machine.files.meanwhile = nil
             machine.clock.skew = 0
         }
-        // What a head acknowledges in one round the others read in the next.
+        // Acknowledgements in a round's heads are read in the next round.
         var quiet = 0
         for _ in 0..<40 {
             time.milliseconds += 10 * 60_000
@@ -287,7 +287,7 @@ public final class Simulation {
         tally.note("quiet points")
         guard try settle() else { return }
         if try Set(living.map { try $0.opened().identity.device }).count < living.count {
-            // Clones that have said the same are one device until one of them says something else.
+            // Clones with equal changes are a single device until a clone writes something different.
             tally.note("clones told apart later")
             for machine in living { try writeLine(machine) }
             guard try settle() else { return }
@@ -301,13 +301,13 @@ public final class Simulation {
 
     private func conclude() throws {
         try rest()
-        // Of short lives a part is enough: this is half of what they cost.
+        // For short lives a part is enough: the end is half of their cost.
         guard problems.isEmpty, plan.steps >= Self.manySteps || plan.seed % 4 == 0 else { return }
-        // All have the app's last version in the end.
+        // In the end all devices have the app's last version.
         for machine in living {
             while machine.version < SimulatedApp.migrations.count { try machine.migrate() }
         }
-        // Everything that can be forgotten is, and a device that joins now finds all the same.
+        // Everything forgettable is forgotten, and a device joining now finds all rows the same.
         if plan.seed % 8 < 4 {
             tell("days pass")
             for _ in 0..<4 {

@@ -5,7 +5,7 @@ import FerryStore
 import FerryTestSupport
 import GRDB
 
-/// One event of a simulation, with random numbers of its own.
+/// An event of a simulation, with random numbers of its own.
 struct Step {
     let simulation: Simulation
     let number: Int
@@ -17,7 +17,7 @@ struct Step {
         random = SimulatedRandom(seed: simulation.plan.seed, stream: UInt64(number) + 1)
     }
 
-    /// What can happen, and how often in a hundred or so.
+    /// The events, with their frequency in about a hundred.
     private enum Event: CaseIterable {
         case write, sync, busySync, watch, exchange, deliver, spoil, mount, fill, flaw, kill, crash, databaseFault,
             restart, time, skew, copy, backUp, restore, lose, join, migrate, retire, compact, archive, rest
@@ -87,7 +87,7 @@ struct Step {
                 return
             }
             machine.files.flaw = flaw
-            // Something to publish, so that it strikes.
+            // Writes something to publish, so that the flaw strikes.
             try write(machine)
             try simulation.sync(machine, isThorough: true)
         case .kill: try kill(machine)
@@ -122,7 +122,7 @@ struct Step {
 
     // MARK: The app
 
-    /// Writes one to four statements in one transaction or in several.
+    /// Writes one to four statements, in a single transaction or in several.
     private func write(_ machine: Machine) throws {
         let isOneTransaction = random.isOne(in: 2)
         let statements = 1 + random.below(4)
@@ -148,7 +148,7 @@ struct Step {
             simulation.tally.note("writes while busy")
         } catch {
             guard machine.faults.isCrashed else { throw error }
-            // A process that dies while it commits does not learn whether it did.
+            // A process that dies during a commit does not learn the outcome.
             let before = simulation.ledger.values(by: machine.index)
             for note in notes { note(&simulation.ledger) }
             simulation.ledger.doubt(simulation.ledger.values(by: machine.index).subtracting(before))
@@ -156,7 +156,8 @@ struct Step {
         }
     }
 
-    /// - Returns: what is to be noted once it is committed.
+    /// Runs a random statement.
+    /// - Returns: the ledger's entries, to be made after the commit.
     private func write(_ database: Database, _ machine: Machine) throws -> [(inout Ledger) -> Void] {
         let count = simulation.nextCount()
         switch random.below(8) {
@@ -192,14 +193,14 @@ struct Step {
         try simulation.exchange(machine)
     }
 
-    /// A stick is in one device at a time.
+    /// Plugs the stick in: a stick is in a single device at a time.
     private func plug(_ machine: Machine) {
         guard simulation.kind == .stick else { return }
         for other in simulation.machines { other.files.mount = other === machine ? .there : .missing }
         simulation.tally.note("stick moved")
     }
 
-    /// Files come and the app writes between any two accesses of a sync.
+    /// Syncs while files arrive and the app writes between any two accesses.
     private func syncWhileThingsHappen(_ machine: Machine) throws {
         simulation.tally.note("syncs while things happen")
         var isBusy = false
@@ -221,7 +222,7 @@ struct Step {
         try simulation.sync(machine, isThorough: random.isOne(in: 2))
     }
 
-    /// Some of what waits comes, in any order.
+    /// Delivers some of the pending files, in any order.
     func deliver(_ machine: Machine) throws {
         guard simulation.kind.isReplicated, machine.files.mount == .there else { return }
         let pending = random.shuffled(simulation.provider.pending(for: machine.index))

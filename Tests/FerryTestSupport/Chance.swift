@@ -1,14 +1,14 @@
 import FerryCore
 import Synchronization
 
-/// Random numbers that a seed alone determines (SplitMix64: Steele, Lea and Flood, 2014).
+/// Random numbers determined by a seed alone (SplitMix64: Steele, Lea and Flood, 2014).
 package struct Chance: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Seeds that follow each other give numbers that have nothing to do with each other.
+    /// Makes a generator. Neighboring seeds give unrelated numbers.
     package init(seed: UInt64) { state = seed &* 0x2545_f491_4f6c_dd1d &+ 0x9e37_79b9_7f4a_7c15 }
 
-    /// The generator as it was published, from its state.
+    /// The generator as published, from a state.
     package init(state: UInt64) { self.state = state }
 
     package mutating func next() -> UInt64 {
@@ -33,7 +33,7 @@ package struct Chance: RandomNumberGenerator, Sendable {
     package mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 }
 
-/// The same numbers for the same seed, where production code asks for a source.
+/// Repeatable random numbers from a seed, for production code that needs a source.
 package final class SeededRandom: RandomSource {
     private let chance: Mutex<Chance>
 

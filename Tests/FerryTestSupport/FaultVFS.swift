@@ -1,12 +1,12 @@
 import CFerryFaultVFS
 import Foundation
 
-/// Faults of SQLite's files below one folder: calls that fail, a process that dies at one, and the power that goes.
+/// Injects faults into SQLite's files below a folder: failing calls, a dying process, and a loss of power.
 ///
-/// The first one makes the faulty VFS the default of the whole process; databases elsewhere go through it unchanged.
-/// Close what is open below the folder before `recover`, and before the last reference goes.
+/// The first instance makes the faulty VFS the default of the whole process; databases elsewhere pass through
+/// unchanged. Close everything open below the folder before `recover`, and before releasing the last reference.
 public final class FaultVFS: Sendable {
-    /// What fails.
+    /// A kind of failing call.
     public enum Fault: String, CaseIterable, Sendable {
         /// Writes find the disk full.
         case full
@@ -16,7 +16,7 @@ public final class FaultVFS: Sendable {
         case synchronize
         /// Reads fail.
         case read
-        /// Locks are held by somebody else.
+        /// A foreign process holds the locks.
         case busy
         /// The process dies: nothing reaches the disk any more, and everything fails until `recover`.
         case crash
@@ -33,18 +33,18 @@ public final class FaultVFS: Sendable {
         }
     }
 
-    /// What a loss of power takes away of that which was not synchronized.
+    /// The unsynchronized content that a loss of power removes.
     public enum Loss: Equatable, Sendable {
         /// Nothing: the process died, the computer did not.
         case nothing
         case everything
-        /// Each sector of 512 bytes, each length and each name by itself.
+        /// Each sector of 512 bytes, each length and each name is lost or kept independently.
         case random(seed: UInt64)
     }
 
     /// A file was still open, or the file system refused.
     public struct Refusal: Error {
-        /// How many files were open.
+        /// The number of open files.
         public var openFiles: Int
     }
 
@@ -55,7 +55,7 @@ public final class FaultVFS: Sendable {
 
     private let prefix: String
 
-    /// Watches what is below a folder that exists.
+    /// Watches the files below an existing folder.
     public init(folder: String) throws {
         let code = ferry_fault_register()
         guard code == 0 else { throw NotRegistered(code: code) }
@@ -66,15 +66,16 @@ public final class FaultVFS: Sendable {
 
     deinit { ferry_fault_forget(prefix) }
 
-    /// Makes the call number `call` from now on fail, counted from 1, and those of its kind after it up to `times`.
+    /// Makes the call number `call` from now on fail, counted from 1, and the following calls of this kind, `times`
+    /// calls in all.
     public func arm(_ fault: Fault, at call: Int, times: Int = 1) {
         ferry_fault_arm(prefix, fault.kind, Int64(call), Int64(times))
     }
 
-    /// Forgets a fault that has not come about or not ended; a crash stays.
+    /// Removes a pending or present fault; a crash stays.
     public func disarm() { ferry_fault_disarm(prefix) }
 
-    /// Ends a crash, or cuts the power at any other time. All files have to be closed.
+    /// Ends a crash, or cuts the power without a crash. All files must be closed.
     public func recover(losing loss: Loss = .nothing) throws {
         let result =
             switch loss {
@@ -85,30 +86,29 @@ public final class FaultVFS: Sendable {
         guard result == 0 else { throw Refusal(openFiles: Int(result)) }
     }
 
-    /// Forgets counts, faults and what is not synchronized, for files that are put back by other means.
+    /// Resets counts, faults and unsynchronized content, for files restored by other means.
     public func begin() throws {
         try recover()
         ferry_fault_forget(prefix)
         ferry_fault_watch(prefix)
     }
 
-    /// Sets what SQLite takes for the time, in the whole process, in milliseconds since the Unix epoch; `nil`: the computer's
-    /// clock.
+    /// Sets SQLite's time in the whole process, in milliseconds since the Unix epoch; `nil`: the computer's clock.
     public static func setTime(milliseconds: Int64?) { ferry_fault_set_time(milliseconds ?? 0) }
 
-    /// Takes all that is there for synchronized, as after somebody waited for it, and begins to count anew. All files have to
-    /// be closed.
+    /// Treats all content as synchronized, as after waiting for the disk, and starts counting anew. All files must be
+    /// closed.
     public func takeAsSynchronized() {
         ferry_fault_forget(prefix)
         ferry_fault_watch(prefix)
     }
 
-    /// How many calls of those that a fault counts there were.
+    /// The number of calls of a fault's kind.
     public func count(_ fault: Fault) -> Int { Int(ferry_fault_count(prefix, fault.kind)) }
 
-    /// How many calls were made to fail, without those after a crash.
+    /// The number of calls made to fail, without calls after a crash.
     public var injected: Int { Int(ferry_fault_injected(prefix)) }
 
-    /// Whether the process is dead there.
+    /// True if the process is dead for the folder.
     public var isCrashed: Bool { ferry_fault_is_crashed(prefix) }
 }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// `Tests/Golden/read.py`, which reads Ferry's files as Docs/Format.md describes them and shares no code with it.
+/// Runs `Tests/Golden/read.py`, which reads Ferry's files by Docs/Format.md and shares no code with Ferry.
 public enum IndependentReader {
-    /// It refused a file.
+    /// The script refused a file.
     public struct Refusal: Error {
         public var output: String
     }
 
-    /// What it says of a file's content; `nil` where there is no Python to run it.
+    /// The script's description of a file; `nil` without Python.
     /// - Throws: `Refusal`.
     public static func lines(of bytes: [UInt8]) throws -> [String]? {
         let folder = try ScratchFolder()

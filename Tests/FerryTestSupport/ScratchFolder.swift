@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is gone when the test is over.
+/// A folder that is removed at the end of the test.
 public final class ScratchFolder: Sendable {
     public let path: String
 
@@ -8,9 +8,9 @@ public final class ScratchFolder: Sendable {
         path = try Self.make("ferry-test").path
     }
 
-    /// Makes a folder that stays until somebody removes it; in memory where the computer has a disk there, so that a test
-    /// which begins anew a hundred times waits for no other.
-    /// - Parameter name: what its name begins with.
+    /// Makes a folder that stays until removed. The folder is in memory if possible, so that a test with a hundred
+    /// restarts does not wait for a disk.
+    /// - Parameter name: the beginning of the folder's name.
     public static func make(_ name: String) throws -> URL {
         let memory = URL(fileURLWithPath: "/dev/shm")
         let place =
@@ -20,8 +20,8 @@ public final class ScratchFolder: Sendable {
         return folder
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: path) }  // it harms nothing where it stays
+    deinit { try? FileManager.default.removeItem(atPath: path) }  // a folder left behind harms nothing
 
-    /// The path of something in the folder.
+    /// The path of an entry in the folder.
     public func path(_ name: String) -> String { path + "/" + name }
 }

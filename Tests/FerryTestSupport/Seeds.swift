@@ -1,16 +1,16 @@
 import Foundation
 
-/// The seeds that a random test plays: `FERRY_SEEDS` says how many, `FERRY_FIRST_SEED` from which on, and `FERRY_SEED`
-/// which one alone.
+/// The seeds of a random test: `FERRY_SEEDS` sets their number, `FERRY_FIRST_SEED` the first seed, and `FERRY_SEED` a
+/// single seed.
 package struct Seeds {
     /// In ascending order, without gaps.
     package let all: ClosedRange<UInt64>
-    /// The one that was asked for by itself, to be looked at closely.
+    /// The seed requested by itself, for a close look.
     package let single: UInt64?
 
     package var count: Int { all.count }
 
-    /// - Parameter defaultCount: how many there are where nobody says.
+    /// - Parameter defaultCount: the number of seeds without a setting.
     package init(defaultCount: UInt64) {
         func number(_ name: String) -> UInt64? { ProcessInfo.processInfo.environment[name].flatMap(UInt64.init) }
         single = number("FERRY_SEED")
