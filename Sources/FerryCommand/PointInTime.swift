@@ -1,6 +1,6 @@
 import Foundation
 
-/// A point in time as people write it: an age (`90s`, `20min`, `2h`, `3d`, `1w`), or ISO 8601 with or without a zone
+/// A point in time as people write it: an age (`90s`, `20min`, `2h`, `3d`, `1w`), or ISO 8601. ISO 8601 may have a zone
 /// (`2026-03-01`, `2026-03-01T14:05`, `2026-03-01 14:05:09.120`, `2026-03-01T13:05:09Z`, `…+01:00`). Without a zone the
 /// time is local.
 enum PointInTime {

@@ -102,7 +102,7 @@ struct ProgressEstimate {
         noted = now
     }
 
-    /// Seconds until the phase is done, by its pace up to the last report; `nil` while too little is known, or if the
+    /// Seconds until the phase is done, by its pace up to the last report. `nil` while too little is known, or if the
     /// phase takes longer.
     func secondsLeft(atMilliseconds now: Int64) -> Double? {
         guard let total, completed > firstCompleted, completed < total, noted > phaseStarted else { return nil }

@@ -25,8 +25,8 @@ public struct Container: Sendable {
     // MARK: Creating and opening
 
     /// Creates a container in a folder, and the folder if missing; files of other kinds inside do not matter.
-    /// - Throws: `containerMissing` if the folder's parent is not there, `containerExists` if the folder is a
-    ///   container, or was a container and lost its marker, `invalidArgument` for an impossible name, `inputOutput`.
+    /// - Throws: `containerMissing` if the folder's parent is not there. `containerExists` if the folder is a
+    ///   container, or was a container and lost its marker. `invalidArgument` for an impossible name; `inputOutput`.
     public static func create(
         at path: String, name: String, fileSystem: any FileSystem = PosixFileSystem(),
         clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()
@@ -197,7 +197,7 @@ public struct Container: Sendable {
         return nil
     }
 
-    /// Removes segments from a device's own directory, if present: for the log's author alone, once a rolled-up segment
+    /// Removes segments from a device's own directory, if present. For the log's author alone, once a rolled-up segment
     /// or a snapshot is durable in their place. They are gone for good on return.
     public func removeSegments(_ names: [SegmentName], of device: DeviceID) throws {
         let directory = Self.segmentsDirectory(of: device)

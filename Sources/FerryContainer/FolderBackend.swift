@@ -187,7 +187,7 @@ public final class FolderBackend: ContainerBackend {
         }
     }
 
-    /// Makes a directory ready for writing, once in this backend's life: creates missing directories, makes the names
+    /// Makes a directory ready for writing, once in this backend's life. Creates missing directories, makes the names
     /// on the way durable and removes the leftovers of earlier processes.
     private func prepare(_ directory: String) throws {
         guard !directory.isEmpty else { return }

@@ -3,7 +3,7 @@ import FerryCore
 /// A device's statement about itself: how far its log goes, and how far the device has replayed other logs.
 ///
 /// The only file of a device that changes. The head is written after its segments, and readers treat the head as a
-/// hint: the head can be older or newer than the segments that a syncer has brought so far.
+/// hint. The head can be older or newer than the segments that a syncer has brought so far.
 public struct Head: Hashable, Sendable {
     /// The latest version of the encoding that this Ferry reads. Ferry writes version 3 unless the head needs version
     /// 4, for the end of a predecessor's log or for missing objects.
@@ -54,7 +54,7 @@ public struct Head: Hashable, Sendable {
     public var retired: [DeviceID: Int64] = [:]
     /// The former ID of this device's database, and how far the database knew its log when it took another ID.
     public var predecessor: Predecessor?
-    /// Objects whose insertion this device does not know, in ascending order: hidden rows refer to them by RESTRICT or
+    /// Objects whose insertion this device does not know, in ascending order. Hidden rows refer to them by RESTRICT or
     /// NO ACTION, or updates of them are known. A device may show such an object in spite of its deletion, and see that
     /// this device has replayed the deletion. Then that device publishes the object again: this device has forgotten
     /// the object.
@@ -65,9 +65,9 @@ public struct Head: Hashable, Sendable {
         public var device: DeviceID
         /// The last changeset under the ID that the database remembers as its own.
         public var sequence: UInt64
-        /// The end of the branch that the database published under that ID, once everything there behind `sequence` has
-        /// come again, up to `position` of this head. `nil` for a log without branches, for branches that do not
-        /// certainly part behind `sequence`, and while some of that still waits.
+        /// The end of the branch that the database published under that ID, once the part behind `sequence` has come
+        /// again. That part goes up to `position` of this head. `nil` for a log without branches, and for branches that
+        /// do not certainly part behind `sequence`. `nil`, too, while some of that part still waits.
         public var end: LogEnd?
 
         public init(device: DeviceID, sequence: UInt64, end: LogEnd? = nil) {

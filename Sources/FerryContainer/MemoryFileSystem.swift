@@ -80,7 +80,7 @@ public final class MemoryFileSystem: FileSystem {
     /// Whether a step was killed and `crash` has not been called since.
     public var isKilled: Bool { state.withLock { $0.isKilled } }
 
-    /// Takes away everything that is not durable, as a loss of power does, forgets a fault that did not come about, and
+    /// Takes away everything that is not durable, as a loss of power does. Forgets a fault that did not come about, and
     /// lets a killed process begin again.
     public func crash(losing loss: Loss = .everything) {
         state.withLock { state in

@@ -1,6 +1,6 @@
 /// The content of a file or directory, and its version then.
 ///
-/// Writes within a tick of a file system's clock may look alike, so the content is read again until it has looked the
+/// Writes within a tick of a file system's clock may look alike. So the content is read again until it has looked the
 /// same for two seconds.
 public struct VersionedReading<Value: Sendable>: Sendable {
     public let value: Value

@@ -57,7 +57,7 @@ public enum ContentHash {
         hash(bytes, in: checksumNamespace)
     }
 
-    /// The checksum in a file's last 16 bytes, if it is the checksum of all bytes before; `nil` if the file is damaged
+    /// The checksum in a file's last 16 bytes, if it is the checksum of all bytes before. `nil` if the file is damaged
     /// or cut off.
     public static func verifiedTrailer(of file: [UInt8]) -> Checksum? {
         guard file.count >= 16, let told = Checksum(bytes: file.suffix(16)) else { return nil }

@@ -16,8 +16,8 @@ public protocol HostIdentity: Sendable {
 
 /// The computer on which this process runs.
 ///
-/// The machine's ID is machine-id on Linux (https://www.freedesktop.org/software/systemd/man/machine-id.html) and the
-/// UUID of gethostuuid(2) on a Mac. iOS gives apps no ID: there only path and file tell.
+/// On Linux the ID is that of machine-id (https://www.freedesktop.org/software/systemd/man/machine-id.html). On a Mac
+/// the ID is the UUID of gethostuuid(2). iOS gives apps no ID: there only path and file tell.
 public struct SystemHost: HostIdentity {
     public init() {}
 

@@ -1,8 +1,8 @@
 /// Assigns the times of a device's own changes: never earlier than the wall clock at capture, never earlier than
 /// anything assigned or observed before.
 ///
-/// A value: the caller keeps the clock in the store, and saves it in the transaction that uses its times, so that a
-/// time is on disk before its publication.
+/// A value: the caller keeps the clock in the store, and saves it in the transaction that uses its times. So a time is
+/// on disk before its publication.
 public struct HybridClock: Equatable, Sendable {
     /// The latest time assigned or observed.
     public private(set) var now: HybridTime

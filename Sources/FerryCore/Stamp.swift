@@ -17,7 +17,7 @@ public struct Stamp: Hashable, Comparable, Sendable {
     /// Whether an insertion counts as older than another insertion: the oldest object represents a unified row.
     ///
     /// The earlier stamp is older. Only rows that joined a container and gave way there count as younger than all
-    /// others; of those rows the first to join count as older.
+    /// others. Of those rows the first to join count as older.
     @inlinable
     public func isOlder(than other: Stamp) -> Bool {
         let (givesWay, otherGivesWay) = (time.givesWay, other.time.givesWay)

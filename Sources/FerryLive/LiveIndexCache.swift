@@ -2,8 +2,8 @@ import FerryCore
 import Foundation
 import GRDB
 
-/// Keeps a list's keys and sections in a file, so that a large list is there at once when the app starts, before the
-/// list has been read. The next delivery corrects the cached content.
+/// Keeps a list's keys and sections in a file. So a large list is there at once when the app starts, before the list
+/// has been read. The next delivery corrects the cached content.
 ///
 /// A file that is missing, damaged or of another request is no error: the list is read first, as without a cache.
 struct LiveIndexCache: Sendable {

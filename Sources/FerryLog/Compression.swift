@@ -2,7 +2,7 @@ import CFerryZlib
 import FerryCore
 
 /// Compresses and decompresses bodies with zlib (RFC 1950). With `PiecewiseCompression` and another leaf FerryLog's
-/// unsafe code: zlib is given pointers into arrays that outlive the call, and never more than the bytes that are there.
+/// unsafe code. zlib gets pointers into arrays that outlive the call, and never more than the bytes that are there.
 enum Compression {
     /// How a body is stored; the codec byte of the header.
     enum Codec: UInt8 {

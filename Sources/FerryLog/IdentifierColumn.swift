@@ -1,7 +1,8 @@
 import FerryCore
 
-/// Writes columns of object IDs (Docs/Format.md, "Columns"): runs of prefixes, the distances of the last four bytes
-/// from the last ID of the same prefix, then in full the IDs whose prefix stands alone in the segment.
+/// Writes columns of object IDs (Docs/Format.md, "Columns"). First come runs of prefixes, then the distances of the
+/// last four bytes from the last ID of the same prefix. Then the IDs whose prefix stands alone in the segment follow in
+/// full.
 struct IdentifierColumnWriter {
     private var prefixes: IdentifierPrefixes
     /// For each prefix, the last four bytes of the ID written last.

@@ -18,7 +18,7 @@ struct IdentifierPrefix: Hashable {
     func object(suffix: UInt32) -> ObjectID { ObjectID(high: high, low: UInt64(middle) << 32 | UInt64(suffix)) }
 }
 
-/// The prefixes that occur at least twice in a segment, in the order of their first occurrence: the first pass of the
+/// The prefixes that occur at least twice in a segment, in the order of their first occurrence. The first pass of the
 /// encoder collects them, the second looks them up.
 struct IdentifierPrefixes {
     private struct Entry {

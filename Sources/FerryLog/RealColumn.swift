@@ -1,7 +1,7 @@
 import FerryCore
 
-/// A column of reals (Docs/Format.md, "Columns"): their bit patterns, or integers if every value is the double nearest
-/// to a decimal number of few places (prices, ratings).
+/// A column of reals (Docs/Format.md, "Columns"): bit patterns, or integers. Integers serve if every value is the
+/// double nearest to a decimal number of few places (prices, ratings).
 ///
 /// Both forms give back the same bits: dividing an integer below 2^53 by an exact power of ten rounds correctly (IEEE
 /// 754), on every machine.

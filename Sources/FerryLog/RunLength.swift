@@ -1,7 +1,7 @@
 import FerryCore
 
-/// A column of small numbers as runs: the number as a varint, then the length of its run as a varint of at least 1
-/// (Docs/Format.md, "Columns"). The count of numbers is known from elsewhere.
+/// A column of small numbers as runs (Docs/Format.md, "Columns"). A run is the number as a varint, then its length as a
+/// varint of at least 1. The count of numbers is known from elsewhere.
 struct RunLength {
     /// A number and its repetitions in a row.
     struct Run {

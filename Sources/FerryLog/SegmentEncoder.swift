@@ -11,7 +11,7 @@ public enum SegmentEncoder {
     ///   - previous: the name of the device's segment before (`SegmentHeader.chainEnd`), nil for the first segment.
     ///   - tail: for changesets of several segments, the last segment's `chainEnd`, so that the next segment also
     ///     follows this segment. Such a segment holds no more than `SegmentLimits.plannedContentBytes`.
-    /// - Throws: `limitExceeded` if a value or all of them are larger than `SegmentLimits` allow: a caller with several
+    /// - Throws: `limitExceeded` if a value or all of them are larger than `SegmentLimits` allow. A caller with several
     ///   changesets tries fewer of them; a single changeset cannot be published. `invalidArgument` if the changesets
     ///   break the rules of their types, a mistake of the program.
     public static func encode(

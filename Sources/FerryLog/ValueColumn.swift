@@ -18,8 +18,9 @@ enum CellTag {
     static let objectTextBytes = 36
 }
 
-/// Collects the cells of a column and writes them (Docs/Format.md, "Columns"): runs of tags, then the integers, the
-/// reals, the texts and blobs, and the references, each kind as a column of its own. Reused, to keep its buffers.
+/// Collects the cells of a column and writes them (Docs/Format.md, "Columns"). Runs of tags come first, then the
+/// integers, the reals, the texts and blobs, and the references, each kind as a column of its own. Reused, to keep its
+/// buffers.
 struct ValueColumnWriter {
     private var tags = RunLength()
     private var integers: [Int64] = []

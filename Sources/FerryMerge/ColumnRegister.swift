@@ -47,8 +47,8 @@ public enum PolicyPart: Hashable, Sendable {
     }
 }
 
-/// The state of an object's column under a policy: the newest plain write, as in every column, and a part for each kind
-/// of policy under which some device wrote.
+/// The state of an object's column under a policy. Like every column it has the newest plain write, and it has a part
+/// for each kind of policy under which some device wrote.
 ///
 /// Each part merges separately, whatever the present policy is. So operations from before and after a policy was set
 /// may come in any order. The visible value is a pure function of all parts and of the present policy.
@@ -175,7 +175,7 @@ public struct ColumnRegister: Hashable, Sendable {
     }
 
     /// The plain write from the view of a kind of policy: the newest of the plain write and of the values of other
-    /// kinds' parts, each as of its own newest write.
+    /// kinds' parts. Each value counts as of its own newest write.
     private func assignment(beside kind: PayloadKind?) -> StampedValue? {
         var newest = plain
         func consider(_ own: PayloadKind, _ stamp: Stamp?, _ value: FieldValue?) {

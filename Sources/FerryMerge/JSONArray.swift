@@ -1,8 +1,8 @@
 import FerryCore
 
-/// Reads the elements of a JSON array (RFC 8259) as texts that are equal if the elements are equal: no white space, a
-/// single way to write each string, the members of objects in the order of their keys. Numbers stay as written, so that
-/// none is rounded: 1 and 1.0 are two elements.
+/// Reads the elements of a JSON array (RFC 8259) as texts that are equal if the elements are equal. The texts have no
+/// white space, a single way to write each string, and the members of objects in the order of their keys. Numbers stay
+/// as written, so that none is rounded: 1 and 1.0 are two elements.
 enum JSONArray {
     /// How deep arrays and objects may lie in each other; SQLite's own limit is 1000.
     static let maximumDepth = 200

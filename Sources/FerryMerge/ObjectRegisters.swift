@@ -2,7 +2,7 @@ import FerryCore
 
 /// The state of an object without its values: the stamps of its registers.
 ///
-/// Merging takes the maximum of each register, which is commutative, associative and idempotent: any order, repetition
+/// Merging takes the maximum of each register, which is commutative, associative and idempotent. Any order, repetition
 /// or batching of the same writes gives the same registers. Values follow their stamps. Equal stamps with different
 /// values (two copies of a device) are decided by the value, so the order of delivery never decides.
 public struct ObjectRegisters: Equatable, Sendable {

@@ -99,8 +99,8 @@ public struct RowClasses: Sendable {
         placesOfCauses.isEmpty || placesOfCauses[object] < 0 ? nil : causes[Int(placesOfCauses[object])]
     }
 
-    /// The visible object of the region to which a reference leads: an object with or offering its token, or the target
-    /// found by resolving the reference.
+    /// The visible object of the region to which a reference leads. That is an object with or offering its token, or
+    /// the target found by resolving the reference.
     public func target(of object: Int, reference: Int, token: RowToken) -> Int? {
         if let own = visible(token) { return own }
         return links[object]?[reference]?.first { outcomes[$0].isVisible }

@@ -309,8 +309,9 @@ private struct Region {
         return changed
     }
 
-    /// Rule 3: visible objects with an equal UNIQUE claim, or an equal key, are one row; to the least fixed point, as
-    /// references to unified objects become equal. A unified row that shows values of several objects claims those too.
+    /// Rule 3: visible objects with an equal UNIQUE claim, or an equal key, are one row. Applied to the least fixed
+    /// point, as references to unified objects become equal. A unified row that shows values of several objects claims
+    /// those too.
     ///
     /// In rounds: all claims of a round are computed from the classes at its beginning, and then objects with equal
     /// claims are united.

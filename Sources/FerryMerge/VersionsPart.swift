@@ -1,7 +1,7 @@
 import FerryCore
 
-/// The part of a column under `firstWriterWins` or a hook, beside its plain value: the writes that nobody has replaced
-/// yet, and all known writes, so that a replaced write does not come back.
+/// The part of a column under `firstWriterWins` or a hook, beside its plain value. It has the writes that nobody has
+/// replaced yet, and all known writes, so that a replaced write does not come back.
 ///
 /// A multi-value register: concurrent writes stand side by side, and a write that knew them stands in their place. A
 /// count of generations would do with less. But then a device that writes twice would silently outdo a device that
