@@ -13,6 +13,8 @@ import Darwin
 ///
 /// A `WatchLoop` holds the lock while it leads; `DeviceLock` is held for a single piece of work. Two loops in the same
 /// process exclude each other like two processes, because flock(2) belongs to the open file.
+///
+/// Invariant: `descriptor` is set exactly while this object holds the lock of a file.
 final class LeaderLock: Sendable {
     /// The lock file's path; empty for an in-memory database, which no other process can have.
     let path: String

@@ -56,6 +56,12 @@ struct LogReader {
         }
     }
 
+    /// The result of a read.
+    ///
+    /// Invariants:
+    /// - The changesets of a device are consecutive, and follow the device's position.
+    /// - Every device in `gaps` is in `problems`.
+    /// - No device in `abandoned` is in `problems` or `gaps`.
     struct Batch {
         var changesets: [Changeset] = []
         /// Number of segments read of each device.

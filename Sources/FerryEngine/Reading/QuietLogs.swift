@@ -6,6 +6,8 @@ import FerryCore
 ///
 /// Some folders (FAT, a provider's) may not report a change of a directory. So each directory is listed every ten
 /// minutes all the same.
+///
+/// Invariant: the directory of an entry, in the entry's version, held nothing after the entry's changeset.
 final class QuietLogs: Sendable {
     private struct Entry {
         /// How far the log was replayed when the files were listed.

@@ -9,6 +9,10 @@ import FerryStore
 ///
 /// A position is a changeset's number and time. If the log continues here, the changeset is searched along the chain
 /// that ends at this store's position.
+///
+/// Invariants:
+/// - `forks` holds only positions where the branches certainly part.
+/// - The times of a trail belong to the chain that ends at this store's position.
 final class SharedLogs {
     /// Maximum number of files read for a log.
     private static let maximumFiles = 32

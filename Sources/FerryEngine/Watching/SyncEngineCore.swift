@@ -5,6 +5,11 @@ import Foundation
 
 /// The part of a `SyncEngine` shared with its threads and tasks, so that the engine itself can be released while they
 /// end.
+///
+/// Invariants:
+/// - At most a single watch runs; `watch` is `nil` while none does.
+/// - At most a single requested pass runs (`current`), and at most a single pass waits for the running pass (`next`).
+/// - No stream is added after `isFinished`.
 final class SyncEngineCore: Sendable {
     private let replica: Replica
     /// The queue for passes on request: passes block, and Swift's own threads must not.

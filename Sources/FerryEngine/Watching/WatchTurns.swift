@@ -3,6 +3,11 @@ import FerryCore
 import FerryStore
 
 /// The memory of a `WatchLoop` between turns: when to look again, and the reported failure.
+///
+/// Invariants:
+/// - `failure` is the last reported failure, and `nil` after a successful pass.
+/// - `earliestRetry` is set exactly while `failures` is above 0.
+/// - While `earliestRetry` is set, `nextPoll` is not before `earliestRetry`.
 struct WatchTurns {
     private let configuration: WatchConfiguration
     /// The watcher's time.

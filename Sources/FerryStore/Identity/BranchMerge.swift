@@ -1,8 +1,9 @@
 import FerryCore
 
 extension StoreSession {
-    /// Takes in what several copies of one database published under one ID, and writes it again under this device's ID.
-    /// - Returns: the number of changes that were packed.
+    /// Merges what several copies of a database published under the same ID, and writes everything again under this
+    /// device's ID.
+    /// - Returns: the number of packed changes.
     func takeInBranches(
         _ branches: [Changeset], of device: DeviceID, after position: LogPosition, isForkCertain: Bool
     ) throws -> Int {
@@ -31,7 +32,7 @@ extension StoreSession {
     }
 }
 
-/// Of logs with several branches, the files and snapshots that were taken in (`ferry_meta`).
+/// The merged files and snapshots of logs with several branches (`ferry_meta`).
 struct TakenBranches {
     private let meta: StoreMeta
 
@@ -39,7 +40,7 @@ struct TakenBranches {
 
     private func all() throws -> [String: [String]] { try meta.json(.branches) ?? [:] }
 
-    /// Those of one device's log; empty where none were.
+    /// The merged files and snapshots of a device's log; empty without any.
     func names(of device: DeviceID) throws -> [String] { try all()[device.hex] ?? [] }
 
     func set(_ names: [String], of device: DeviceID) throws {

@@ -17,7 +17,7 @@ struct PolicySettings {
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// The policies that are set, in the order of their targets, without plain references.
+    /// The policies set, in the order of targets, without plain references.
     func all() throws -> [StoredPolicy] {
         let wanted = try PolicyList(access.connection).wanted().filter { !$0.key.hasPrefix(DeclaredKey.prefix) }
         return wanted.sorted { $0.key < $1.key }.map { target, word in
@@ -26,8 +26,8 @@ struct PolicySettings {
         }
     }
 
-    /// What is written for settings: the text of each target, and the word.
-    /// - Throws: `invalidArgument` where a policy makes no sense for what it is about.
+    /// The rows to write for settings: the text of each target, and the word.
+    /// - Throws: `invalidArgument` if a policy makes no sense for its target.
     func rows(_ settings: [PolicySetting]) throws -> [(target: String, word: String)] {
         try settings.map { setting in
             if let objection = try objection(to: setting) { throw FerryError(.invalidArgument, objection) }
@@ -35,7 +35,7 @@ struct PolicySettings {
         }
     }
 
-    /// The texts under which targets may be set.
+    /// The possible texts of targets.
     func names(_ targets: [PolicyTarget]) -> Set<String> { Set(targets.map(canonicalText) + targets.map(\.text)) }
 
     static func set(_ rows: [(target: String, word: String)], _ connection: SQLConnection) throws {
@@ -52,7 +52,7 @@ struct PolicySettings {
         }
     }
 
-    /// - Returns: the number of policies that were set.
+    /// - Returns: the number of removed policies.
     static func remove(_ names: Set<String>, _ connection: SQLConnection) throws -> Int {
         var removed = 0
         for target in names {

@@ -1,8 +1,8 @@
 import FerryCore
 
-/// What a person brings back, written as an app writes it.
+/// Restores rows and values for a person, with writes in the app's name.
 extension StoreSession {
-    /// Brings back what a conflict lost, and resolves it.
+    /// Restores the values lost in a conflict, and resolves the conflict.
     func restoreConflict(_ number: Int64) throws -> RestoredRow {
         try writingAsApp { access in
             guard let entry = try ConflictReader(access).entries(["number = ?"], "", [.integer(number)]).first else {
@@ -14,8 +14,8 @@ extension StoreSession {
         }
     }
 
-    /// Makes an object's row what it is to be.
-    /// - Parameter wish: the key for a new row where none is known here.
+    /// Brings an object's row to a target state.
+    /// - Parameter wish: the key for a new row, if no key is known here.
     func restoreRow(
         _ object: ObjectID, table: String, to target: RowTarget, wish: FieldValue?
     ) throws -> RestoredRow {
@@ -35,7 +35,7 @@ extension StoreSession {
         }
     }
 
-    /// Packs what is pending and then lets `body` write as an app does: keys mean what the state says they mean.
+    /// Packs pending changes, then lets `body` write as an app does. Packing first makes keys mean what the state says.
     private func writingAsApp(_ body: (StoreAccess) throws -> RestoredRow) throws -> RestoredRow {
         try pack()
         try settleLocalTables()

@@ -4,12 +4,12 @@ import FerryMerge
 /// Handles a join's pre-existing rows after the container's rows are merged. Changes are merged like a remote
 /// changeset: the app's triggers run, and the rules decide about the rows.
 extension StoreSession {
-    /// Writes old rows again, as of now, and stages that.
+    /// Writes pre-existing rows again, as of now, and stages the changes.
     /// - Parameters:
-    ///   - changes: what was packed of them.
-    ///   - revived: those that are inserted again, because a deletion took them away.
-    ///   - renewed: those of which all fields are written again.
-    /// - Returns: the number of rows written.
+    ///   - changes: the packed changes of these rows.
+    ///   - revived: objects inserted again, because a deletion removed them.
+    ///   - renewed: objects with all fields written again. Overwritten values become conflicts.
+    /// - Returns: the number of written rows.
     func writeOldRowsAgain(
         _ changes: [TableChanges], revived: ObjectSets, renewed: ObjectSets
     ) throws -> Int {
@@ -21,8 +21,8 @@ extension StoreSession {
         return rows.count
     }
 
-    /// Deletes rows that only this database has, and stages that.
-    /// - Returns: their number.
+    /// Deletes rows that only this database has, and stages the changes.
+    /// - Returns: the number of deleted rows.
     func removeOldRows(_ gone: ObjectSets) throws -> Int {
         _ = clock.advance(toMilliseconds: access.clock.milliseconds())
         let rows = OneSidedRows(self)
@@ -31,7 +31,7 @@ extension StoreSession {
         return gone.values.reduce(0) { $0 + $1.count }
     }
 
-    /// Puts other segments in the place of those that wait to be published.
+    /// Replaces the waiting segments.
     func rewriteOutbox(_ make: (OutboxEntry, Checksum?) throws -> OutboxEntry) throws {
         let outbox = Outbox(connection)
         var last: (sequence: UInt64, checksum: Checksum?) = (0, nil)
@@ -49,7 +49,7 @@ extension StoreSession {
     }
 }
 
-/// The part of the old rows that `StoreSession.writeOldRowsAgain` is about.
+/// The pre-existing rows for `StoreSession.writeOldRowsAgain`.
 struct OldRowSelection {
     private let access: StoreAccess
 
@@ -67,7 +67,7 @@ struct OldRowSelection {
         return deleted
     }
 
-    /// What was packed of old rows, without what is said again: nobody else is to merge both.
+    /// Returns the packed changes of pre-existing rows without the repeated parts: no device may merge both.
     func rest(of changes: TableChanges, revived: ObjectSets, renewed: ObjectSets) throws -> TableChanges {
         let name = foldedName(changes.name)
         let (revived, renewed) = (revived[name] ?? [], renewed[name] ?? [])

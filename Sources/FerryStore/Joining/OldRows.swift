@@ -70,15 +70,15 @@ private struct RowComparator {
     }
 }
 
-/// Rows under integer keys that a database had before it joined.
+/// Pre-existing rows under integer keys.
 struct OldKeys {
     private let access: StoreAccess
 
     init(_ access: StoreAccess) { self.access = access }
 
-    /// Lets rows be the container's objects, before anything is packed.
-    /// - Parameter holders: for each table, by its name in lower case, whose object has which key.
-    /// - Returns: the number of rows that are the container's from now on.
+    /// Makes rows the container's objects, before anything is packed.
+    /// - Parameter holders: for each table, by name in lower case, the object of each key.
+    /// - Returns: the number of adopted rows.
     func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> Int {
         var adopted = 0
         for table in access.registry.parentsFirst where table.isLocal && table.identity.isSurrogate {
@@ -95,7 +95,7 @@ struct OldKeys {
         return adopted
     }
 
-    /// The keys of all such rows, by the tables' names in lower case.
+    /// The keys of all such rows, by table name in lower case.
     func all() throws -> [String: Set<FieldValue>] {
         var keys: [String: Set<FieldValue>] = [:]
         for table in access.registry.tables.values where table.isLocal && table.identity.isSurrogate {
@@ -106,22 +106,22 @@ struct OldKeys {
     }
 }
 
-/// The rows that a database brought along, beside those of the container.
+/// Compares the pre-existing rows of a joining database with the container's rows.
 struct OldRowComparison {
     private let access: StoreAccess
     private let here: ObjectSets
     private let there: ObjectSets
 
     /// - Parameters:
-    ///   - here: the objects that the database brought along.
-    ///   - there: the objects that the container had and that were not deleted.
+    ///   - here: the pre-existing objects of the database.
+    ///   - there: the container's living objects.
     init(_ access: StoreAccess, here: ObjectSets, there: ObjectSets) {
         self.access = access
         self.here = here
         self.there = there
     }
 
-    /// Counts how they stand to each other, after both were merged.
+    /// Counts the rows by side, after both sides were merged.
     func counts() throws -> [RowComparisonCount] {
         try access.registry.parentsFirst.filter { $0.isLocal && !isFerryName($0.name) }.map { table in
             let name = foldedName(table.name)
@@ -129,7 +129,7 @@ struct OldRowComparison {
         }
     }
 
-    /// The objects that both sides have: by their identity, or because they are one row with one of the container's.
+    /// The objects present on both sides: by identity, or unified with a row of the container.
     func matched() throws -> ObjectSets {
         var matched: ObjectSets = [:]
         for table in access.registry.tables.values {

@@ -80,7 +80,7 @@ struct OwnSegmentList {
             segment.replacedMilliseconds.map { .integer($0) } ?? .null)
     }
 
-    /// Enters one that others were rolled up into; from now on they are replaced. Repeating it changes nothing.
+    /// Enters a rolled-up segment; the segments in it count as replaced from now on. A repetition changes nothing.
     func enterRolledUp(_ segment: OwnSegment) throws {
         try enter(segment)
         try connection.execute(
@@ -91,7 +91,8 @@ struct OwnSegmentList {
             .integer(segment.publishedMilliseconds))
     }
 
-    /// Takes segments out of the list whose files are gone, and remembers those that no larger one stands for.
+    /// Removes segments without files from the list, and remembers removed segments without a larger segment in their
+    /// place.
     func forget(_ segments: [(first: UInt64, last: UInt64)]) throws {
         let removed = try all().filter { own in segments.contains { $0 == (own.first, own.last) } }
         for segment in segments {

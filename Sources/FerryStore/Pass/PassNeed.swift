@@ -1,8 +1,8 @@
 import FerryCore
 import FerryMerge
 
-/// Whether a pass without anything to replay would find something to do: notes, a schema that is new or that the other devices
-/// have not been told of. Cheap, and writes nothing.
+/// Decides whether a pass without a replay would have work: pending changes, or a schema that is new or unknown to the
+/// other devices. Cheap, and writes nothing.
 struct PassNeed {
     let registries: RegistryCache
     let hooks: MergeHooks

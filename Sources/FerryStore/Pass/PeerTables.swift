@@ -1,6 +1,6 @@
 import FerryCore
 
-/// The tables and columns that changesets of peers name, and that the registry must know before they are replayed.
+/// The tables and columns in remote changesets, which the registry must know before the replay.
 struct PeerTables {
     private struct Layout: Hashable {
         var name: String
@@ -13,8 +13,8 @@ struct PeerTables {
 
     init(_ changesets: [Changeset]) { self.changesets = changesets }
 
-    /// Looks for what the registry has not heard of.
-    /// - Returns: whether there is anything.
+    /// Finds tables and columns unknown to the registry.
+    /// - Returns: true if there are any.
     mutating func find(_ connection: SQLConnection) throws -> Bool {
         // Many changesets name the same few tables with the same columns: each is looked up once.
         var layouts: Set<Layout> = []
@@ -30,7 +30,7 @@ struct PeerTables {
         return !news.isEmpty
     }
 
-    /// Enters what was found.
+    /// Enters the unknown tables and columns.
     func enter(_ connection: SQLConnection) throws {
         var numbers = FreeNumbers(connection)
         for layout in news {

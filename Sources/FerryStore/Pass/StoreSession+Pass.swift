@@ -2,8 +2,8 @@ import FerryCore
 import FerryMerge
 
 extension StoreSession {
-    /// Begins a pass: packs local changes, so that they get times of their own and whatever comes meets them as state, and takes up
-    /// what was set since the last pass.
+    /// Begins a pass: packs local changes, and applies settings made since the last pass.
+    /// Packed changes have times of their own, and replay meets them as state.
     func beginPass() throws {
         let held = try HeldNotes(access)
         try held.putAside()
@@ -15,8 +15,8 @@ extension StoreSession {
         try takeUpPolicies()
     }
 
-    /// Compares every row with the state, and packs what differs.
-    /// - Returns: what was taken, of the tables in which something differed.
+    /// Compares every row with the state, and packs the differences.
+    /// - Returns: the packed changes of tables with differences.
     func takeUnseenWrites() throws -> [UnseenChanges] {
         let coverage = try UnseenTables(connection).coverage()
         var taken: [UnseenChanges] = []
@@ -34,8 +34,8 @@ extension StoreSession {
 }
 
 extension StoreAccess {
-    /// Takes changesets away from a gate that cannot be replayed now.
-    /// - Returns: whether all tables that wait are noted as such.
+    /// Withdraws changesets that cannot be replayed now from a gate.
+    /// - Returns: true if all waiting tables are recorded as waiting.
     func withdrawWaiting(_ gate: inout PolicyGate) throws -> Bool {
         let waiting = try gate.noteObstacles(self)
         gate.withdraw(registry, hooks)

@@ -1,7 +1,7 @@
 import FerryCore
 import FerryMerge
 
-/// What changes of the schema leave to be done (`SchemaNews`), and tables that this process cannot write to
+/// The consequences of schema changes (`SchemaNews`), and tables that this process cannot write to
 /// (Docs/Architecture/replay.md, "Tables that wait for the app").
 extension StoreSession {
     /// Records unseen writes, then renews the object checksums used to find them.
@@ -21,8 +21,8 @@ extension StoreSession {
         try SchemaNews(adopted: news.adopted, unproven: news.unproven).save(access.meta)
     }
 
-    /// Shows what peers wrote to tables and columns that this database has only got now, and computes how objects are shown
-    /// that are not shown as written, once nothing is pending.
+    /// Shows remote values of tables and columns that are new in this database. Projects anomalous objects again, once
+    /// nothing is pending.
     func showKeptValues() throws {
         let news = try SchemaNews.load(access.meta)
         let adopted = news.adopted

@@ -1,24 +1,23 @@
 import FerryCore
 import FerryMerge
 
-/// One transaction of Ferry's on a tracked store: what it works with, what comes of it, and all that it owes before it is
-/// committed.
+/// A transaction of Ferry on a tracked store: the access, the outcome, and everything owed before the commit.
 ///
 /// Invariants:
-/// - Whoever begins a transaction makes one session (`Store.transaction`) and commits it once, after everything else. Nobody else
-///   saves the clock, the digests or the log of the key-value store.
+/// - Each transaction has a single session (`Store.transaction`), committed once, after everything else. Only the
+///   session saves the clock, the digests and the log of the key-value store.
 /// - A session whose work throws is not committed, and its transaction is rolled back.
 final class StoreSession {
-    /// Another one once the registry changed in the midst of the transaction.
+    /// Replaced if the registry changes during the transaction.
     var access: StoreAccess
     /// Ahead of every time that this transaction assigned or met.
     var clock: HybridClock
     var outcome = PassOutcome()
     /// Numbers of tables with possibly changed rows.
     var touched: Set<Int> = []
-    /// The names of further tables of the app's whose rows may have changed.
+    /// The names of further app tables with possibly changed rows.
     var touchedNames: [String] = []
-    /// The most bytes of values in a changeset that can be divided.
+    /// Maximum bytes of values in a divisible changeset.
     let maximumPackedBytes: Int
     private let sealer: SegmentSealer?
     private let hook: ReplayHook?
@@ -26,8 +25,8 @@ final class StoreSession {
     private let savedTime: HybridTime
 
     /// - Parameters:
-    ///   - sealer: makes segments of what the transaction stages; `nil` for one that stages nothing.
-    ///   - hook: what the app does in the transaction of a replay.
+    ///   - sealer: encodes segments of staged changes; `nil` for a transaction that stages nothing.
+    ///   - hook: the app's work in the transaction of a replay.
     init(_ access: StoreAccess, sealer: SegmentSealer?, hook: ReplayHook?, maximumPackedBytes: Int) throws {
         self.access = access
         self.sealer = sealer
@@ -39,7 +38,7 @@ final class StoreSession {
 
     var connection: SQLConnection { access.connection }
 
-    /// Makes a segment of a changeset.
+    /// Encodes a changeset as a segment.
     func seal(_ changeset: Changeset, after previous: Checksum?) throws -> OutboxEntry {
         guard let sealer else {
             throw FerryError(.internalInconsistency, "A transaction staged changes that was to stage none.")
@@ -54,7 +53,7 @@ final class StoreSession {
         touched.formUnion(merged.tables)
     }
 
-    /// Runs `body`, which replays. Where the app has a hook, the rows that it writes are noted for that.
+    /// Runs `body`, which replays. If the app has a hook, written rows are recorded for the hook.
     func replaying<Result>(_ body: () throws -> Result) throws -> Result {
         let obligations = access.obligations
         obligations.changedRows = hook == nil ? nil : ChangedRows()
@@ -64,22 +63,22 @@ final class StoreSession {
         return result
     }
 
-    /// Lets the rules look at objects.
+    /// Projects objects, from seeds.
     func settle(_ seeds: [RowToken]) throws {
         if seeds.isEmpty { return }
         touched.formUnion(seeds.map(\.table))
         try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
     }
 
-    /// Does to the rows that stay on this device what their foreign keys say. Done before the app's hook or an app's own write
-    /// looks at them, and in the end.
+    /// Applies the foreign key actions of local tables. Called before the app's hook or a write in the app's name sees
+    /// local rows, and in the end.
     func settleLocalTables() throws {
         touchedNames += try StayingRows(access).settle()
     }
 
-    /// Settles everything that the transaction owes: the last thing that is done in it.
-    /// - Returns: the names of the app's tables whose rows may have changed.
-    /// - Throws: `replayHookFailed` where the app's hook fails.
+    /// Settles everything that the transaction owes, as its last act.
+    /// - Returns: the names of the app's tables with possibly changed rows.
+    /// - Throws: `replayHookFailed` if the app's hook fails.
     func commit() throws -> [String] {
         if clock.now != savedTime { try access.save(clock) }
         try access.obligations.keyValueChanges.save(connection)

@@ -3,7 +3,7 @@ import FerryCore
 /// Member acknowledgements: the devices that count this device before they forget deletions (`ferry_meta`, `counting`).
 ///
 /// A device without knowledge of this device may forget a deletion unknown here. Once its head acknowledges a changeset
-/// of this device, that device waits for this device, as for any member.
+/// of this device, the device waits for this device, as for any member.
 ///
 /// Until then this device must be ready to publish retained and revived rows again (`KeptRows`). Mere changes of such
 /// rows mean nothing to a device without the row.
@@ -52,7 +52,7 @@ extension CountingDevices {
 }
 
 extension CountingDevices {
-    /// The devices that count this one, and the changeset that others have to acknowledge to be among them.
+    /// The devices that count this device, and the changeset that further devices must acknowledge to count.
     typealias Known = (devices: Set<DeviceID>, acknowledging: UInt64)
 
     static func known(_ connection: SQLConnection) throws -> Known {
@@ -60,7 +60,7 @@ extension CountingDevices {
         return (Set(counting.known.compactMap { DeviceID($0) }), counting.first)
     }
 
-    /// Notes which devices are in a container that this one is about to join.
+    /// Records the devices in a container that this device is about to join.
     static func expect(_ devices: [DeviceID], _ meta: StoreMeta) throws {
         var counting = try read(meta)
         counting.awaited.formUnion(devices.map(\.hex))

@@ -1,24 +1,25 @@
 import FerryCore
 
-/// What a transaction owes before it is committed. States, rows and the key-value store report here while they are written, and
-/// `StoreSession.commit` settles it. One object serves all accesses of a transaction (`StoreAccess.renewed`).
+/// The obligations of a transaction before its commit. States, rows and the key-value store report here during writes,
+/// and `StoreSession.commit` settles the obligations. A single object serves all accesses of a transaction
+/// (`StoreAccess.renewed`).
 ///
 /// Invariants:
 /// - Nothing is unsettled between two transactions.
-/// - A savepoint that is rolled back takes back what was gathered in it (`StoreAccess.savepoint`).
+/// - Rolling back a savepoint removes everything gathered in the savepoint (`StoreAccess.savepoint`).
 final class Obligations {
-    /// By how much the tables' digests change (`ferry_digest`).
+    /// The changes of the tables' digests (`ferry_digest`).
     let digests = StateDigests()
-    /// What the watchers of the key-value store are to be told (`ferry_kv_change`).
+    /// The changes to report to watchers of the key-value store (`ferry_kv_change`).
     let keyValueChanges = KeyValueChanges()
-    /// What was taken away from rows that stay on this device (`StayingRows`).
+    /// Parent keys removed from rows of local tables (`StayingRows`).
     let departures = Departures()
-    /// The rows that were written, where the app's hook is to be told of them.
+    /// The written rows, if the app's hook needs them.
     @exclusivity(unchecked) var changedRows: ChangedRows?
     /// The copies of the app's triggers now in use.
     @exclusivity(unchecked) var triggerCopies: TriggerCopies?
 
-    /// What nobody has settled yet, by name.
+    /// The unsettled obligations, by name.
     var unsettled: [String] {
         var names: [String] = []
         if !digests.changes.isEmpty { names.append("digests") }

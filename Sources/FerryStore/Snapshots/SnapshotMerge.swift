@@ -29,8 +29,8 @@ extension StoreSession {
         }
     }
 
-    /// Merges chunks that follow those merged before.
-    /// - Parameter chunks: in the order of `SnapshotImport.order`; they must be the next ones.
+    /// Merges the next chunks.
+    /// - Parameter chunks: the next chunks in the order of `SnapshotImport.order`.
     func mergeSnapshot(_ chunks: [SnapshotChunk], of manifest: SnapshotManifest) throws -> PassOutcome {
         guard var progress = try SnapshotProgress.read(access.meta) else {
             throw FerryError(.internalInconsistency, "A snapshot was merged that was not begun.")
@@ -69,10 +69,10 @@ extension StoreSession {
     }
 }
 
-/// What is to be known of a snapshot's chunks before they are merged.
+/// Prepares the chunks of a snapshot before the merge.
 enum SnapshotImport {
-    /// The chunks that are still to be merged, in the order in which they are: policies first, then parents before children, as
-    /// far as this database knows the tables.
+    /// The chunks still to be merged, in their order: policies first, then parents before children, as far as this
+    /// database knows the tables.
     static func order(
         _ manifest: SnapshotManifest, _ access: StoreAccess
     ) throws -> [(table: String, chunk: SnapshotManifest.Chunk)] {
@@ -99,13 +99,13 @@ enum SnapshotImport {
             })
     }
 
-    /// Refuses chunks that cannot be meant.
+    /// Refuses nonsensical chunks.
     static func check(_ chunks: [SnapshotChunk], _ clock: any WallClock) throws {
         let admission = ChangesetAdmission(clock)
         for chunk in chunks { if let objection = admission.objection(to: chunk) { throw objection } }
     }
 
-    /// Gives up a snapshot that is being read in.
+    /// Abandons an unfinished snapshot.
     static func abandon(_ connection: SQLConnection) throws {
         try StoreMeta(connection: connection).remove(.snapshot)
         try connection.execute("DELETE FROM ferry_absent")

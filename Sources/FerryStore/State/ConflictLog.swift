@@ -33,8 +33,9 @@ struct ConflictLog {
         gathered = nil
     }
 
-    /// A log of which several records are written by one statement, the last ones by `finish`. Nobody asks for any before.
-    /// - Parameter number: how many are written by one statement.
+    /// A log that writes several records by a statement, and the last records by `finish`. Nothing reads the records
+    /// before.
+    /// - Parameter number: the number of records written by a statement.
     init(gatheringIn table: ConflictTable, atOnce number: Int) {
         log = table
         gathered = Gathered(table, atOnce: number)
@@ -65,13 +66,13 @@ struct ConflictLog {
     }
 }
 
-/// The table `ferry_conflict`, as one access writes it.
+/// The table `ferry_conflict`, for the writes of an access.
 final class ConflictTable {
     fileprivate let connection: SQLConnection
     private let devices: DeviceNumbers
     private let clock: any WallClock
     private let insertion: LazyStatement
-    /// How many were recorded. Where a savepoint is rolled back, so must this be.
+    /// Number of recorded conflicts. A rollback of a savepoint must restore the number.
     @exclusivity(unchecked) var recorded = 0
 
     init(_ connection: SQLConnection, _ devices: DeviceNumbers, _ clock: any WallClock) {
@@ -121,13 +122,13 @@ final class ConflictTable {
         statement.bind(Int64(bitPattern: side.stamp.time.rawValue), place + 2)
     }
 
-    /// How many nobody has looked at yet.
+    /// Number of unresolved conflicts.
     static func unresolvedCount(_ connection: SQLConnection) throws -> Int {
         try connection.count("SELECT count(*) FROM ferry_conflict WHERE resolved IS NULL")
     }
 }
 
-/// Of which kind a conflict is (the column `kind` of `ferry_conflict`).
+/// The kind of a conflict (the column `kind` of `ferry_conflict`).
 public enum ConflictKind: String, CaseIterable, Codable, Sendable {
     /// Two devices wrote the same field.
     case field

@@ -62,13 +62,13 @@ extension DeviceRecord {
     }
 }
 
-/// The table `ferry_device`, as heads and people write to it.
+/// The table `ferry_device`, for news from heads and people.
 struct DeviceTable {
     private let connection: SQLConnection
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// Keeps when devices were heard of and whether they are retired. A device that is not known is entered.
+    /// Saves when devices were last seen, and whether they are retired. An unknown device is entered.
     func enter(_ records: [DeviceRecord]) throws {
         for record in records {
             let times = [record.writtenMilliseconds, record.heardMilliseconds, record.retiredMilliseconds]
@@ -83,14 +83,14 @@ struct DeviceTable {
         }
     }
 
-    /// Gives this device another name.
+    /// Gives this device a new name.
     func rename(_ name: String) throws {
         try connection.execute(
             "UPDATE ferry_device SET name = ? WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')",
             .text(name))
     }
 
-    /// Keeps the name under which a device presents itself. A device that is not known is entered.
+    /// Saves the name by which a device presents itself. An unknown device is entered.
     func setName(_ name: String, of device: DeviceID) throws {
         try connection.execute(
             """
@@ -99,7 +99,7 @@ struct DeviceTable {
             """, .blob(device.bytes[...]), .text(name))
     }
 
-    /// Keeps what devices' logs wait for, in place of what was kept before.
+    /// Saves the reasons why devices' logs wait, in place of the former reasons.
     func setWaiting(_ reasons: [DeviceID: WaitingReason], known: [DeviceID: WaitingReason]) throws {
         for device in Set(known.keys).subtracting(reasons.keys) {
             try connection.execute(

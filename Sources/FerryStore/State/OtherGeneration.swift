@@ -1,6 +1,6 @@
 import FerryCore
 
-/// A table with a different primary key on a remote device: writes of either side wait on the other.
+/// A table with a different primary key on a remote device: writes of either side wait on the opposite side.
 public struct OtherGeneration: Equatable, Sendable {
     public var table: String
     /// The table's identity in this database, and on that device.

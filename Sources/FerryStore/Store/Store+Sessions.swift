@@ -1,17 +1,17 @@
 import FerryCore
 
-/// Transactions on a tracked store: with its registry, and with what works on that.
+/// Transactions on a tracked store, with the registry and the session.
 extension Store {
-    /// A transaction of Ferry's that stages nothing, with the registry brought up to the present schema and with all that it
-    /// owes settled in the end (`StoreSession`).
+    /// Runs a transaction of Ferry that stages nothing. The registry is first brought up to the present schema, and all
+    /// obligations are settled in the end (`StoreSession`).
     func transaction<Result>(_ body: (StoreSession) throws -> Result) throws -> Result {
         try session(sealer: nil, nil, body)
     }
 
-    /// A transaction of Ferry's that stages changes.
+    /// Runs a transaction of Ferry that stages changes.
     /// - Parameters:
-    ///   - seal: makes segments of what the transaction stages.
-    ///   - hook: what the app does in it, where it replays.
+    ///   - seal: encodes staged changes as segments.
+    ///   - hook: the app's work in a replaying transaction.
     func transaction<Result>(
         sealing seal: SegmentSealer, hook: ReplayHook? = nil, _ body: (StoreSession) throws -> Result
     ) throws -> Result {

@@ -1,10 +1,10 @@
 import FerryCore
 
-/// What a table's digest covers: its columns, and the schema by which its rows are shown. `StateDigests` keeps the sums beside it
-/// in `ferry_digest`.
+/// The coverage of a table's digest: the columns, and the schema that shows the rows. `StateDigests` keeps the sums in
+/// the same table, `ferry_digest`.
 enum DigestCoverage {
-    /// Enters what a table's digest covers; a table that is new begins with the sum 0.
-    /// - Returns: whether the checks of its objects have to be computed anew, because columns are gone.
+    /// Enters the coverage of a table's digest; the sum of a new table is 0.
+    /// - Returns: true if the object checksums must be computed anew, because columns are gone.
     static func enter(_ table: TrackedTable, _ shape: TableShape?, _ connection: SQLConnection) throws -> Bool {
         let number = FieldValue.integer(Int64(table.id))
         let columns = table.isLocal ? table.localColumns : []

@@ -21,8 +21,8 @@ public struct StoreIdentity: Equatable, Sendable {
 }
 
 extension StoreIdentity {
-    /// Which device and container a database belongs to; `nil` where it is not tracked.
-    /// - Throws: `storeTooNew` where a newer Ferry made its tables.
+    /// The device and container of a database; `nil` if untracked.
+    /// - Throws: `storeTooNew` if a newer Ferry made the tables.
     static func read(_ connection: SQLConnection) throws -> StoreIdentity? {
         guard try OwnNames.areMade(connection) else { return nil }
         let meta = StoreMeta(connection: connection)
