@@ -10,13 +10,13 @@ import Foundation
 ///     try settings.add("article-17", toSet: "read")
 ///     try settings.increment("launches")
 ///
-/// Everything lies in tables of the app's database that travel like the app's own, so a write is durable when the call
-/// returns, whether the container is there or not, and other processes see it at once. How concurrent writes merge:
+/// Content is in tables of the app's database that travel like the app's own tables. So a write is durable when the
+/// call returns, with or without the container, and other processes see the write at once. How concurrent writes merge:
 /// Docs/KeyValue.md. Names and members are compared as Swift compares strings, so they are kept in Unicode's composed
 /// form.
 ///
-/// Safe to use from any thread. Every call is one short transaction: do not call it from within an access to the same
-/// GRDB connection.
+/// Safe to use from any thread. Every call is a short transaction: do not call the store from within an access to the
+/// same GRDB connection.
 public final class KeyValueStore: Sendable {
     public let limits: KeyValueLimits
     let engine: SyncEngine

@@ -4,24 +4,23 @@ import FerryStore
 import Foundation
 import GRDB
 
-/// A fetch that stays current, whoever writes: this process, another one, or replay of what other devices did.
+/// A fetch that stays current with all writes: of this process, of other processes, and of replay.
 ///
 ///     let songs = try LiveResults(in: pool, sections: .column("artist")) { _ in
 ///         Song.order(Column("artist"), Column("title"))
 ///     }
 ///     for try await delivery in songs.deliveries {
 ///         for change in delivery.difference.changes { … }          // from the delivery before
-///         let page = try await delivery.records(in: 0..<50)        // rows are fetched when they are asked for
+///         let page = try await delivery.records(in: 0..<50)        // rows are fetched on request
 ///     }
 ///
-/// It holds the keys of all rows and a hash of each in memory (about 40 bytes a row), and records of the last pages that
-/// were asked for. After each commit the request is read once, on a connection and a thread of its own; what is read as it
-/// was is no delivery.
-///
-/// The database is opened twice more, for reading, with the configuration of the one that is given. One in memory cannot
-/// be: its list is read through the given one, and follows what is written through that.
-///
-/// It stops when it is let go and nobody reads its deliveries, or by `close`.
+/// - Memory: the keys of all rows with a hash of each (about 40 bytes a row), and the records of the last requested
+///   pages.
+/// - After each commit the request is read once, on a connection and a thread of the list's own. An unchanged result is
+///   no delivery.
+/// - The database is opened twice more, for reading, with the configuration of the given reader. An in-memory database
+///   cannot be opened again: its list is read through the given reader, and follows only writes through that reader.
+/// - A list stops by `close`, or once it is released and nobody reads its deliveries.
 public final class LiveResults<Record: FetchableRecord & Sendable>: Sendable {
     private let list: LiveList
     private let pages: LivePages<Record>

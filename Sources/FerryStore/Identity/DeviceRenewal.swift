@@ -28,12 +28,12 @@ public struct PublishedLog: Equatable, Sendable {
 }
 
 extension StoreSession {
-    /// Gives the database another device ID. From then on the former device is a peer, whose log was replayed as far as
-    /// `published` says.
+    /// Gives the database a new device ID. From then on the former device is a peer, with its log replayed up to
+    /// `published`.
     ///
-    /// What the state has of the former device beyond that, nobody would ever send: it is written again under the new ID
+    /// Nobody would ever send the rest of the former device's state. So the rest is written again under the new ID
     /// (`UnsentRewriting`).
-    /// - Returns: the number of changes that were written again.
+    /// - Returns: the number of repeated changes.
     func becomeNewDevice(
         _ device: DeviceID, published: PublishedLog, branches: [Changeset], fingerprint: StoreFingerprint
     ) throws -> Int {

@@ -67,7 +67,7 @@ extension FieldValue {
 
 extension StoreStatus {
     /// Reads the store's status.
-    /// - Parameter counting: whether to count objects, which reads the whole state.
+    /// - Parameter counting: true to count objects, at the cost of reading the whole state.
     init(_ access: StoreAccess, counting: Bool) throws {
         let connection = access.connection
         let schema = try SchemaReader(connection: connection).read()

@@ -1,13 +1,13 @@
 import FerryCore
 
-/// How far this device's own log was packed and published, as the store remembers.
+/// The packed and published end of this device's log, as remembered by the store.
 struct OwnLogPosition {
     private let connection: SQLConnection
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
-    /// What was packed, less what waits in the outbox.
-    /// - Returns: the number of the last changeset published; with its time and checksum where nothing waits.
+    /// The packed changesets without the outbox.
+    /// - Returns: the number of the last published changeset; with time and checksum if the outbox is empty.
     func published() throws -> (sequence: UInt64, last: LogPosition?, checksum: Checksum?) {
         let row = try connection.rows(
             """
@@ -25,8 +25,8 @@ struct OwnLogPosition {
         return (position.sequence, position, nil)
     }
 
-    /// Whether a head that tells of the log up to `sequence`, the last segment's checksum being `checksum`, can be this
-    /// store's own.
+    /// True if a head naming the log up to `sequence`, with the last segment's checksum `checksum`, can be this store's
+    /// own.
     func includes(_ sequence: UInt64, _ checksum: Checksum) throws -> Bool {
         // Published and not yet removed from the outbox: left by a crash in between.
         if let waiting = try connection.firstValue(

@@ -2,7 +2,7 @@ import FerryCore
 import FerryMerge
 
 extension StoreSession {
-    /// Packs everything that is noted, as one changeset or several, and lets the rules look at what that concerns.
+    /// Packs all pending changes, as one changeset or several, and projects the objects concerned.
     func pack() throws {
         var limit = ChangeCapture.maximumNotes
         var concerned: [RowToken] = []
@@ -95,7 +95,8 @@ extension StoreSession {
         try stage(changes, schema: nil, time: max(clock.tick(), .unknown))
     }
 
-    /// Stages a changeset of this device's: encodes it, puts it into the outbox and moves the position in the own log.
+    /// Stages a changeset of this device: encodes the changeset, puts the segment into the outbox, and moves the
+    /// position in the own log.
     private func stage(_ tables: [TableChanges], schema: SchemaRecord?, time: HybridTime) throws {
         let vector = try access.versionVector()
         let own = vector[access.device]

@@ -2,10 +2,10 @@ import FerryCore
 import FerryMerge
 
 extension StoreSession {
-    /// Replays changesets of other devices as far as the policies allow it, and moves the positions in their logs.
+    /// Replays remote changesets as far as the policies allow, and moves the positions in their logs.
     /// - Parameters:
-    ///   - gate: holds the changesets; consecutive for each device, following what was replayed before.
-    ///   - checksums: of the last segment of each device, where the changesets end with that segment.
+    ///   - gate: holds the changesets; consecutive for each device, following the replayed position.
+    ///   - checksums: the checksum of each device's last segment, if the changesets end with the segment.
     func replay(_ gate: inout PolicyGate, checksums: [DeviceID: Checksum]) throws {
         // More tables may wait now than before the transaction.
         if !access.waiting.isEmpty { try gate.noteObstacles(access) }

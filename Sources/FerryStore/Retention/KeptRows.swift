@@ -159,9 +159,9 @@ struct KeptRows {
 }
 
 extension StoreSession {
-    /// Publishes again what this device keeps of rows whose deletion the others may have forgotten.
-    /// - Parameter isDue: whether anything is to be said but what somebody lacks.
-    /// - Returns: whether there is something new to publish, what was pending included.
+    /// Publishes rows again if the other devices may have forgotten their deletion.
+    /// - Parameter isDue: true if newly counting devices or this device's return need rows beyond `requests`.
+    /// - Returns: true if there is something new to publish, pending changes included.
     func publishKeptRows(
         isDue: Bool, isLast: Bool, counting: Set<DeviceID>, successors: Set<DeviceID>, requests: [MissingRequest]
     ) throws -> Bool {

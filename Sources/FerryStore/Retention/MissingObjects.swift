@@ -60,7 +60,7 @@ extension MissingObjects {
         return found
     }
 
-    /// The listed updated objects whose insertion has not come meanwhile.
+    /// The listed updated objects whose insertion has not arrived since.
     func stillUpdated() throws -> [Updated] {
         try Updated.all(access.meta).filter { entry in
             guard let table = access.registry.tables[entry.table], let object = ObjectID(entry.object) else {

@@ -192,27 +192,28 @@ extension TombstoneCollection {
         }
     }
 
-    /// The numbers of the tables to be collected; none while what may refer to a deleted object is not known whole.
+    /// The numbers of the tables to collect. None while values of tables or columns missing here may refer to a deleted
+    /// object.
     static func tables(_ access: StoreAccess, stable: VersionVector) throws -> [Int] {
         guard try TombstoneCollection(access, stable: stable, awaited: []).isSchemaWhole() else { return [] }
         return access.registry.tables.values.filter(\.isLocal).map(\.id).sorted()
     }
 
-    /// Where a collection goes on, a batch a transaction.
+    /// The progress of a collection, with a batch for each transaction.
     struct Progress {
         let stable: VersionVector
-        /// How many objects were forgotten.
+        /// Number of forgotten objects.
         var collected = 0
         /// The last object of the batch before; `nil` at the beginning of a table.
         fileprivate var last: ObjectID?
-        /// What must stay for others' sake, as of a position.
+        /// Tokens that must stay for other devices, as of a position.
         fileprivate var awaited: (tokens: Set<RowToken>, position: VersionVector)?
 
         init(stable: VersionVector) { self.stable = stable }
     }
 
     /// Collects the next batch of a table.
-    /// - Returns: whether the table may have more.
+    /// - Returns: true if the table may have more.
     static func collectBatch(of number: Int, _ access: StoreAccess, _ progress: inout Progress) throws -> Bool {
         guard let table = access.registry.tables[number], table.isLocal else { return false }
         let position = try access.versionVector()

@@ -2,8 +2,8 @@ import FerryCore
 import FerryMerge
 
 extension StoreSession {
-    /// Settles the next batch of what the store has and a merged snapshot does not, and in the end takes the snapshot's position.
-    /// - Returns: what was done, and whether that was all.
+    /// Handles the next batch of objects absent from a merged snapshot. In the end takes the snapshot's position.
+    /// - Returns: the outcome, and true if no batch is left.
     func finishSnapshot(_ manifest: SnapshotManifest) throws -> (outcome: PassOutcome, isDone: Bool) {
         guard let progress = try SnapshotProgress.read(access.meta) else {
             throw FerryError(.internalInconsistency, "A snapshot was finished that was not begun.")

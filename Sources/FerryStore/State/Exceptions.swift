@@ -29,10 +29,11 @@ struct ExceptionList {
         return counts
     }
 
+    /// Records an object's display: lists an anomalous object, and removes any other object from the list.
     /// - Parameters:
-    ///   - cause: why the object is listed; `nil` where it is not.
-    ///   - concerned: what leads to it.
-    ///   - check: of how it is shown (`ShownChecks`).
+    ///   - cause: why the object is listed; `nil` if the object is not anomalous.
+    ///   - concerned: the tokens that lead to the object.
+    ///   - check: the checksum of the object's display (`ShownChecks`).
     func record(_ object: RowToken, _ cause: Cause?, tokens concerned: Set<RowToken>, check: UInt64) throws {
         let former = try forget(object)
         digests.noteShown(object.table, from: former, to: check)

@@ -11,8 +11,8 @@ import GRDB
 /// The app's triggers run, and foreign keys are enforced if the connection enforces them. An error thrown by the hook
 /// rolls the replay back, and the pass throws `replayHookFailed`.
 ///
-/// A replay without changed rows calls no hook. All devices replay the same changes. So a hook running on several
-/// devices should write the same values under the same keys on every device, or nothing if the row exists already.
+/// A replay without changed rows calls no hook. All devices replay the same changes. So a hook on several
+/// devices should write equal values under equal keys everywhere, or nothing if the row exists already.
 public typealias ReplayHook = @Sendable (Database, ReplayedChanges) throws -> Void
 
 /// The rows changed by a replay, as found on this device.

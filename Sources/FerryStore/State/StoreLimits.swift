@@ -1,11 +1,11 @@
-/// Numbers that bound the memory and the statements of a transaction. Tests make some of them smaller.
+/// Limits on the memory and the statements of a transaction. Tests lower some limits.
 enum StoreLimits {
     /// Maximum number of pending changes packed as a changeset.
     static let maximumNotes = 100_000
-    /// How many rows of new objects, and how many states, are written by one statement. More save little, and SQLite's limit of
-    /// columns and parameters is far.
+    /// Number of new rows, and of states, written by a statement. A larger number saves little, and SQLite's limits of
+    /// columns and parameters are far.
     static let rowsAtOnce = 16
-    /// How many objects the rules are given at once, beside all that these concern. More take more memory: 0.7 KB each, and as
-    /// much for each of what they concern.
+    /// Number of objects given to the rules at once, besides all objects concerned. A larger number takes more memory:
+    /// 0.7 KB for each object, and as much for each object concerned.
     static let seedsAtOnce = 8192
 }

@@ -23,7 +23,7 @@ public struct WaitingReason: Codable, Equatable, Sendable {
     /// True if the reason equals an error in code and message.
     public func isSame(as error: FerryError) -> Bool { code == error.code.rawValue && message == error.message }
 
-    /// What logs wait for now. A reason that was there before keeps its age.
+    /// The present reasons for logs to wait. A known reason keeps its start.
     static func reasons(
         _ problems: [DeviceID: FerryError], known: [DeviceID: WaitingReason], now: Int64
     ) -> [DeviceID: WaitingReason] {

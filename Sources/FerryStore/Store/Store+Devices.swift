@@ -1,6 +1,6 @@
 import FerryCore
 
-/// What the store remembers of the devices.
+/// The store's memory of devices.
 extension Store {
     /// Saves when devices were last seen and retired. Registers unknown devices; leaves names and positions of known
     /// devices unchanged.

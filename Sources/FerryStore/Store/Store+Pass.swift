@@ -1,13 +1,13 @@
 import FerryCore
 
 extension Store {
-    /// One transaction of a sync: local changes are packed first, so that they get times of their own and whatever comes
-    /// meets them as state; then `body` does its work under the policies that hold now.
+    /// Runs a transaction of a sync. Packs local changes first, so they get their own times and replay meets them as
+    /// state. Then runs `body` under the present policies.
     ///
-    /// Where this process lacks a collation or a function of the app's, it is all done again without the rows that need it
-    /// (`WaitingTables`). So `body` may run several times.
-    /// - Throws: `replayHookFailed` where `willCommitReplay` fails; nothing is packed or changed then. `missingFunction` where
-    ///   even that needs what is missing.
+    /// If this process lacks a collation or function of the app, repeats everything without the rows needing the
+    /// missing part (`WaitingTables`). So `body` may run several times.
+    /// - Throws: `replayHookFailed` if `willCommitReplay` fails; nothing is packed or changed then. `missingFunction`
+    ///   if the part is needed even so.
     func passing<Result>(_ seal: SegmentSealer, _ body: (StoreSession) throws -> Result) throws -> Result {
         while true {
             do {

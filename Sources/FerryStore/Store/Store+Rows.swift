@@ -1,6 +1,6 @@
 import FerryCore
 
-/// What people ask about rows.
+/// Questions about rows.
 extension Store {
     /// Finds the objects of a key: first the object with the row, then objects without a row with the key as former or
     /// intended key. An integer key reused by SQLite leads to several objects.

@@ -1,6 +1,6 @@
 import FerryCore
 
-/// What Ferry makes of the schema.
+/// Questions about the schema.
 extension Store {
     /// Returns columns likely to refer to rows with device-specific keys, declared by no foreign key and not in the
     /// selection. Reads at most `ReferenceHints.sampleSize` values of a column.

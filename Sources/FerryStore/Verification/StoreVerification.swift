@@ -1,8 +1,8 @@
 import FerryCore
 import FerryMerge
 
-/// Looks whether a database is sound: by SQLite's own checks and, where it is asked to look deep, by computing all rows anew from
-/// the state and comparing.
+/// Checks a database, by SQLite's own checks. A deep check also computes all rows anew from the state and compares
+/// them.
 struct StoreVerification {
     private let access: StoreAccess
 

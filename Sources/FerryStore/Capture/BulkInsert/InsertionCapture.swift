@@ -58,12 +58,12 @@ struct InsertionCapture {
         var keylessTables: Set<Int>
     }
 
-    /// Takes the notes up to one. Call it only where no row is held back: such rows are published again.
+    /// Packs the pending changes up to `end`. Call only without retained rows: such rows are published again.
     /// - Parameters:
-    ///   - mintedPrefix: what the IDs of this flush begin with; the first gets the number 1.
-    ///   - maximumBytes: of values; with more of them it throws `limitExceeded`.
-    ///   - mayReferToHeldLinks: whether rows of a table may refer to links that the flush has to insert (`HeldLinks`).
-    /// - Returns: `nil` where they are of another kind; nothing is written then, and the clock is as before.
+    ///   - mintedPrefix: the first bytes of this flush's IDs; the first ID gets the number 1.
+    ///   - maximumBytes: maximum bytes of values; throws `limitExceeded` for more.
+    ///   - mayReferToHeldLinks: true if rows of a table may refer to links that the flush must insert (`HeldLinks`).
+    /// - Returns: `nil` for changes unfit for the fast path; nothing is written then, and the clock is unchanged.
     static func take(
         _ access: StoreAccess, _ mintedPrefix: (high: UInt64, low: UInt64), through end: Int64,
         _ clock: inout HybridClock, maximumBytes: Int, mayReferToHeldLinks: @escaping (TrackedTable) throws -> Bool

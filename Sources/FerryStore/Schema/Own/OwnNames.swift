@@ -83,13 +83,13 @@ struct OwnNames {
         unforeseenUpdateTrigger,
     ]
 
-    /// The last part of the names of triggers that only some tables have.
+    /// The last part of a trigger's name, for triggers of some tables only.
     static let newKeyTrigger = "displace_new_key"
     static let unforeseenUpdateTrigger = "unforeseen_update"
 
     /// The table of the policies.
     static let policyTable = "ferry_policy"
-    /// Tables of Ferry's that travel like the app's: what the key-value store keeps, and the policies.
+    /// Ferry's own travelling tables: the content of the key-value store, and the policies.
     static let travelling: Set<String> = ["ferry_kv_value", "ferry_kv_member", "ferry_kv_counter", policyTable]
 }
 

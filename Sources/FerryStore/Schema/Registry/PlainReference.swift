@@ -29,7 +29,7 @@ public struct PlainReferenceName: Hashable, Sendable {
 }
 
 extension Registry {
-    /// The foreign keys of tables that travel which count as plain references.
+    /// The foreign keys of travelling tables that count as plain references.
     func plainReferences(_ connection: SQLConnection) throws -> [PlainReference] {
         let schema = try SchemaReader(connection: connection).read()
         let words = try PolicyList(connection).applied()
