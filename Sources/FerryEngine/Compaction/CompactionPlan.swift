@@ -35,8 +35,8 @@ struct CompactionFacts: Equatable {
     var lost: UInt64 = 0
     /// True if everything packed is published: a snapshot holds only changes that all devices can read.
     var isPublished = true
-    /// All counted devices know the deletions up to this vector; `nil` if unknown, or if tombstones were collected a
-    /// short time ago.
+    /// All counted devices know the deletions up to this vector; `nil` if unknown, or soon after the last search for
+    /// tombstones.
     var stable: VersionVector?
     /// Number of tombstones in the store; 0 if not counted.
     var tombstones = 0
@@ -207,7 +207,7 @@ struct CompactionNotes: Codable, Equatable {
     var plan = CompactionPlan()
     var snapshot: KnownSnapshot?
     var ownSnapshots: [KnownSnapshot] = []
-    /// When tombstones were last collected.
+    /// When compaction last searched for tombstones.
     var tombstonesMilliseconds: Int64?
     /// The last changeset seen to be without a whole file in the container, though a file should be there.
     var lost: UInt64?

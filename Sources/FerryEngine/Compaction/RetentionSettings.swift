@@ -6,7 +6,7 @@ public struct RetentionSettings: Equatable, Sendable {
     public var silentAfterMilliseconds: Int64 = 60 * 86_400_000
     /// How long a replaced file stays for present readers, in milliseconds.
     public var replacedMilliseconds: Int64 = 3_600_000
-    /// The interval between collections of tombstones, in milliseconds.
+    /// The interval between searches for collectable tombstones, in milliseconds.
     public var tombstoneMilliseconds: Int64 = 86_400_000
     /// How long compaction waits after meeting an unreadable file, in milliseconds.
     public var retryMilliseconds: Int64 = 3_600_000

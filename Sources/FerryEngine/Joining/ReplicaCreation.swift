@@ -65,8 +65,7 @@ extension Replica {
                 at: path, name: (path as NSString).lastPathComponent, fileSystem: environment.fileSystem,
                 clock: environment.clock, random: environment.random)
         } catch let error as FerryError where error.code == .containerExists {
-            // A container without its marker cannot be opened and belongs to another attempt. The first error is the
-            // better error.
+            // A folder that cannot be opened as a container is no leftover of this attempt. The first error says more.
             let present = try? Container.open(
                 at: path, fileSystem: environment.fileSystem, random: environment.random)
             guard let present, try present.devices().isEmpty else { throw error }

@@ -1,8 +1,8 @@
 import FerryCore
 
 extension FerryError {
-    /// True if the error concerns nothing beyond a file of the container, or the files of a single device. The caller
-    /// goes on with the rest.
+    /// True if the error concerns a single file of the container, or a single device's files, and nothing beyond. The
+    /// caller goes on with the rest.
     var concernsOneFile: Bool {
         [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(code)
     }

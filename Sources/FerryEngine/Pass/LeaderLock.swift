@@ -47,8 +47,8 @@ final class LeaderLock: Sendable {
         }
     }
 
-    /// True if no other process can have the lock: the file was not replaced, or this object does not hold the lock at
-    /// all.
+    /// False if this object holds the lock of a removed or replaced file: then a different process may lead, too. True
+    /// if this object holds no lock at all.
     var isInPlace: Bool { descriptor.withLock { $0.map(isInPlace) ?? true } }
 
     /// Removes the lock file, for good.

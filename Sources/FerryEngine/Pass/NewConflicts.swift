@@ -1,7 +1,7 @@
 import FerryCore
 import FerryStore
 
-/// Conflicts as they are found, by whichever process replays: the engine's or any.
+/// Conflicts as they are found, by any process that replays.
 ///
 /// Each conflict is returned once, in the order of numbers, and none is missed: conflicts are read from the database
 /// after every replay. The sequence ends with the engine.

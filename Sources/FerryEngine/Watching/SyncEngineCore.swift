@@ -7,7 +7,7 @@ import Foundation
 /// end.
 ///
 /// Invariants:
-/// - At most a single watch runs; `watch` is `nil` while none does.
+/// - `watch` is the running watch; `nil` once the watch ended or was told to stop.
 /// - At most a single requested pass runs (`current`), and at most a single pass waits for the running pass (`next`).
 /// - No stream is added after `isFinished`.
 final class SyncEngineCore: Sendable {

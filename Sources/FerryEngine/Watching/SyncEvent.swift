@@ -15,8 +15,9 @@ public enum SyncEvent: Sendable {
     /// A pass was made: the first pass, a requested pass, or the first pass after a failure. Or the pass moved changes,
     /// gave the database a new device ID, or found the state of a remote log changed.
     case synced(SyncReport)
-    /// A different connection, of this process or any, committed to the database: results read before may be outdated.
-    /// Several commits in quick succession are reported once. GRDB's observations see only commits of this process.
+    /// A connection besides the loop's own, of any process, committed to the database: results read before may be
+    /// outdated. Several commits in quick succession are reported once. GRDB's observations see only commits of this
+    /// process.
     case databaseChanged
     /// A pass failed for a new reason. The loop tries again, less and less often and after every event; the next
     /// `synced` reports success. If trying again is useless, `stopped` follows.
