@@ -91,7 +91,7 @@ struct Console: Sendable {
 
 /// The abilities of the process's terminal.
 enum Terminal {
-    /// Whether a person reads the descriptor.
+    /// True if a person reads the descriptor.
     static func isPresent(_ descriptor: Int32) -> Bool {
         isatty(descriptor) != 0 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     }

@@ -45,7 +45,7 @@ struct DoctorCommand: DatabaseCommand {
 struct DoctorPage {
     let report: DoctorReport
     let now: Int64
-    /// Whether a repair was requested: then the findings left are for a person.
+    /// True if a repair was requested: then the findings left are for a person.
     let hasRepaired: Bool
 
     init(_ report: DoctorReport, now: Int64, hasRepaired: Bool = false) {

@@ -97,7 +97,7 @@ struct StatusPage {
         return lines
     }
 
-    /// Whether `ferry doctor` has more to say.
+    /// True if `ferry doctor` has more to say.
     private static func isDamage(_ code: String?) -> Bool {
         code.map {
             [.damagedFile, .foreignFile, .incompatibleSchema, .unknownPolicy, .limitExceeded].contains(

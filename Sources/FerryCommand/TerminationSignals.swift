@@ -43,7 +43,7 @@ final class TerminationSignals {
         registrations.wait()
     }
 
-    /// Whether a signal has come.
+    /// True if a signal has come.
     var haveCome: Bool { flag.isSet.load(ordering: .relaxed) }
 
     /// Ends listening.

@@ -16,7 +16,7 @@ public enum WakeReason: Hashable, Sendable {
 /// Lets a thread sleep until a directory changes. News is a reason to look, never a fact to rely on; correctness rests
 /// on polling.
 public protocol ChangeWatching: Sendable {
-    /// Whether changes of other processes on this computer are reported. Changes on another computer never are: network
+    /// True if changes of other processes on this computer are reported. Changes on another computer never are: network
     /// folders do not report them.
     var deliversEvents: Bool { get }
 
@@ -76,12 +76,12 @@ protocol ChangeEventSource: Sendable {
     /// A descriptor that poll(2) finds readable when there is something to drain.
     var descriptor: Int32 { get }
     /// Watches exactly these directories, for changes of interest.
-    /// - Returns: whether a missing directory has appeared, so that its content is news.
+    /// - Returns: true if a missing directory has appeared, so that its content is news.
     func update(_ interests: [String: WatchInterest]) -> Bool
-    /// Whether the last try to watch a directory failed, or a watch was lost: `update` tries again.
+    /// True if the last try to watch a directory failed, or a watch was lost: `update` tries again.
     var isIncomplete: Bool { get }
     /// Takes all pending events; never blocks.
-    /// - Returns: whether any event is of interest.
+    /// - Returns: true if any event is of interest.
     func drain() -> Bool
 }
 

@@ -255,7 +255,7 @@ public struct Container: Sendable {
     /// The path of the directory of a device's segments below the directory of all devices.
     package static func segmentsPath(of device: DeviceID) -> String { device.hex + "/segments" }
 
-    /// Whether files and directories of devices certainly have these versions now, as they had when they were looked at.
+    /// True if files and directories of devices certainly have these versions now, as they had when they were looked at.
     /// - Parameter versions: by `headPath(of:)` and `segmentsPath(of:)`.
     package func haveVersions(_ versions: [(path: String, version: FileVersion)]) -> Bool {
         backend.haveVersions(versions, below: Self.devicesDirectory)

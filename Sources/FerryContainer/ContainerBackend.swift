@@ -24,7 +24,7 @@ public protocol ContainerBackend: Sendable {
     /// Directories on the way are not examined: an equal version means the same file.
     func version(of name: String) throws -> FileVersion?
 
-    /// Whether all of these files and directories in a directory certainly have these versions, as in `version(of:)`;
+    /// True if all of these files and directories in a directory certainly have these versions, as in `version(of:)`;
     /// `false` if any is unknown.
     /// - Parameter versions: by their names within the directory, each a part of a name asked for before.
     func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool

@@ -31,13 +31,13 @@ public protocol FileSystem: Sendable {
     /// - Returns: `nil` without such a thing, or if unknown: read the file.
     func version(at path: String) throws -> FileVersion?
 
-    /// Whether all of these files and directories below a directory certainly have these versions, as in
+    /// True if all of these files and directories below a directory certainly have these versions, as in
     /// `version(at:)`; `false` if any is unknown.
     /// - Parameter versions: by their paths within the directory.
     func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool
 
     /// Creates a directory whose parent exists. The new entry is durable once the parent is synchronized.
-    /// - Returns: whether the directory was created; `false` if there was a directory already.
+    /// - Returns: true if the directory was created; `false` if there was a directory already.
     /// - Throws: `damagedFile` if something else has the name, `inputOutput`.
     @discardableResult
     func createDirectory(at path: String) throws -> Bool
@@ -56,7 +56,7 @@ public protocol FileSystem: Sendable {
     func synchronizeDirectory(at path: String) throws
 
     /// Removes a file's name, whatever the file is, but not a directory's.
-    /// - Returns: whether there was a file.
+    /// - Returns: true if there was a file.
     @discardableResult
     func removeFile(at path: String) throws -> Bool
 

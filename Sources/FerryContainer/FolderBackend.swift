@@ -226,7 +226,7 @@ public final class FolderBackend: ContainerBackend {
 
     // MARK: Names
 
-    /// Whether a directory is there, below directories alone.
+    /// True if a directory is there, below directories alone.
     private func isThere(_ directory: String) throws -> Bool {
         var name = ""
         for component in directory.split(separator: "/") {
@@ -258,7 +258,7 @@ public final class FolderBackend: ContainerBackend {
         }
     }
 
-    /// Whether no component is empty, `.` or `..`, and none has a NUL. Called several times for each device and look.
+    /// True if no component is empty, `.` or `..`, and none has a NUL. Called several times for each device and look.
     private static func staysWithin(_ name: String.UTF8View) -> Bool {
         var (length, dots) = (0, 0)
         for byte in name {

@@ -85,7 +85,7 @@ final class MemoryFile {
     /// As an inode's, but never used again.
     let number: UInt64
     var content: [UInt8] = []
-    /// Whether the content was synchronized; such content never changes.
+    /// True if the content was synchronized; such content never changes.
     var isDurable = false
 
     init(number: UInt64) { self.number = number }

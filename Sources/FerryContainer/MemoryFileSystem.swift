@@ -77,7 +77,7 @@ public final class MemoryFileSystem: FileSystem {
         state.withLock { $0.refusesWrites = refuses }
     }
 
-    /// Whether a step was killed and `crash` has not been called since.
+    /// True if a step was killed and `crash` has not been called since.
     public var isKilled: Bool { state.withLock { $0.isKilled } }
 
     /// Takes away everything that is not durable, as a loss of power does. Forgets a fault that did not come about, and

@@ -24,8 +24,8 @@ public struct PollSchedule: Hashable, Sendable {
 
     /// Records the result of a look at the container, and gives the next interval in milliseconds.
     /// - Parameters:
-    ///   - foundNews: whether there was anything to replay or to publish.
-    ///   - eventsAreDelivered: whether a watcher would report changes before the interval is over.
+    ///   - foundNews: true if there was anything to replay or to publish.
+    ///   - eventsAreDelivered: true if a watcher would report changes before the interval is over.
     public mutating func next(foundNews: Bool, eventsAreDelivered: Bool) -> Int {
         let maximum = eventsAreDelivered ? maximumMilliseconds : maximumWithoutEventsMilliseconds
         // An interval is at most a maximum, so doubling overflows only for half of all numbers.

@@ -11,10 +11,10 @@ public struct SegmentFile: Hashable, Sendable {
     public let fileName: String
     /// The segment's name, or the name before the syncer's change.
     public let name: SegmentName
-    /// Whether the name was changed by somebody.
+    /// True if the name was changed by somebody.
     public var isCopy: Bool { fileName.utf8.count != name.fileName.utf8.count || fileName != name.fileName }
 
-    /// Whether a reader tries this file before another file with the wanted changeset. A proper name comes before a
+    /// True if a reader tries this file before another file with the wanted changeset. A proper name comes before a
     /// copy, and a rolled-up segment before its parts.
     public func isTried(before other: SegmentFile) -> Bool {
         isCopy != other.isCopy ? other.isCopy : name.last > other.name.last

@@ -60,7 +60,7 @@ public struct SegmentName: Hashable, Sendable {
         "\(Self.digits(first, count: 12))-\(Self.digits(last, count: 12))-\(Self.digits(hash, count: 16))\(Self.suffix)"
     }
 
-    /// Whether bytes with this checksum match the name.
+    /// True if bytes with this checksum match the name.
     public func matches(_ checksum: Checksum) -> Bool { hash == checksum.high }
 
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {

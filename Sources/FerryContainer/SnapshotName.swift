@@ -32,7 +32,7 @@ public struct SnapshotName: Hashable, Sendable {
         LowerHex.digits(time.rawValue) + "-" + LowerHex.digits(hash) + Self.suffix
     }
 
-    /// Whether bytes with this checksum match the name.
+    /// True if bytes with this checksum match the name.
     public func matches(_ checksum: Checksum) -> Bool { hash == checksum.high }
 }
 

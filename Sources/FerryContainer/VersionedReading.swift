@@ -7,7 +7,7 @@ public struct VersionedReading<Value: Sendable>: Sendable {
     private let version: FileVersion
     /// When this version was first seen, in milliseconds of the wall clock.
     private let seen: Int64
-    /// Whether the reading came long enough after that.
+    /// True if the reading came long enough after that.
     private let isSettled: Bool
 
     /// Longer than a tick of any file system. FAT's tick is two seconds for the content's time, but a head is never
@@ -25,6 +25,6 @@ public struct VersionedReading<Value: Sendable>: Sendable {
         isSettled = milliseconds - seen >= Self.settlingMilliseconds
     }
 
-    /// Whether the content need not be read again for this version.
+    /// True if the content need not be read again for this version.
     public func holds(for version: FileVersion) -> Bool { isSettled && self.version == version }
 }

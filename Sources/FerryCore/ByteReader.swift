@@ -133,7 +133,7 @@ public struct ByteReader: Sendable {
 
     @usableFromInline static var cutOff: FerryError { malformed("it ends too early") }
 
-    /// Whether an error means too few bytes, so that more bytes might help.
+    /// True if an error means too few bytes, so that more bytes might help.
     public static func isCutOff(_ error: FerryError) -> Bool {
         error.code == .damagedFile && error.message == cutOff.message
     }

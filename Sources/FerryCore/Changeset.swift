@@ -26,7 +26,7 @@ public struct Changeset: Sendable {
     /// The number of operations on objects.
     public var operationCount: Int { tables.reduce(0) { $0 + $1.operations.count } }
 
-    /// Whether some column carries payloads instead of plain values.
+    /// True if some column carries payloads instead of plain values.
     public var carriesPayloads: Bool { tables.contains { $0.payloads.contains { $0 != nil } } }
 }
 
@@ -60,7 +60,7 @@ public enum TableIdentity: Hashable, Sendable {
         }
     }
 
-    /// Whether IDs are minted, and say nothing of a row's values.
+    /// True if IDs are minted, and say nothing of a row's values.
     public var isSurrogate: Bool {
         switch self {
         case .surrogate, .surrogateBy: true

@@ -32,14 +32,14 @@ public struct HybridTime: Hashable, Comparable, Sendable {
     public static let unknown = HybridTime(milliseconds: 1)
     /// The first time that does not give way.
     private static let firstThatStays: UInt64 = 1 << 15
-    /// Whether this is the time of rows that joined a container where others' rows count (`ferry join --rows merge` and
+    /// True if this is the time of rows that joined a container where others' rows count (`ferry join --rows merge` and
     /// `theirs`). Each such database takes an earlier time than the databases before, so that its values lose to
     /// theirs. For the same reason its insertions count as younger than all others (`Stamp.isOlder`).
     @inlinable public var givesWay: Bool { rawValue > 0 && rawValue < 1 << 15 }
 
     /// The time for the rows of a database that joins.
     /// - Parameters:
-    ///   - givingWay: whether the container's rows count.
+    ///   - givingWay: true if the container's rows count.
     ///   - present: the unknown times in the container. After so many joins that no earlier time is left, several
     ///     databases share the last time, and the devices' IDs decide between them.
     public static func joining(givingWay: Bool, among present: some Sequence<HybridTime>) -> HybridTime {
@@ -47,7 +47,7 @@ public struct HybridTime: Hashable, Comparable, Sendable {
         if givingWay { return HybridTime(rawValue: max((rivals.min() ?? firstThatStays) - 1, 1)) }
         return HybridTime(rawValue: max((rivals.min() ?? unknown.rawValue + 1) - 1, firstThatStays))
     }
-    /// Whether this is a time of writing.
+    /// True if this is a time of writing.
     public var isKnown: Bool { self > .unknown }
     /// Earlier than every time that a device assigns.
     public static let zero = HybridTime(rawValue: 0)

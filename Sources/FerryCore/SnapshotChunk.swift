@@ -7,7 +7,7 @@ public struct SnapshotChunk: Sendable, Equatable {
     public struct Column: Hashable, Sendable {
         /// In lower case.
         public var name: String
-        /// Whether the cells hold registers (`PolicyCodec`) instead of plain values. A column with both stands twice.
+        /// True if the cells hold registers (`PolicyCodec`) instead of plain values. A column with both stands twice.
         public var isRegister: Bool
 
         public init(name: String, isRegister: Bool = false) {

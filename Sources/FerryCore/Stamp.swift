@@ -14,7 +14,7 @@ public struct Stamp: Hashable, Comparable, Sendable {
         left.time != right.time ? left.time < right.time : left.device < right.device
     }
 
-    /// Whether an insertion counts as older than another insertion: the oldest object represents a unified row.
+    /// True if an insertion counts as older than another insertion: the oldest object represents a unified row.
     ///
     /// The earlier stamp is older. Only rows that joined a container and gave way there count as younger than all
     /// others. Of those rows the first to join count as older.

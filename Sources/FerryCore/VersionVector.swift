@@ -46,7 +46,7 @@ public struct VersionVector: Equatable, Sendable {
             sequence: max(known.sequence, position.sequence), time: max(known.time, position.time))
     }
 
-    /// Whether a write with this stamp had been seen. Every device's times grow with its sequence, so the latest seen
+    /// True if a write with this stamp had been seen. Every device's times grow with its sequence, so the latest seen
     /// time decides.
     @inlinable
     public func includes(_ stamp: Stamp) -> Bool {

@@ -75,7 +75,7 @@ final class ChangeBroadcast: Sendable {
         return changes
     }
 
-    /// Whether a device is the reported device, perhaps under a new ID.
+    /// True if a device is the reported device, perhaps under a new ID.
     private func isSame(_ device: DeviceID, _ told: Told) throws -> Bool {
         if device == told.identity?.device { return true }
         return try store.reading().formerDevices.contains { $0.device == told.identity?.device }

@@ -5,7 +5,7 @@ import FerryStore
 /// member the later counts.
 extension KeyValueStore {
     /// Adds a member; a present member is no change.
-    /// - Returns: whether the member is new.
+    /// - Returns: true if the member is new.
     /// - Throws: as `add(contentsOf:toSet:)`.
     @discardableResult
     public func add(_ member: String, toSet set: String) throws -> Bool {
@@ -44,7 +44,7 @@ extension KeyValueStore {
     }
 
     /// Removes a member; no effect on an absent member.
-    /// - Returns: whether the member was there.
+    /// - Returns: true if the member was there.
     @discardableResult
     public func discard(_ member: String, fromSet set: String) throws -> Bool {
         try discard(contentsOf: [member], fromSet: set) > 0

@@ -7,7 +7,7 @@ public struct LiveDelivery<Record: FetchableRecord & Sendable>: Sendable {
     private let pages: LivePages<Record>
     /// The difference from the delivery before; empty in the first delivery.
     public let difference: LiveDifference
-    /// Whether this is the reader's first delivery.
+    /// True if this is the reader's first delivery.
     public let isFirst: Bool
 
     init(index: LiveIndex, pages: LivePages<Record>, difference: LiveDifference, isFirst: Bool) {
@@ -17,7 +17,7 @@ public struct LiveDelivery<Record: FetchableRecord & Sendable>: Sendable {
         self.isFirst = isFirst
     }
 
-    /// Whether the delivery comes from the cache of the last start, not yet compared with the database.
+    /// True if the delivery comes from the cache of the last start, not yet compared with the database.
     public var isFromCache: Bool { index.hashes == nil }
 
     /// How many rows there are in all.

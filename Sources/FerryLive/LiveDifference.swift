@@ -21,7 +21,7 @@ public struct LiveChange: Hashable, Sendable {
     public var from: LivePosition?
     /// The row's place in this delivery; `nil` for a deleted row.
     public var to: LivePosition?
-    /// Whether the content of a moved row changed, too.
+    /// True if the content of a moved row changed, too.
     public var isUpdated: Bool
 }
 

@@ -54,7 +54,7 @@ final class LiveIndex: Sendable {
 
     func sectionName(at place: Int) -> String { sections[position(place).section].name }
 
-    /// Whether two indexes show the same rows in the same places, with any content.
+    /// True if two indexes show the same rows in the same places, with any content.
     func hasSamePlaces(as other: LiveIndex) -> Bool { sections == other.sections && keys == other.keys }
 }
 

@@ -22,7 +22,7 @@ final class LiveWorker: @unchecked Sendable {
     private let observation = Locked<AnyDatabaseCancellable?>(nil)
     private let isStopped = Locked(false)
     private let stopped = DispatchSemaphore(value: 0)
-    /// For a database in memory: whether something was committed.
+    /// For a database in memory: true if something was committed.
     private let isDirty = Locked(true)
 
     private var dataVersion: Int?
@@ -97,7 +97,7 @@ final class LiveWorker: @unchecked Sendable {
     }
 
     /// Reads the list if something was committed.
-    /// - Returns: whether the list was read.
+    /// - Returns: true if the list was read.
     private func refresh() -> Bool {
         do {
             guard let index = try readIfChanged() else { return false }

@@ -6,7 +6,7 @@ enum BodyDecoder {
     ///   - header: receives the number of bytes of texts and blobs (`SegmentHeader.contentBytes`).
     ///   - valuesAtOnce: the most values in memory.
     ///   - fewValues: the most values of a table that lie in memory as they are; of larger tables the columns do.
-    ///   - schemasOnly: whether to leave out the last changeset's tables. Then nothing is compared with the header.
+    ///   - schemasOnly: true if to leave out the last changeset's tables. Then nothing is compared with the header.
     static func decode(
         _ body: ArraySlice<UInt8>, header: inout SegmentHeader, valuesAtOnce: Int = SegmentLimits.valuesAtOnce,
         fewValues: Int = BlockValues.few, schemasOnly: Bool = false

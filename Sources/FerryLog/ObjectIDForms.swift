@@ -16,7 +16,7 @@ extension ObjectID {
         }
     }
 
-    /// Whether 16 bytes are this ID.
+    /// True if 16 bytes are this ID.
     func isBytes(_ content: ArraySlice<UInt8>) -> Bool {
         guard content.count == 16 else { return false }
         let start = content.startIndex
@@ -28,7 +28,7 @@ extension ObjectID {
         return true
     }
 
-    /// Whether a content equals the output of `appendText`.
+    /// True if a content equals the output of `appendText`.
     func isText(_ content: ArraySlice<UInt8>) -> Bool {
         guard content.count == CellTag.objectTextBytes else { return false }
         var position = content.startIndex

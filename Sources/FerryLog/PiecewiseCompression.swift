@@ -16,7 +16,7 @@ enum PiecewiseCompression {
     /// A range that is compressed separately.
     private struct Extent {
         var range: Range<Int>
-        /// Whether a search for repetitions is worthwhile. In random bytes, which get a code of single bytes only, a
+        /// True if a search for repetitions is worthwhile. In random bytes, which get a code of single bytes only, a
         /// search would take two thirds of the time and find nothing.
         var isSearched: Bool
     }

@@ -11,7 +11,7 @@ public enum SegmentDecoder {
         try SegmentHeader(file: bytes)
     }
 
-    /// Whether an incomplete file may become whole: the file is shorter than its header says, or ends in zeros. A file
+    /// True if an incomplete file may become whole: the file is shorter than its header says, or ends in zeros. A file
     /// ends so whose place was made before its content came.
     public static func isIncomplete(_ bytes: [UInt8]) -> Bool {
         let isRolledUp = bytes.count > SegmentHeader.magic.count && bytes[4] == SegmentHeader.rolledUpVersion

@@ -204,7 +204,7 @@ enum TableBlock {
         return table
     }
 
-    /// Whether an operation may stand before another operation: by object, then by time.
+    /// True if an operation may stand before another operation: by object, then by time.
     private static func inOrder(
         _ left: (object: ObjectID, time: HybridTime), _ right: (object: ObjectID, time: HybridTime)
     ) -> Bool {

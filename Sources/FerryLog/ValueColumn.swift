@@ -113,7 +113,7 @@ struct ValueColumn {
         objectTags = counts[CellTag.objectBlob] + counts[CellTag.objectText] > 0
     }
 
-    /// Whether every cell is a blob.
+    /// True if every cell is a blob.
     var isBlobs: Bool { tags.allSatisfy { $0.value == CellTag.blob || $0.value == CellTag.objectBlob } }
 
     /// Hands out every cell with content, with its position in the column.

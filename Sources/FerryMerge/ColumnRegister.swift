@@ -62,10 +62,10 @@ public struct ColumnRegister: Hashable, Sendable {
 
     public init(plain: StampedValue? = nil) { self.plain = plain }
 
-    /// Whether the register holds no more than a plain write.
+    /// True if the register holds no more than a plain write.
     public var isPlain: Bool { parts.isEmpty }
 
-    /// Whether nothing was ever written.
+    /// True if nothing was ever written.
     public var isEmpty: Bool { plain == nil && isPlain }
 
     /// By ascending kind.
@@ -120,7 +120,7 @@ public struct ColumnRegister: Hashable, Sendable {
     }
 
     /// Forgets writes before a stamp.
-    /// - Parameter wasKnown: whether the insertion that began the object anew knew a write. Of a maximum only known
+    /// - Parameter wasKnown: true if the insertion that began the object anew knew a write. Of a maximum only known
     ///   values go: a better value has removed other values, which may have been later.
     public mutating func forget(before floor: Stamp, wasKnown: (Stamp) throws -> Bool) rethrows {
         if let stamp = plain?.stamp, stamp < floor { plain = nil }
@@ -197,8 +197,8 @@ public struct ColumnRegister: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - stamp: later than everything in the register.
-    ///   - isInsertion: whether the write inserts the row.
-    ///   - isMinted: whether nobody else can have inserted the same object.
+    ///   - isInsertion: true if the write inserts the row.
+    ///   - isMinted: true if nobody else can have inserted the same object.
     public func written(
         _ value: FieldValue, _ stamp: Stamp, under policy: ColumnPolicy, isInsertion: Bool = false,
         isMinted: Bool = false, _ function: MergeFunction? = nil

@@ -42,7 +42,7 @@ public struct CounterPart: Hashable, Sendable {
     /// Forgets additions from before a stamp.
     mutating func forget(before floor: Stamp) { totals = totals.filter { floor < $0.value.stamp } }
 
-    /// Whether the base was written before a stamp. A column's default, a base without a writer, never was; without
+    /// True if the base was written before a stamp. A column's default, a base without a writer, never was; without
     /// additions such a base says nothing.
     func isVoid(before floor: Stamp) -> Bool {
         base.stamp.time == .zero ? totals.isEmpty : base.stamp < floor

@@ -16,7 +16,7 @@ public struct ExtremePart: Hashable, Sendable {
 
     enum Direction { case maximum, minimum }
 
-    /// Whether a value is worse than a second value. NULL is no value: worse than all.
+    /// True if a value is worse than a second value. NULL is no value: worse than all.
     static func isWorse(_ left: FieldValue, than right: FieldValue, _ direction: Direction) -> Bool {
         if left == .null || right == .null { return left == .null && right != .null }
         let order = ValueOrder.compare(left, right)

@@ -16,7 +16,7 @@ public struct ObjectRegisters: Equatable, Sendable {
     /// For each column, by its number in the store's registry, the stamp of its value; `nil` without a value. Columns
     /// past the end have none.
     public var fields: [Stamp?]
-    /// Whether only an insertion brings the object back after a deletion: the table's policy `deleteWins`, which is no
+    /// True if only an insertion brings the object back after a deletion: the table's policy `deleteWins`, which is no
     /// part of the state.
     public var deletionWins = false
 
@@ -37,7 +37,7 @@ public struct ObjectRegisters: Equatable, Sendable {
         return deleted < inserted ? deleted : earlierDeletions.last { $0 < inserted }
     }
 
-    /// Whether the object was deleted and no known write is later, also if a table asks for less.
+    /// True if the object was deleted and no known write is later, also if a table asks for less.
     public var isTombstone: Bool {
         guard let deleted else { return false }
         return newestWrite.map { $0 < deleted } ?? true
@@ -102,7 +102,7 @@ public struct ObjectRegisters: Equatable, Sendable {
     /// - Parameters:
     ///   - value: the written value.
     ///   - present: the field's present value; needed only for equal stamps.
-    /// - Returns: whether the written value is the field's value from now on.
+    /// - Returns: true if the written value is the field's value from now on.
     @inlinable
     public mutating func mergeField(
         _ column: Int, _ stamp: Stamp, value: FieldValue, present: FieldValue? = nil

@@ -55,10 +55,10 @@ public struct RowClasses: Sendable {
         outcomes = objects.indices.map { _ in .gone }
     }
 
-    /// Whether every visible object is a row by itself.
+    /// True if every visible object is a row by itself.
     public var isTrivial: Bool { parents.isEmpty }
 
-    /// Whether any reference means something else than its own values say.
+    /// True if any reference means something else than its own values say.
     public var hasLinks: Bool { !links.isEmpty }
 
     /// The objects with or offering a token, oldest first.
@@ -91,7 +91,7 @@ public struct RowClasses: Sendable {
         return members.sorted { ages[$0] < ages[$1] }
     }
 
-    /// Whether an object's row shows more objects.
+    /// True if an object's row shows more objects.
     public func representsOthers(_ object: Int) -> Bool { !parents.isEmpty && parents[object] < 0 && next[object] >= 0 }
 
     /// The claim by which an object came to its class; `nil` for the first object of a class.
@@ -123,7 +123,7 @@ public struct RowClasses: Sendable {
         placesOfCauses = []
     }
 
-    /// - Returns: whether they were two classes before.
+    /// - Returns: true if they were two classes before.
     mutating func unite(_ left: Int, _ right: Int, because claim: RuleClaim) -> Bool {
         let (a, b) = (representative(of: left), representative(of: right))
         if a == b { return false }

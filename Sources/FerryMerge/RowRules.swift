@@ -47,7 +47,7 @@ public struct RuleClaim: Hashable, Sendable {
     public var token: RowToken
     /// The place of the index among its table's; `nil` for the key.
     public var index: Int?
-    /// Whether the younger of two rows with an equal claim is hidden, instead of unifying both.
+    /// True if the younger of two rows with an equal claim is hidden, instead of unifying both.
     public var hidesLosers: Bool
 
     public init(token: RowToken, index: Int?, hidesLosers: Bool = false) {
@@ -62,7 +62,7 @@ public struct RuleObject: Sendable {
     /// The object's own token; unique among the objects.
     public var token: RowToken
     public var isAlive: Bool
-    /// Whether enough fields are known to show the object again after a deletion.
+    /// True if enough fields are known to show the object again after a deletion.
     public var isRestorable: Bool
     /// The newest insertion (the oldest insertion wins a UNIQUE value).
     public var inserted: Stamp
@@ -107,7 +107,7 @@ public enum RowOutcome: Equatable, Sendable {
     /// Hidden because the schema refuses the row.
     case refused
 
-    /// Whether a row shows the object: its own row, or its class's.
+    /// True if a row shows the object: its own row, or its class's.
     public var isVisible: Bool { if case .shown = self { true } else { false } }
 }
 
@@ -115,7 +115,7 @@ public enum RowOutcome: Equatable, Sendable {
 ///
 /// Functions with a `RowClasses` parameter must answer from the classes and the objects alone.
 public protocol RuleSurroundings {
-    /// Whether a row outside of the region is, or offers, the token.
+    /// True if a row outside of the region is, or offers, the token.
     func isShownOutside(_ token: RowToken) throws -> Bool
     /// The claims of a visible object by its own values, its references resolved to their targets in `classes` and
     /// cleared references NULL.
@@ -332,7 +332,7 @@ private struct Region {
     }
 
     /// Unites the classes of all objects with equal claims.
-    /// - Returns: whether any of them were apart before.
+    /// - Returns: true if any of them were apart before.
     private mutating func unite(_ equal: EqualClaims) -> Bool {
         var hasUnited = false
         for (owner, index, claim) in equal.pairs where classes.unite(Int(owner), Int(index), because: claim) {
@@ -343,7 +343,7 @@ private struct Region {
 
     /// Of the classes with an equal claim on an index that hides losers, the class with the oldest insertion keeps the
     /// value.
-    /// - Returns: whether any object lost for the first time.
+    /// - Returns: true if any object lost for the first time.
     mutating func outrank(_ surroundings: some RuleSurroundings) throws -> Bool {
         var owners: Set<RowToken> = []
         var changed = false
