@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Layers, lowest first; a target imports only what is listed below it. FerryStore and FerryLive alone know GRDB.
+// Layers, lowest first; a target imports only what is listed below it. FerryStore and FerryLive alone know GRDB, FerrySeal alone
+// knows swift-crypto.
 // Docs/Architecture.md says what lives in which.
 var strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 // Scripts/fuzz-bytes sets it: only Ferry's own modules guide the fuzzers.
@@ -18,6 +19,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
@@ -26,6 +28,9 @@ let package = Package(
         .target(name: "FerryCore", swiftSettings: strict),
         .target(name: "FerryMerge", dependencies: ["FerryCore"], swiftSettings: strict),
         .target(name: "FerryLog", dependencies: ["FerryCore", "CFerryZlib"], swiftSettings: strict),
+        .target(
+            name: "FerrySeal", dependencies: ["FerryCore", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
         .target(name: "FerryContainer", dependencies: ["FerryCore"], swiftSettings: strict),
         .target(
             name: "FerryStore",
@@ -72,6 +77,12 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "FerryLogTests", dependencies: ["FerryLog", "FerryCore", "FerryTestSupport"], exclude: ["Golden"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FerrySealTests",
+            dependencies: [
+                "FerrySeal", "FerryCore", "FerryTestSupport", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore", "FerryTestSupport"],

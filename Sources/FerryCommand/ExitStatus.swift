@@ -14,6 +14,7 @@ enum ExitStatus: Int32 {
     case existsAlready = 73
     case inputOutput = 74
     case tryAgain = 75
+    case noPermission = 77
 
     /// The exit status of each kind of failure. An unlisted code is of a later engine: `bug`.
     static let byCode: [FerryError.Code: ExitStatus] = [
@@ -33,6 +34,7 @@ enum ExitStatus: Int32 {
         .formatTooNew: .badData,
         .damagedFile: .badData,
         .foreignFile: .badData,
+        .notSealed: .badData,
         .deviceForked: .badData,
         .limitExceeded: .badData,
         .clockAhead: .badData,
@@ -56,6 +58,8 @@ enum ExitStatus: Int32 {
         .fileNotThereYet: .tryAgain,
         .logCollected: .tryAgain,
         .olderState: .tryAgain,
+        .keyExposed: .noPermission,
+        .codeRefused: .noPermission,
         .internalInconsistency: .bug,
 
         .nothingFound: .nothingFound,

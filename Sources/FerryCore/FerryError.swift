@@ -82,6 +82,12 @@ public struct FerryError: Error, Sendable {
         /// A part of a database could not be verified here, and nothing wrong was found in the rest. `verify` lists the
         /// tables and the missing functions.
         public static let notAllVerified = Code(rawValue: "notAllVerified")
+        /// A file or a marker is plain where the container is sealed. Nothing of it is used; move it away.
+        public static let notSealed = Code(rawValue: "notSealed")
+        /// Others than this account can read a file with secret keys, or replace it. Take their rights away.
+        public static let keyExposed = Code(rawValue: "keyExposed")
+        /// A code is none, was mistyped, was used or is over. Type it again, or ask for another one.
+        public static let codeRefused = Code(rawValue: "codeRefused")
         /// A bug in Ferry: an invariant does not hold.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }

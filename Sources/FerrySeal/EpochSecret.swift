@@ -1,0 +1,125 @@
+import Crypto
+import FerryCore
+import Foundation
+
+/// Names an epoch. It follows from the epoch's secret, and so commits to it.
+public typealias EpochID = UniqueID<EpochKind>
+public enum EpochKind {}
+
+/// What all members have and nobody else: files are sealed under one (Docs/Format.md, "Keys and hashes").
+public struct EpochSecret: Sendable {
+    /// The container that it belongs to.
+    public let container: ContainerID
+    /// Follows from the secret.
+    public let id: EpochID
+    let secret: SymmetricKey
+    let seedKey: SymmetricKey
+    let nameKey: SymmetricKey
+    private let ringKey: SymmetricKey
+
+    init(_ secret: SymmetricKey, container: ContainerID) {
+        self.container = container
+        self.secret = secret
+        let name = SealSuite.derive(from: secret, container, "epoch", count: 16)
+        id = name.withUnsafeBytes { EpochID(bytes: $0) } ?? EpochID(high: 0, low: 0)  // 16 bytes always make one
+        seedKey = SealSuite.derive(from: secret, container, "seed")
+        nameKey = SealSuite.derive(from: secret, container, "name")
+        ringKey = SealSuite.derive(from: secret, container, "ring", id.bytes)
+    }
+
+    /// Makes a new epoch of random bytes.
+    public init(mintedFor container: ContainerID, random: any RandomSource) {
+        self.init(SecretBytes.draw(32, from: random), container: container)
+    }
+
+    // MARK: Names
+
+    /// What stands in place of the checksum in the name of a sealed file: it tells nobody but members what the file holds.
+    public func name(_ checksum: Checksum, _ kind: FileKind, of device: DeviceID) -> Checksum {
+        let message = [kind.rawValue] + device.bytes + checksum.bytes
+        let code = HMAC<SHA256>.authenticationCode(for: message, using: nameKey)
+        return Checksum(bytes: Array(code.prefix(16))) ?? Checksum(high: 0, low: 0)  // 16 bytes always make one
+    }
+
+    // MARK: The ring
+
+    /// The most earlier epochs in a ring.
+    public static let maximumRingCount = 4096
+    private static let ringNonceLength = 12
+    private static let ringTagLength = 16
+
+    /// Seals earlier epochs, so that who has this one has them too.
+    /// - Parameter nonce: 12 random bytes.
+    /// - Throws: `limitExceeded` for more than `maximumRingCount`.
+    public func sealRing(_ earlier: [EpochSecret], random: any RandomSource) throws -> [UInt8] {
+        guard earlier.count <= Self.maximumRingCount else {
+            throw FerryError(.limitExceeded, "More than \(Self.maximumRingCount) epochs are needed at once.")
+        }
+        let ordered = earlier.sorted { $0.id < $1.id }
+        var writer = ByteWriter(reservingCapacity: 10 + ordered.count * 48)
+        writer.writeVarint(UInt64(ordered.count))
+        for epoch in ordered {
+            writer.write(epoch.id)
+            epoch.secret.withUnsafeBytes { writer.write(contentsOf: $0) }
+        }
+        var plain = writer.bytes
+        writer = ByteWriter()
+        defer { SecretBytes.overwrite(&plain) }
+        let nonce = SecretBytes.draw(Self.ringNonceLength, from: random).withUnsafeBytes { Array($0) }
+        let box = try AES.GCM.seal(plain, using: ringKey, nonce: AES.GCM.Nonce(data: nonce))
+        return nonce + Array(box.ciphertext) + Array(box.tag)
+    }
+
+    /// Opens the ring of this epoch.
+    /// - Throws: `damagedFile` where it is none, or a secret in it is not the one that its ID names.
+    public func openRing(_ ring: [UInt8]) throws(FerryError) -> [EpochSecret] {
+        guard ring.count >= Self.ringNonceLength + Self.ringTagLength else {
+            throw ByteReader.malformed("a ring is too short")
+        }
+        var opened: Data
+        do {
+            let box = try AES.GCM.SealedBox(
+                nonce: AES.GCM.Nonce(data: ring.prefix(Self.ringNonceLength)),
+                ciphertext: ring.dropFirst(Self.ringNonceLength).dropLast(Self.ringTagLength),
+                tag: ring.suffix(Self.ringTagLength))
+            opened = try AES.GCM.open(box, using: ringKey)
+        } catch {
+            throw ByteReader.malformed("a ring cannot be opened with the key of its epoch")
+        }
+        var plain = Array(opened)
+        defer {
+            SecretBytes.overwrite(&opened)
+            SecretBytes.overwrite(&plain)
+        }
+        return try readRing(plain)
+    }
+
+    /// A function of its own: no slice of the plain bytes outlives it, so that they can be overwritten.
+    private func readRing(_ plain: [UInt8]) throws(FerryError) -> [EpochSecret] {
+        var epochs: [EpochSecret] = []
+        var reader = ByteReader(plain)
+        let count = try reader.readCount(minimumBytes: 48)
+        guard count <= Self.maximumRingCount else { throw ByteReader.malformed("a ring has too many epochs") }
+        for _ in 0..<count {
+            let id: EpochID = try reader.readID()
+            let epoch = EpochSecret(SymmetricKey(data: try reader.read(32)), container: container)
+            guard epoch.id == id else { throw ByteReader.malformed("a ring has a secret under another's name") }
+            if let last = epochs.last, last.id >= id {
+                throw ByteReader.malformed("the epochs of a ring are not in order")
+            }
+            epochs.append(epoch)
+        }
+        guard reader.isAtEnd else { throw ByteReader.malformed("a ring goes on after its end") }
+        return epochs
+    }
+}
+
+extension EpochSecret: Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public static func == (left: EpochSecret, right: EpochSecret) -> Bool {
+        left.container == right.container && left.secret == right.secret
+    }
+
+    public var description: String { "epoch \(id)" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}

@@ -1,0 +1,71 @@
+import Crypto
+import FerryCore
+import Foundation
+
+/// An epoch's secret, sealed for one receiver: HPKE (RFC 9180) in base mode with X25519, HKDF-SHA-256 and ChaCha20-Poly1305
+/// (Docs/Format.md, "Wraps"). Who wrapped it, the signature of the record says that it stands in.
+public struct KeyWrap: Hashable, Sendable {
+    /// The bytes of the encapsulated key, and of the sealed secret.
+    public static let encapsulatedLength = 32
+    public static let ciphertextLength = 48
+
+    /// The device that can open it; zero: the recovery key.
+    public let receiver: DeviceID
+    public let encapsulated: [UInt8]
+    public let ciphertext: [UInt8]
+
+    /// Takes a wrap as it stands in a record.
+    /// - Throws: `damagedFile` for other lengths.
+    public init(receiver: DeviceID, encapsulated: [UInt8], ciphertext: [UInt8]) throws(FerryError) {
+        guard encapsulated.count == Self.encapsulatedLength, ciphertext.count == Self.ciphertextLength else {
+            throw ByteReader.malformed("a wrapped key has a wrong length")
+        }
+        self.receiver = receiver
+        self.encapsulated = encapsulated
+        self.ciphertext = ciphertext
+    }
+
+    /// Wraps an epoch's secret for a receiver.
+    /// - Throws: `damagedFile` for a key of small order, which everybody could open it with.
+    public init(
+        _ epoch: EpochSecret, for receiver: DeviceID, _ keys: DevicePublicKeys, random: any RandomSource
+    ) throws {
+        try self.init(epoch, for: receiver, keys, ephemeralSeed: SecretBytes.draw(32, from: random))
+    }
+
+    init(_ epoch: EpochSecret, for receiver: DeviceID, _ keys: DevicePublicKeys, ephemeralSeed: SymmetricKey) throws {
+        let ephemeral = try ephemeralSeed.withUnsafeBytes {
+            try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: $0)
+        }
+        let information = Self.information(epoch.container, epoch.id)
+        let sender = try HPKESender(receiver: keys.box, information: information, ephemeral: ephemeral)
+        var secret = epoch.secret.withUnsafeBytes { Array($0) }
+        defer { SecretBytes.overwrite(&secret) }
+        try self.init(
+            receiver: receiver, encapsulated: sender.encapsulated,
+            ciphertext: try sender.seal(secret, authenticating: receiver.bytes))
+    }
+
+    /// Opens it with the receiver's keys.
+    /// - Parameter id: the epoch that it stands for.
+    /// - Throws: `damagedFile` where it is another's, or its secret is not the epoch's.
+    public func open(_ id: EpochID, with keys: DeviceKeys) throws(FerryError) -> EpochSecret {
+        let epoch: EpochSecret
+        do {
+            var recipient = try HPKE.Recipient(
+                privateKey: keys.box, ciphersuite: .Curve25519_SHA256_ChachaPoly,
+                info: Data(Self.information(keys.container, id)), encapsulatedKey: Data(encapsulated))
+            var secret = try recipient.open(ciphertext, authenticating: receiver.bytes)
+            defer { SecretBytes.overwrite(&secret) }
+            epoch = EpochSecret(SymmetricKey(data: secret), container: keys.container)
+        } catch {
+            throw ByteReader.malformed("a key that was wrapped for this device cannot be opened")
+        }
+        guard epoch.id == id else { throw ByteReader.malformed("a wrapped key is not that of its epoch") }
+        return epoch
+    }
+
+    private static func information(_ container: ContainerID, _ epoch: EpochID) -> [UInt8] {
+        SealSuite.context("wrap") + container.bytes + epoch.bytes
+    }
+}
