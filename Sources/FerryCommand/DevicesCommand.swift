@@ -97,7 +97,7 @@ struct DevicesPage {
     }
 
     func lines(_ console: Console) -> [String] {
-        var table = TextTable("Device", "ID", "Wrote last", "To come#", "Not seen there#", "Holds back", "State")
+        var table = TextTable("Device", "ID", "Last seen", "Behind#", "Unacknowledged#", "Holds back", "State")
         for device in report.devices {
             let id = console.isVerbose ? device.id : String(device.id.prefix(8))
             if device.isThisDevice {

@@ -179,7 +179,7 @@ struct StatusPage {
 
     private func devices(_ style: Style) -> [String] {
         if report.devices.isEmpty { return [] }
-        var table = TextTable("Other device", "To come#", "Not seen there yet#", "Wrote last", "State")
+        var table = TextTable("Other device", "Behind#", "Unacknowledged#", "Last seen", "State")
         for device in report.devices {
             let age = device.lastSeenMilliseconds.map { Wording.age(sinceMilliseconds: $0, now: now) } ?? "never"
             table.add(
@@ -217,7 +217,7 @@ struct StatusPage {
 
     private func exceptions(_ style: Style) -> [String] {
         if report.exceptions.isEmpty { return [] }
-        var table = TextTable("Not as written", "Rows#", "What", "Why")
+        var table = TextTable("Hidden or changed", "Rows#", "What", "Why")
         for one in report.exceptions {
             table.add(one.table, Wording.grouped(one.count), Self.words[one.kind] ?? one.kind, one.reason)
         }

@@ -54,7 +54,8 @@ enum SyncSentence {
         if report.replayed.changes > 0 { parts.append("received \(Wording.count(report.replayed.changes, "change"))") }
         var text: String
         if parts.isEmpty {
-            text = report.waiting.isEmpty && report.waitingTables == nil ? "Everything is in step." : "Nothing new."
+            // Only `status` compares the devices, so only `status` says "in step".
+            text = "Nothing new."
         } else {
             text = Wording.list(parts) + "."
             text = style.green(text.prefix(1).uppercased() + text.dropFirst())

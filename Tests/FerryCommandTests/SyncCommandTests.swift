@@ -66,7 +66,7 @@ final class SyncCommandTests: XCTestCase {
         XCTAssertTrue(
             try workshop.succeed("sync", "b.sqlite").output.hasPrefix("Sent 2 changes and received 1 change."))
         XCTAssertTrue(try workshop.succeed("sync", "a.sqlite").output.hasPrefix("Received 2 changes."))
-        XCTAssertTrue(try workshop.succeed("sync", "b.sqlite").output.hasPrefix("Everything is in step."))
+        XCTAssertTrue(try workshop.succeed("sync", "b.sqlite").output.hasPrefix("Nothing new."))
         let query = "SELECT * FROM artist; SELECT * FROM genre; SELECT * FROM song;"
         XCTAssertEqual(try workshop.sql("a.sqlite", query), try workshop.sql("b.sqlite", query))
     }

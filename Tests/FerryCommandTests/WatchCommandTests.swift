@@ -42,7 +42,7 @@ final class WatchCommandTests: XCTestCase {
         try workshop.begin()
         let watch = try Watch(workshop, "a.sqlite", isJSON: false)
         XCTAssertTrue(watch.line()?.hasPrefix("Keeping a.sqlite in step with ") ?? false)
-        XCTAssertTrue(watch.line()?.hasSuffix("Everything is in step.") ?? false)
+        XCTAssertTrue(watch.line()?.hasSuffix("Nothing new.") ?? false)
         watch.send(SIGINT)
         XCTAssertTrue(watch.line()?.hasSuffix("Ended.") ?? false)
         XCTAssertEqual(watch.wait(), 0)
@@ -53,7 +53,7 @@ final class WatchCommandTests: XCTestCase {
         try workshop.beginTwo()
         let laptop = try Watch(workshop, "a.sqlite", isJSON: false)
         XCTAssertTrue(laptop.line()?.hasPrefix("Keeping a.sqlite in step with ") ?? false)
-        XCTAssertTrue(laptop.line()?.hasSuffix("Everything is in step.") ?? false)
+        XCTAssertTrue(laptop.line()?.hasSuffix("Nothing new.") ?? false)
         let phone = try Watch(workshop, "b.sqlite")
         try workshop.sql("a.sqlite", "ALTER TABLE artist ADD COLUMN motto TEXT")
         let schema = phone.event { ($0["replayed"] as? [String: Int])?["segments"] == 1 }

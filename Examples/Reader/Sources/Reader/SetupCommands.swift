@@ -92,6 +92,6 @@ struct SyncCommand: ReaderCommand {
 enum SyncWording {
     static func line(_ report: SyncReport) -> String {
         report.hasNews
-            ? "Sent \(report.published.changes), received \(report.replayed.changes)." : "Everything is in step."
+            ? "Sent \(report.published.changes), received \(report.replayed.changes)." : "Nothing new."
     }
 }
