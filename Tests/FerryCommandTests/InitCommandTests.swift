@@ -148,4 +148,17 @@ final class InitCommandTests: XCTestCase {
         XCTAssertEqual(try workshop.ferry("init", "a.sqlite", "shared", "--reference", "album_id=album").status, 64)
         XCTAssertFalse(FileManager.default.fileExists(atPath: workshop.path("shared")))
     }
+
+    func testATableWithMoreColumnsThanCanTravelStaysAndTheOthersTravel() throws {
+        let workshop = try Workshop()
+        let columns = (1..<2000).map { "c\($0)" }.joined(separator: ", ")
+        try workshop.sql(
+            "a.sqlite", "CREATE TABLE wide(k TEXT PRIMARY KEY, \(columns)); CREATE TABLE t(k TEXT PRIMARY KEY)")
+        let report = try workshop.succeed("init", "a.sqlite", "shared", "--json").json()
+        XCTAssertEqual((report["tables"] as? [[String: Any]])?.map { $0["name"] as? String }, ["t"])
+        XCTAssertEqual(
+            (report["leftOut"] as? [[String: String]]), [["name": "wide", "reason": "has more than 1999 columns"]])
+        try workshop.sql("a.sqlite", "INSERT INTO wide(k) VALUES ('a'); INSERT INTO t VALUES ('a')")
+        try workshop.succeed("sync", "a.sqlite")
+    }
 }

@@ -101,6 +101,8 @@ public final class Store: Sendable {
         var configuration = Configuration()
         configuration.busyMode = .timeout(busyTimeoutSeconds)
         configuration.label = "Ferry"
+        // SQLite accepts texts in double quotes by default, and the app's triggers and views may have such texts.
+        configuration.acceptsDoubleQuotedStringLiterals = true
         // GRDB's authorizer learns the tables and columns of GRDB's statements, for observers. This connection has no
         // observers. SQLite would call the authorizer for every column of every prepared statement: a third of the
         // preparation time.

@@ -19,7 +19,10 @@ struct PlainSchema {
         var isAny = false
 
         /// A type by which an unconstrained column converts values like this column.
-        var scratchType: String { isAny ? "BLOB" : type }
+        var scratchType: String { isAny ? "BLOB" : Self.text(ofType: type) }
+
+        /// Quotes a declared type: a type may have words that SQLite reads as a type in quotes only.
+        static func text(ofType type: String) -> String { type.isEmpty ? "" : quoted(type) }
     }
 
     enum Action { case restrict, cascade, setNull, setDefault }

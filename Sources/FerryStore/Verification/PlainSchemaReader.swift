@@ -75,14 +75,19 @@ extension PlainSchema {
             generated: try readGenerated(name, sql, connection), statements: [sql])
     }
 
+    private static func columnNames(_ table: String, _ connection: SQLConnection) throws -> [String] {
+        try connection.rows("SELECT name FROM pragma_table_xinfo(?)", .text(table)).map { string($0[0]) }
+    }
+
     /// The definitions of generated columns.
     private static func readGenerated(_ name: String, _ sql: String, _ connection: SQLConnection) throws -> [String] {
-        let expressions = IndexText.generatedColumns(sql)
+        let expressions = IndexText.generatedColumns(sql, columns: try columnNames(name, connection))
         return try connection.rows("SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden > 1", .text(name))
             .compactMap { row in
                 guard let expression = expressions[foldedName(string(row[0]))] else { return nil }
                 let collation = try connection.collation(ofColumn: string(row[0]), inTable: name)
-                return "\(quoted(string(row[0]))) \(string(row[1])) COLLATE \(quoted(collation)) AS (\(expression))"
+                let type = Column.text(ofType: string(row[1]))
+                return "\(quoted(string(row[0]))) \(type) COLLATE \(quoted(collation)) AS (\(expression))"
             }
     }
 
@@ -166,6 +171,7 @@ extension PlainSchema {
     private mutating func readUniques(_ place: Int, _ connection: SQLConnection) throws -> [Unique] {
         let table = tables[place]
         var uniques: [Unique] = []
+        let names = try Self.columnNames(table.name, connection)
         let indexes = try connection.rows(
             """
             SELECT i.name, i.origin, s.sql FROM pragma_index_list(?) i LEFT JOIN sqlite_schema s ON s.name = i.name
@@ -180,7 +186,7 @@ extension PlainSchema {
                 tables[place].keyCollations = terms.map { Self.string($0[2]).uppercased() }
                 continue
             }
-            let text = index[2] == .null ? nil : IndexText(Self.string(index[2]))
+            let text = index[2] == .null ? nil : IndexText(Self.string(index[2]), columns: names)
             if index[2] != .null { tables[place].statements.append(Self.string(index[2])) }
             let unique = Unique(
                 name: foldedName(Self.string(index[0])),

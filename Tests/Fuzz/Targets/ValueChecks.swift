@@ -76,8 +76,8 @@ private func checkKept(_ bytes: [UInt8]) throws {
 func checkSchema(_ input: [UInt8]) throws {
     let statements = input.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     for statement in statements {
-        _ = IndexText(statement)
-        _ = IndexText.generatedColumns(statement)
+        _ = IndexText(statement, columns: ["a", "b"])
+        _ = IndexText.generatedColumns(statement, columns: ["a", "b"])
     }
     let record = SchemaRecord(
         userVersion: 0, applicationID: 0,

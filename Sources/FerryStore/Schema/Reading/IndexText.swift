@@ -11,15 +11,13 @@ struct IndexText {
     /// The text after WHERE.
     private(set) var condition: String?
 
-    init(_ sql: String) {
+    /// - Parameter columns: the names of the table's columns.
+    init(_ sql: String, columns: some Sequence<String>) {
         let bytes = Array(sql.utf8)
         let ranges = Self.tokens(bytes)
         let tokens = ranges.map { String(decoding: bytes[$0], as: UTF8.self) }
         guard let open = tokens.firstIndex(where: { $0 == "(" }) else { return }
-        func text(_ positions: Range<Int>) -> String {
-            guard let first = positions.first, let last = positions.last else { return "" }
-            return String(decoding: bytes[ranges[first].lowerBound..<ranges[last].upperBound], as: UTF8.self)
-        }
+        let expression = SchemaExpression(bytes: bytes, ranges: ranges, columns: Set(columns.map(foldedName)))
         var depth = 0
         var start = open + 1
         var end = tokens.endIndex
@@ -28,7 +26,7 @@ struct IndexText {
             if token == "(" { depth += 1 }
             if token == ")" { depth -= 1 }
             if depth == 0 || (depth == 1 && token == ",") {
-                terms.append(text(Self.withoutOrder(start..<position, tokens)))
+                terms.append(expression.text(Self.withoutOrder(start..<position, tokens)))
                 start = position + 1
             }
             if depth == 0 {
@@ -37,7 +35,8 @@ struct IndexText {
             }
         }
         guard let place = tokens[end...].firstIndex(where: { foldedName($0) == "where" }) else { return }
-        condition = text(place + 1..<(tokens.last == ";" ? tokens.endIndex - 1 : tokens.endIndex))
+        let last = tokens.last == ";" ? tokens.endIndex - 1 : tokens.endIndex
+        condition = expression.text(place + 1..<last)
     }
 
     /// Drops a trailing COLLATE, ASC or DESC from a term.
@@ -49,12 +48,14 @@ struct IndexText {
     }
 
     /// Returns the expressions of a table's generated columns by folded name, from the `CREATE TABLE` text.
-    static func generatedColumns(_ sql: String) -> [String: String] {
+    /// - Parameter columns: the names of the table's columns.
+    static func generatedColumns(_ sql: String, columns: some Sequence<String>) -> [String: String] {
         let bytes = Array(sql.utf8)
         let ranges = tokens(bytes)
         let tokens = ranges.map { String(decoding: bytes[$0], as: UTF8.self) }
         var found: [String: String] = [:]
         guard let open = tokens.firstIndex(of: "(") else { return found }
+        let expression = SchemaExpression(bytes: bytes, ranges: ranges, columns: Set(columns.map(foldedName)))
         var depth = 0
         var name: String?
         var position = open
@@ -77,8 +78,7 @@ struct IndexText {
                     position += 1
                 }
                 if start < position, position < tokens.endIndex {
-                    let range = ranges[start].lowerBound..<ranges[position - 1].upperBound
-                    found[foldedName(name)] = String(decoding: bytes[range], as: UTF8.self)
+                    found[foldedName(name)] = expression.text(start..<position)
                 }
             }
             position += 1

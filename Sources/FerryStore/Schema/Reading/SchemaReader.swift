@@ -51,7 +51,8 @@ struct SchemaReader {
             name: name, kind: kind, isWithoutRowID: withoutRowID, columns: [], primaryKey: [], isIntegerKey: false,
             foreignKeys: [], uniqueIndexes: [], isAutoincrement: false)
         guard kind == .table else { return table }
-        let generated = IndexText.generatedColumns(sql)
+        let names = try connection.rows("SELECT name FROM pragma_table_xinfo(?)", .text(name)).map { $0[0].text }
+        let generated = IndexText.generatedColumns(sql, columns: names)
         (table.checks, table.isStrict) = (IndexText.checks(sql), IndexText.isStrict(sql))
         var key: [(position: Int, name: String, type: String)] = []
         try connection.forEachRow(
@@ -62,8 +63,8 @@ struct SchemaReader {
             if row.int(4) == 1 { return }
             table.columns.append(
                 SchemaColumn(
-                    name: column, affinity: Self.affinity(ofDeclaredType: type), collation: "BINARY",
-                    isGenerated: row.int(4) != 0,
+                    name: column, affinity: Self.affinity(ofDeclaredType: type, isStrict: table.isStrict),
+                    collation: "BINARY", isGenerated: row.int(4) != 0,
                     generatedSQL: row.int(4) != 0 ? generated[foldedName(column)] : nil,
                     defaultSQL: row.optionalString(2).map(DefaultText.expression), isNotNull: row.int(5) != 0))
             if row.int(3) > 0 { key.append((row.int(3), column, type)) }
@@ -73,7 +74,7 @@ struct SchemaReader {
         }
         table.primaryKey = key.sorted { $0.position < $1.position }.map(\.name)
         table.foreignKeys = try readForeignKeys(name)
-        let indexes = try readIndexes(name, indexTexts)
+        let indexes = try readIndexes(name, columns: names, indexTexts)
         table.uniqueIndexes = indexes.unique
         table.keyCollations = table.primaryKey.map { column in
             indexes.keyCollations[foldedName(column)] ?? table.column(column)?.collation ?? "BINARY"
@@ -87,11 +88,12 @@ struct SchemaReader {
     }
 
     /// Applies the rules of https://www.sqlite.org/datatype3.html#determination_of_column_affinity, in their order.
-    static func affinity(ofDeclaredType declared: String) -> SchemaColumn.Affinity {
+    /// ANY converts nothing in a STRICT table (https://www.sqlite.org/stricttables.html). In another table ANY is an unknown word.
+    static func affinity(ofDeclaredType declared: String, isStrict: Bool) -> SchemaColumn.Affinity {
         let type = foldedName(declared)
         if type.contains("int") { return .integer }
         if type.contains("char") || type.contains("clob") || type.contains("text") { return .text }
-        if type.contains("blob") || type.isEmpty || type == "any" { return .blob }
+        if type.contains("blob") || type.isEmpty || isStrict && type == "any" { return .blob }
         if type.contains("real") || type.contains("floa") || type.contains("doub") { return .real }
         return .numeric
     }
@@ -119,11 +121,13 @@ struct SchemaReader {
         return keys.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// - Parameter texts: the texts of the schema's indexes, by name.
+    /// - Parameters:
+    ///   - columns: the names of the table's columns.
+    ///   - texts: the texts of the schema's indexes, by name.
     /// - Returns: the UNIQUE indexes without the primary key's index, and the collations of the primary key's index by
     ///   column. Without collations where the key is the rowid.
     private func readIndexes(
-        _ table: String, _ texts: [String: String]
+        _ table: String, columns: [String], _ texts: [String: String]
     ) throws -> (unique: [SchemaUniqueIndex], keyCollations: [String: String]) {
         var result: [SchemaUniqueIndex] = []
         var keyCollations: [String: String] = [:]
@@ -148,7 +152,7 @@ struct SchemaReader {
             }
             var condition: String?
             if let sql = texts[name] {
-                let text = IndexText(sql)
+                let text = IndexText(sql, columns: columns)
                 condition = text.condition
                 for position in terms.indices where terms[position].column == nil {
                     guard position < text.terms.count else {

@@ -45,6 +45,10 @@ struct TrackingPlan: Equatable {
         "android_metadata",
     ]
 
+    /// The most columns of a table that travels: Ferry keeps another table beside each, with one column more, and SQLite allows
+    /// 2,000 columns (https://www.sqlite.org/limits.html#max_column).
+    static let maximumColumns = 1_999
+
     /// - Parameters:
     ///   - isNew: true if the selection was made for this schema, so all its names must exist. A selection made for an earlier
     ///     schema applies as far as possible.
@@ -124,6 +128,7 @@ struct TrackingPlan: Equatable {
         if let only = selection.only, !only.contains(where: { equalNames($0, table.name) }) { return "not selected" }
         if selection.except.contains(where: { equalNames($0, table.name) }) { return "excepted" }
         if table.primaryKey.isEmpty { return "has no primary key, so its rows cannot be told apart" }
+        if table.columns.count > maximumColumns { return "has more than \(maximumColumns) columns" }
         return nil
     }
 
