@@ -31,6 +31,12 @@ struct StatusPage {
             news.append(
                 style.yellow(Wording.count(report.unpublished, "change waits", "changes wait")) + " to be published.")
         }
+        if !report.unseenTables.isEmpty {
+            let (isOne, names) = (report.unseenTables.count == 1, Wording.list(report.unseenTables))
+            news.append(
+                style.yellow("\(names) \(isOne ? "was" : "were") made anew since the last sync.")
+                    + " What was written to \(isOne ? "the table" : "the tables") meanwhile is not counted here.")
+        }
         if behind > 0 {
             news.append(style.yellow(Wording.changesets(behind) + (behind == 1 ? " is" : " are")) + " still to come.")
         }
@@ -88,7 +94,7 @@ struct StatusPage {
         var lines: [String] = []
         let word = Wording.shellWord(database)
         let canReceive = report.devices.contains { $0.behind > 0 && $0.problem == nil }
-        if report.container.problem == nil, report.unpublished > 0 || canReceive {
+        if report.container.problem == nil, report.unpublished > 0 || canReceive || !report.unseenTables.isEmpty {
             lines.append("Run " + style.bold("ferry sync \(word)") + " to send and receive.")
         }
         if report.devices.contains(where: { Self.isDamage($0.problemCode) }) {

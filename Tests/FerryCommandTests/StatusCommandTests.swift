@@ -150,4 +150,32 @@ final class StatusCommandTests: XCTestCase {
         XCTAssertEqual(container?["reachable"] as? Bool, false)
         XCTAssertNotNil(container?["problem"] as? String)
     }
+
+    func testATableThatWasMadeAnewIsNotCalledInStep() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        try workshop.succeed("sync", "b.sqlite")
+        XCTAssertTrue(try workshop.succeed("status", "a.sqlite").output.contains("Everything is in step."))
+        // What leaves the triggers alone is noted, and nothing is said of.
+        try workshop.sql("a.sqlite", "VACUUM; CREATE INDEX by_name ON artist(name)")
+        XCTAssertTrue(try workshop.succeed("status", "a.sqlite").output.contains("Everything is in step."))
+        try workshop.sql(
+            "a.sqlite",
+            """
+            PRAGMA foreign_keys = OFF; BEGIN; CREATE TABLE n(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+            INSERT INTO n SELECT * FROM artist; DROP TABLE artist; ALTER TABLE n RENAME TO artist; COMMIT;
+            CREATE TABLE fresh(k TEXT PRIMARY KEY); UPDATE artist SET name = 'x' WHERE id = 1; DELETE FROM artist WHERE id = 2;
+            """)
+        let report = try workshop.succeed("status", "a.sqlite", "--json").json()
+        XCTAssertEqual(report["unseenTables"] as? [String], ["artist", "fresh"])
+        XCTAssertEqual((report["devices"] as? [[String: Any]])?.map { $0["standing"] as? String }, ["unproven"])
+        let output = try workshop.succeed("status", "a.sqlite").output
+        XCTAssertFalse(output.contains("in step"), output)
+        XCTAssertTrue(output.contains("artist and fresh were made anew since the last sync."), output)
+        XCTAssertTrue(output.contains("ferry sync a.sqlite"), output)
+        for database in ["a.sqlite", "b.sqlite", "a.sqlite"] { try workshop.succeed("sync", database) }
+        XCTAssertEqual(
+            try workshop.succeed("status", "a.sqlite", "--json").json()["unseenTables"] as? [String], [])
+        XCTAssertEqual(try workshop.sql("b.sqlite", "SELECT * FROM artist"), "1|x\n")
+    }
 }

@@ -78,7 +78,8 @@ extension Replica {
                 problem: problems[device]?.message,
                 problemCode: problems[device]?.code.rawValue, problemSinceMilliseconds: since(device),
                 problemFile: problems[device]?.path,
-                standing: standing?.kind.rawValue, changesetsBehind: standing?.behind, changesetsAhead: standing?.ahead,
+                standing: Self.kind(standing, status)?.rawValue, changesetsBehind: standing?.behind,
+                changesetsAhead: standing?.ahead,
                 differing: Self.names(standing?.tables.differing),
                 waitingTables: Self.names(standing?.tables.waiting),
                 differingRows: Self.names(standing.map { $0.tables.rows.subtracting($0.tables.states) }),
@@ -98,7 +99,7 @@ extension Replica {
             leftOut: status.leftOut.map { .init(name: $0.name, reason: $0.reason) },
             tablesApart: tablesApart(reading), waitingTables: reading.waitingTables,
             leftOutTriggers: try store.leftOutTriggers(), devices: peers,
-            unpublished: status.pendingNotes + status.outboxChanges, hidden: status.hidden,
+            unpublished: status.pendingNotes + status.outboxChanges, unseenTables: status.unseen, hidden: status.hidden,
             exceptions: status.exceptional.map {
                 .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)
             }
@@ -137,6 +138,12 @@ extension Replica {
     /// True if an error concerns a present log that cannot be replayed, false if the log is still to come.
     private static func isRefusal(_ error: FerryError) -> Bool {
         ![.fileNotThereYet, .logCollected, .olderState, .clockAhead, .deviceForked].contains(error.code)
+    }
+
+    /// Digests prove nothing about a table that was made anew since the last pass.
+    private static func kind(_ standing: PeerStanding?, _ status: StoreStatus) -> PeerStanding.Kind? {
+        guard let kind = standing?.kind else { return nil }
+        return kind == .inStep && !status.unseen.isEmpty ? .unproven : kind
     }
 
     private static func names(_ tables: Set<String>?) -> [String]? {

@@ -190,6 +190,8 @@ public struct StatusReport: Codable, Equatable, Sendable {
     public var devices: [Peer]
     /// Number of changes not in the container yet, pending changes included.
     public var unpublished: Int
+    /// Tables that an app made, or made anew, since the last sync. Writes to them meanwhile are not counted.
+    public var unseenTables: [String]
     /// Number of living objects without a row.
     public var hidden: Int
     public var exceptions: [Exceptional]

@@ -43,6 +43,8 @@ public struct StoreStatus: Sendable {
     public var hidden: Int
     public var exceptional: [Exceptional]
     public var stranded: [Stranded]
+    /// Tables without triggers: an app made them, or made them anew, since the last pass. Writes to them were not noted.
+    public var unseen: [String]
     /// Number of objects without a row because their table was dropped or emptied without deletions, by table.
     public var left: [String: Int]
     /// Number of unresolved conflicts.
@@ -114,8 +116,16 @@ extension StoreStatus {
             stranded: try StrandedRows(access).counts().map {
                 .init(table: $0.table, parent: $0.parent, rows: $0.rows)
             },
-            left: left, conflicts: try ConflictTable.unresolvedCount(connection),
+            unseen: try Self.unseenTables(plan, access), left: left, conflicts: try ConflictTable.unresolvedCount(connection),
             lastChecksum: try Self.lastChecksum(access))
+    }
+
+    private static func unseenTables(_ plan: TrackingPlan, _ access: StoreAccess) throws -> [String] {
+        let triggered = try UnseenTables(access.connection).tablesWithTriggers()
+        return plan.tracked.map(\.name).filter { name in
+            if OwnNames.travelling.contains(name) { return false }
+            return access.registry.table(named: name).map { !triggered.contains($0.id) } ?? true
+        }
     }
 
     private static func devices(_ access: StoreAccess) throws -> [StoreStatus.Device] {
