@@ -20,7 +20,13 @@ struct LeaveCommand: DatabaseCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
-        let replica = try Replica(path: argument.database)
+        let replica: Replica
+        do {
+            replica = try Replica(path: argument.database)
+        } catch let error as FerryError where error.code == .notTracked {
+            if try removeRemains(console) { return }
+            throw error
+        }
         let name = Wording.shellWord(replica.identity.deviceName)
         // A copy that was never synced is nobody in the container.
         let hasOthers = try !replica.isCopied() && replica.devices().devices.count > 1
@@ -42,5 +48,18 @@ struct LeaveCommand: DatabaseCommand {
         if hasOthers {
             console.hint("So that nothing is kept for it: `ferry devices … retire \(name)` on another device.")
         }
+    }
+
+    /// Where somebody dropped Ferry's tables, and its triggers are left.
+    private func removeRemains(_ console: Console) throws -> Bool {
+        guard let (count, report) = try Replica.leaveRemains(path: argument.database) else { return false }
+        if console.isJSON {
+            try console.emit(report)
+        } else {
+            try console.say(
+                "Ferry's tables were gone from \(argument.database) already. "
+                    + "\(Wording.count(count, "trigger", "triggers")) of Ferry's went now; the app's rows stay.")
+        }
+        return true
     }
 }

@@ -27,6 +27,20 @@ final class LeaveCommandTests: XCTestCase {
         XCTAssertTrue(try workshop.succeed("leave", "a.sqlite").errors.contains("2 changes were not published"))
     }
 
+    func testLeavingRemovesTriggersThatAreLeftWhereSomebodyDroppedFerrysTables() throws {
+        let workshop = try Workshop()
+        try workshop.begin()
+        let rows = try workshop.rows("a.sqlite")
+        let names = try workshop.sql(
+            "a.sqlite", "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'ferry%'")
+        try workshop.sql("a.sqlite", names.split(separator: "\n").map { "DROP TABLE \($0);" }.joined())
+        XCTAssertThrowsError(try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x'"))
+        XCTAssertTrue(try workshop.succeed("leave", "a.sqlite").output.contains("of Ferry's went now"))
+        XCTAssertEqual(try workshop.rows("a.sqlite"), rows)
+        try workshop.sql("a.sqlite", "UPDATE artist SET name = 'x'; INSERT INTO song(title) VALUES ('Four')")
+        try workshop.fail("leave", "a.sqlite", status: 65, code: "notTracked")
+    }
+
     func testLeavingAsJSON() throws {
         let workshop = try Workshop()
         try workshop.begin()

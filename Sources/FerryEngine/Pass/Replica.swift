@@ -311,6 +311,13 @@ public final class Replica: Sendable {
             return LeaveReport(container: identity.containerPath, unpublished: unpublished, askers: askers)
         }
     }
+
+    /// Removes Ferry's triggers from a database whose tables of Ferry's somebody dropped.
+    /// - Returns: how many there were, and what to report; `nil` where there were none.
+    public static func leaveRemains(path: String) throws -> (triggers: Int, report: LeaveReport)? {
+        let count = try Store(path: path).removeRemains()
+        return count == 0 ? nil : (count, LeaveReport(container: "", unpublished: 0, askers: []))
+    }
 }
 
 extension Store {

@@ -61,6 +61,21 @@ extension Store {
         }
     }
 
+    /// Removes Ferry's triggers from an untracked database. They are left if somebody dropped Ferry's tables, and make every
+    /// write of the app fail.
+    /// - Returns: the number of triggers.
+    public func removeRemains() throws -> Int {
+        try writeAsFerry { connection in
+            let hasNotes = try connection.count("SELECT count(*) FROM sqlite_schema WHERE name = 'ferry_pending'") != 0
+            guard try Self.identity(connection) == nil, !hasNotes else { return (0, []) }
+            let names = try connection.rows(
+                "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%INSERT INTO ferry_pending(%'"
+            ).map { $0[0].text }.filter { OwnNames.table(ofTrigger: $0) != nil }
+            for name in names { try connection.executeScript("DROP TRIGGER \(quoted(name))") }
+            return (names.count, [])
+        }
+    }
+
     /// Drops tables made by `DatabaseCreator`, after a failure of the following work.
     public func dropTables(_ names: [String]) throws {
         try writeAsFerry { connection in
