@@ -116,7 +116,8 @@ extension StoreStatus {
             stranded: try StrandedRows(access).counts().map {
                 .init(table: $0.table, parent: $0.parent, rows: $0.rows)
             },
-            unseen: try Self.unseenTables(plan, access), left: left, conflicts: try ConflictTable.unresolvedCount(connection),
+            unseen: try Self.unseenTables(plan, access), left: left,
+            conflicts: try ConflictTable.unresolvedCount(connection),
             lastChecksum: try Self.lastChecksum(access))
     }
 
