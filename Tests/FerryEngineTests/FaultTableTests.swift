@@ -1,7 +1,7 @@
 import Foundation
 import XCTest
 
-/// Docs/Faults.md names the tests that prove its rows; this holds the one against the other.
+/// Docs/Faults.md names the tests that prove its rows. These tests compare the page with the tests.
 final class FaultTableTests: XCTestCase {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -12,19 +12,34 @@ final class FaultTableTests: XCTestCase {
         var proof: String
     }
 
-    /// The rows of all tables: number, fault, what the user sees, what Ferry does, proof.
+    /// The rows of all tables: number, fault, what the user sees, what Ferry does. Each row has its proof in the list behind the
+    /// table of its section, under its number.
     private func rows() throws -> [Row] {
         let text = try String(contentsOf: Self.root.appending(path: "Docs/Faults.md"), encoding: .utf8)
         var section = ""
         var rows: [Row] = []
-        for line in text.split(separator: "\n") {
+        var isProof = false
+        // The row whose proof the lines at hand belong to.
+        var proven: Int?
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("#") { (isProof, proven) = (false, nil) }
             if line.hasPrefix("## ") { section = String(line.dropFirst(3)) }
-            guard line.hasPrefix("| "), line.dropFirst(2).first?.isNumber ?? false else { continue }
-            let cells = line.dropFirst().dropLast().split(separator: "|").map {
-                $0.trimmingCharacters(in: .whitespaces)
+            if line == "Proof:" { isProof = true }
+            if line.hasPrefix("| "), line.dropFirst(2).first?.isNumber ?? false {
+                let cells = line.dropFirst().dropLast().split(separator: "|").map {
+                    $0.trimmingCharacters(in: .whitespaces)
+                }
+                XCTAssertEqual(cells.count, 4, "\(line.prefix(40))…")
+                XCTAssertFalse(rows.contains { $0.number == cells[0] }, "two rows have the number \(cells[0])")
+                rows.append(Row(number: cells[0], section: section, proof: ""))
             }
-            XCTAssertEqual(cells.count, 5, "\(line.prefix(40))…")
-            rows.append(Row(number: cells[0], section: section, proof: cells.last ?? ""))
+            guard isProof else { continue }
+            if let match = line.prefixMatch(of: /- (\d+[a-z]?):/) {
+                proven = rows.firstIndex { $0.number == match.1 && $0.section == section }
+                XCTAssertNotNil(proven, "there is a proof of \(match.1), which is no row of \(section)")
+                if let row = proven { XCTAssertEqual(rows[row].proof, "", "row \(match.1) has two proofs") }
+            }
+            if let row = proven { rows[row].proof += line + " " }
         }
         return rows
     }
