@@ -6,12 +6,12 @@ SWIFT ?= swift
 export SWIFT_BACKTRACE = enable=no
 
 .DEFAULT_GOAL := help
-# Modules whose public interface an app sees through Ferry.
-INTERFACE = Ferry FerryCore FerryStore FerryEngine FerryKeyValue FerryLive
+# Modules whose public interface an app sees: Ferry, and what Ferry exports.
+INTERFACE = Ferry $(sort $(shell sed -n 's/^@_exported import //p' Sources/Ferry/Ferry.swift))
 
 EXAMPLES = $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift))
 
-.PHONY: help setup demo examples test fuzz fuzz-bytes simulate crash sanitize e2e transparency bench format lint docs reference build release \
+.PHONY: help setup demo examples test interface fuzz fuzz-bytes simulate crash sanitize e2e transparency bench format lint docs reference build release \
 	install clean
 
 help: ## Show this list
@@ -23,7 +23,8 @@ setup:
 demo: build ## Two devices, one shared folder: see it work
 	FERRY="$$($(SWIFT) build --show-bin-path)/ferry" Examples/Demo/demo.sh
 
-# Each is a package of its own. Their plans are removed as that of the benchmarks is.
+# Each is a package of its own. SwiftPM does not notice new files of a package that it finds by its path; without the plan it looks
+# again.
 examples: setup ## Build the example apps and run their tests
 	@for example in $(EXAMPLES); do \
 		echo "$$example"; rm -f "$$example/.build/debug.yaml"; \
@@ -71,19 +72,21 @@ transparency: setup ## Run a folder of SQL scripts on a plain and on a tracked d
 	@$(SWIFT) build -c release --product ferry
 	@python3 -B Tests/Transparency/corpus.py "$$($(SWIFT) build -c release --show-bin-path)/ferry" "$(CORPUS)" $(OPTIONS)
 
-# SwiftPM does not notice new files of a package that it finds by its path; without this plan it looks again.
+# A target of the package that only FERRY_BENCHMARKS adds, with a build folder of its own (Package.swift).
 bench: setup ## Measure Ferry beside plain SQLite (BENCH="--quick" for a short run)
-	@rm -f Benchmarks/.build/release.yaml
-	cd Benchmarks && $(SWIFT) run -c release FerryBenchmark $(BENCH)
+	cd Benchmarks && FERRY_BENCHMARKS=1 $(SWIFT) run -c release --package-path .. --scratch-path .build FerryBenchmark $(BENCH)
 
 format: ## Format the sources
-	$(SWIFT) format --in-place --recursive --parallel Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples Package.swift
+	$(SWIFT) format --in-place --recursive --parallel Sources Tests Benchmarks/Sources Examples Package.swift
 
 lint: ## Check the sources' format, the directions between the rooms of the store, and the names and sentences in Docs
 	@Scripts/check-rooms
 	@Scripts/check-pages
 	@Scripts/check-prose
-	$(SWIFT) format lint --strict --recursive --parallel Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples Package.swift
+	$(SWIFT) format lint --strict --recursive --parallel Sources Tests Benchmarks/Sources Examples Package.swift
+
+interface: setup ## Hold what an app sees against Docs/Interface.txt (RENEW=1 to renew the list)
+	@Scripts/interface $(if $(RENEW),--renew)
 
 docs: setup ## Build the guide to the Swift package into site/
 	$(SWIFT) package --allow-writing-to-directory site generate-documentation --target Ferry \

@@ -114,11 +114,11 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
-        // The app that the tutorial builds, which lies beside its test.
+        // The app that the tutorial builds, which lies beside its test. It sees what an app sees.
         .testTarget(
             name: "FerryTutorialTests",
             dependencies: ["Ferry", "FerryTestSupport", .product(name: "GRDB", package: "GRDB.swift")],
-            swiftSettings: strict),
+            packageAccess: false, swiftSettings: strict),
         // The simulator is production code's proof, and no product.
         .target(
             name: "FerrySimulator",
@@ -143,10 +143,42 @@ let package = Package(
         .testTarget(
             name: "FerryCommandTests", dependencies: ["FerryCommand", "Ferry"], exclude: ["Golden"],
             swiftSettings: strict),
-        // The same checks that the fuzzers of the package in Tests/Fuzz make, over their corpora.
+    ]
+)
+
+// What uses the insides of Ferry and is no part of an app's build. A target of this package sees what has the access level
+// `package`; an environment variable adds it, so that nobody else builds it.
+if Context.environment["FERRY_FUZZ"] != nil {
+    // Scripts/fuzz-bytes: an executable with a fuzzer's `main` cannot be part of `swift test`.
+    package.targets += [
+        .target(
+            name: "FuzzTargets",
+            dependencies: ["FerryEngine", "FerryStore", "FerryContainer", "FerryLog", "FerryMerge", "FerryCore"],
+            path: "Tests/Fuzz/Targets", exclude: ["CorpusTests.swift"], swiftSettings: strict),
+        .executableTarget(
+            name: "FerryFuzzer", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Fuzzer",
+            swiftSettings: [.swiftLanguageMode(.v6), .unsafeFlags(["-parse-as-library"])]),
+    ]
+} else {
+    // The same checks as the fuzzers make, over their corpora.
+    package.targets.append(
         .testTarget(
             name: "FerryFuzzTests",
             dependencies: ["FerryEngine", "FerryStore", "FerryContainer", "FerryLog", "FerryMerge", "FerryCore"],
-            path: "Tests/Fuzz/Targets", swiftSettings: strict),
+            path: "Tests/Fuzz/Targets", swiftSettings: strict))
+}
+if Context.environment["FERRY_BENCHMARKS"] != nil {
+    package.targets += [
+        // SQLite with the session extension's declarations, as a baseline.
+        .systemLibrary(
+            name: "CSQLiteSession", path: "Benchmarks/Sources/CSQLiteSession",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+        .executableTarget(
+            name: "FerryBenchmark",
+            dependencies: [
+                "CSQLiteSession", "FerryKeyValue", "FerryEngine", "FerryStore", "FerryContainer", "FerryLog",
+                "FerryCore",
+            ],
+            path: "Benchmarks/Sources/FerryBenchmark", swiftSettings: [.swiftLanguageMode(.v6)]),
     ]
-)
+}

@@ -1,5 +1,6 @@
-/// The module that an app imports: the store over the app's database, the sync engine, the key-value store, and their
-/// common vocabulary. The layers below (segments, merging, the container's bytes) stay out of an app's sight.
+// What an app imports: the store over its database, the engine that keeps the database in step, the key-value store, live
+// results, and the vocabulary they share. All that is not `public` in these modules stays out of an app's sight, and
+// Docs/Interface.txt lists what is.
 @_exported import FerryCore
 @_exported import FerryEngine
 @_exported import FerryKeyValue

@@ -48,7 +48,7 @@ struct HistoryCommand: DatabaseCommand {
         var timeMilliseconds: Int64?
         var device: String
         var sequence: UInt64
-        var operation: String
+        var operation: ChangeKind
         var values: JSONValue
     }
 
@@ -73,7 +73,7 @@ struct HistoryCommand: DatabaseCommand {
             changes: history.changes.map { change in
                 Change(
                     timeMilliseconds: change.timeMilliseconds, device: change.deviceName, sequence: change.sequence,
-                    operation: change.kind.name, values: JSONValue(change.values))
+                    operation: change.kind, values: JSONValue(change.values))
             })
     }
 
@@ -102,7 +102,7 @@ struct HistoryCommand: DatabaseCommand {
             for change in history.changes {
                 table.add(
                     RowWords.time(change.timeMilliseconds), Wording.oneLine(change.deviceName, limit: 24),
-                    change.kind.name, RowWords.values(change.values, limit: 200))
+                    change.kind.rawValue, RowWords.values(change.values, limit: 200))
             }
             if !table.isEmpty { for line in table.lines(console.style) { try console.answer(line) } }
         }

@@ -58,11 +58,11 @@ struct LogCommand: DatabaseCommand {
     private func show(_ changes: [LogEntry], _ console: Console) throws {
         var listing = TextTable("When", "Device", "What", "Table", "Key", "Columns")
         for change in changes {
-            let columns = change.operation == "update" ? change.columns.joined(separator: ", ") : ""
+            let columns = change.operation == .update ? change.columns.joined(separator: ", ") : ""
             listing.add(
                 change.timeMilliseconds.map(Wording.dateAndTime) ?? "before joining",
                 Wording.oneLine(change.device, limit: 24),
-                change.operation,
+                change.operation.rawValue,
                 change.table, Wording.oneLine(change.key, limit: 36), Wording.oneLine(columns))
         }
         for line in listing.lines(console.style) { try console.answer(line) }

@@ -5,7 +5,7 @@ import Darwin
 #endif
 
 /// Why a wait for changes ended.
-public enum WakeReason: Hashable, Sendable {
+package enum WakeReason: Hashable, Sendable {
     /// Something happened in a watched directory, or may have happened: events merge, and can be lost altogether.
     case changed
     /// Somebody called `wake`.
@@ -15,7 +15,7 @@ public enum WakeReason: Hashable, Sendable {
 
 /// Lets a thread sleep until a directory changes. News is a reason to look, never a fact to rely on; correctness rests
 /// on polling.
-public protocol ChangeWatching: Sendable {
+package protocol ChangeWatching: Sendable {
     /// True if changes of other processes on this computer are reported. Changes on another computer never are: network
     /// folders do not report them.
     var deliversEvents: Bool { get }
@@ -38,10 +38,10 @@ public protocol ChangeWatching: Sendable {
 }
 
 extension ChangeWatching {
-    public var now: ContinuousClock.Instant { .now }
+    package var now: ContinuousClock.Instant { .now }
 
     /// Watches exactly these directories and no single files.
-    public func setDirectories(_ paths: [String]) { setDirectories(paths, files: []) }
+    package func setDirectories(_ paths: [String]) { setDirectories(paths, files: []) }
 }
 
 /// The changes of a directory that are reported.
@@ -88,7 +88,7 @@ protocol ChangeEventSource: Sendable {
 /// Waits for changes by the operating system's events and by `wake`, in poll(2): no busy loop, no polling of its own.
 ///
 /// Without events of the system only `wake` and the time-out end a wait.
-public final class ChangeWatcher: ChangeWatching {
+package final class ChangeWatcher: ChangeWatching {
     private let events: (any ChangeEventSource)?
     /// A pipe whose reading end is readable after `wake`; -1 if the system has no descriptors left.
     private let wakeReader: Int32
@@ -96,7 +96,7 @@ public final class ChangeWatcher: ChangeWatching {
     private let interests = Locked<[String: WatchInterest]>([:])
 
     /// Begins without directories.
-    public init() {
+    package init() {
         #if canImport(Glibc)
         events = InotifySource()
         #else
@@ -117,16 +117,16 @@ public final class ChangeWatcher: ChangeWatching {
         if wakeWriter >= 0 { close(wakeWriter) }
     }
 
-    public var deliversEvents: Bool { events != nil }
+    package var deliversEvents: Bool { events != nil }
 
-    public func setDirectories(_ paths: [String], files: [String]) {
+    package func setDirectories(_ paths: [String], files: [String]) {
         let interests = WatchInterest.all(directories: paths, files: files)
         self.interests.withLock { $0 = interests }
         // The following look finds the present content.
         _ = events?.update(interests)
     }
 
-    public func wait(timeoutMilliseconds: Int) -> WakeReason {
+    package func wait(timeoutMilliseconds: Int) -> WakeReason {
         let start = Self.monotonicMilliseconds()
         // Directories that were missing, or were deleted and made again, may be there now.
         if let events, events.isIncomplete, events.update(interests.withLock { $0 }) { return .changed }
@@ -153,7 +153,7 @@ public final class ChangeWatcher: ChangeWatching {
         }
     }
 
-    public func wake() {
+    package func wake() {
         // A full pipe wakes as well as a single byte does.
         var byte: UInt8 = 1
         _ = write(wakeWriter, &byte, 1)

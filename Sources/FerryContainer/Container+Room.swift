@@ -4,7 +4,7 @@ extension Container {
     /// Finds out whether a device could publish, by writing a file of the same size and removing the file.
     /// - Parameter bytes: the size of the publication; at most 64 MiB are tried.
     /// - Throws: `inputOutput` if the folder is full, or cannot be written.
-    public func checkRoom(_ bytes: Int, for device: DeviceID) throws {
+    package func checkRoom(_ bytes: Int, for device: DeviceID) throws {
         // No device's directory: nobody looks at other names.
         let name = "devices/ferry-probe-\(device.hex)"
         do {

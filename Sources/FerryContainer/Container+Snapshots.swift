@@ -6,13 +6,13 @@ extension Container {
     /// Lists a device's snapshots, the newest first. Names that are not exactly a snapshot's are ignored.
     /// - Throws: `limitExceeded` for an absurd number of files, `damagedFile`, `inputOutput`: skip the device this
     ///   time.
-    public func snapshots(of device: DeviceID) throws -> [SnapshotName] {
+    package func snapshots(of device: DeviceID) throws -> [SnapshotName] {
         try snapshotFiles(of: device).compactMap { SnapshotName($0) }.sorted(by: >)
     }
 
     /// The chunks in a device's directory, whole or not.
     /// - Throws: as `snapshots(of:)`.
-    public func chunks(of device: DeviceID) throws -> Set<Checksum> {
+    package func chunks(of device: DeviceID) throws -> Set<Checksum> {
         Set(try snapshotFiles(of: device).compactMap { ChunkName.checksum($0) })
     }
 
@@ -23,12 +23,12 @@ extension Container {
 
     /// Reads the bytes of a manifest, unverified; `nil` if the manifest is not there (any more).
     /// - Throws: `limitExceeded` above `maximumSegmentBytes`, `damagedFile`, `inputOutput`.
-    public func readSnapshot(_ name: SnapshotName, of device: DeviceID) throws -> [UInt8]? {
+    package func readSnapshot(_ name: SnapshotName, of device: DeviceID) throws -> [UInt8]? {
         try readSnapshotFile(name.fileName, of: device)
     }
 
     /// Reads the bytes of a chunk, unverified; as `readSnapshot(_:of:)`.
-    public func readChunk(_ checksum: Checksum, of device: DeviceID) throws -> [UInt8]? {
+    package func readChunk(_ checksum: Checksum, of device: DeviceID) throws -> [UInt8]? {
         try readSnapshotFile(ChunkName.fileName(checksum), of: device)
     }
 
@@ -40,7 +40,7 @@ extension Container {
     /// Writes a manifest into a device's own directory. Write its chunks first. Durable on return; writing again has no
     /// effect, and mends a file damaged since.
     /// - Throws: `invalidArgument` if the name is not the bytes' own; otherwise as `ContainerBackend.writeOnce`.
-    public func publishSnapshot(_ manifest: [UInt8], name: SnapshotName, of device: DeviceID) throws {
+    package func publishSnapshot(_ manifest: [UInt8], name: SnapshotName, of device: DeviceID) throws {
         guard let checksum = ContentHash.verifiedTrailer(of: manifest), name.matches(checksum) else {
             throw FerryError(.invalidArgument, "The snapshot \(name) has another checksum than its name.")
         }
@@ -48,7 +48,7 @@ extension Container {
     }
 
     /// Writes a chunk into a device's own directory; as `publishSnapshot(_:name:of:)`.
-    public func publishChunk(_ chunk: [UInt8], checksum: Checksum, of device: DeviceID) throws {
+    package func publishChunk(_ chunk: [UInt8], checksum: Checksum, of device: DeviceID) throws {
         guard ContentHash.verifiedTrailer(of: chunk) == checksum else {
             throw FerryError(.invalidArgument, "The chunk \(checksum.hex) has another checksum than its name.")
         }
@@ -71,12 +71,12 @@ extension Container {
 
     /// Removes a manifest from a device's own directory, if present: for the author alone, once a newer manifest is
     /// durable.
-    public func removeSnapshot(_ name: SnapshotName, of device: DeviceID) throws {
+    package func removeSnapshot(_ name: SnapshotName, of device: DeviceID) throws {
         try backend.remove(Self.snapshotsDirectory(of: device) + "/" + name.fileName)
     }
 
     /// Removes a chunk that no manifest in the device's own directory names any more, if present.
-    public func removeChunk(_ checksum: Checksum, of device: DeviceID) throws {
+    package func removeChunk(_ checksum: Checksum, of device: DeviceID) throws {
         try backend.remove(Self.snapshotsDirectory(of: device) + "/" + ChunkName.fileName(checksum))
     }
 

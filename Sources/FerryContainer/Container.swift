@@ -5,29 +5,29 @@ import FerryCore
 /// A device writes only below its own directory. Nothing but heads is ever replaced. An absent thing was never deleted:
 /// it is not mounted, not synced yet, or lost. No method here creates a container's folders without its marker. A value
 /// without state of its own; safe to use from any thread. One process at a time publishes for a device.
-public struct Container: Sendable {
+package struct Container: Sendable {
     /// The largest segment that is read or written, in bytes.
-    public static let maximumSegmentBytes = 256 * 1024 * 1024
+    package static let maximumSegmentBytes = 256 * 1024 * 1024
     static let devicesDirectory = "devices"
 
     /// The content of `container.json`.
-    public let details: ContainerDescription
+    package let details: ContainerDescription
     /// Where the bytes are.
-    public let backend: any ContainerBackend
+    package let backend: any ContainerBackend
     /// Heads that were read before, for callers that open the container again and again.
     private let heads: HeadCache?
 
     /// The container's ID.
-    public var id: ContainerID { details.id }
+    package var id: ContainerID { details.id }
     /// The container's name for people.
-    public var name: String { details.name }
+    package var name: String { details.name }
 
     // MARK: Creating and opening
 
     /// Creates a container in a folder, and the folder if missing; files of other kinds inside do not matter.
     /// - Throws: `containerMissing` if the folder's parent is not there. `containerExists` if the folder is a
     ///   container, or was a container and lost its marker. `invalidArgument` for an impossible name; `inputOutput`.
-    public static func create(
+    package static func create(
         at path: String, name: String, fileSystem: any FileSystem = PosixFileSystem(),
         clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()
     ) throws -> Container {
@@ -61,7 +61,7 @@ public struct Container: Sendable {
     /// - Throws: `containerMissing` if the folder is not there, `containerEmpty` without a marker, `containerMismatch`
     ///   for another container, `containerTooNew`, `damagedFile`, `inputOutput`. Wait for the disk or the syncer after
     ///   the first two; the rest needs a person.
-    public static func open(
+    package static func open(
         at path: String, expecting id: ContainerID? = nil, fileSystem: any FileSystem = PosixFileSystem(),
         random: any RandomSource = SystemRandom(), heads: HeadCache? = nil
     ) throws -> Container {
@@ -69,7 +69,7 @@ public struct Container: Sendable {
     }
 
     /// Opens the container in any place; as `open(at:expecting:fileSystem:random:)`.
-    public static func open(
+    package static func open(
         _ backend: any ContainerBackend, expecting id: ContainerID? = nil, heads: HeadCache? = nil
     ) throws -> Container {
         let details = try readDescription(in: backend)
@@ -85,7 +85,7 @@ public struct Container: Sendable {
     /// Makes sure that the container is still there and still the same. Call at the start of each pass; the cost is a
     /// small read.
     /// - Throws: as `open(at:expecting:fileSystem:random:)`.
-    public func checkReachable() throws {
+    package func checkReachable() throws {
         _ = try Self.open(backend, expecting: id)
     }
 
@@ -107,7 +107,7 @@ public struct Container: Sendable {
 
     /// Lists the devices with a directory, in ascending order; other names are ignored.
     /// - Throws: as `checkReachable`, so that no devices and no container are never confused.
-    public func devices() throws -> [DeviceID] {
+    package func devices() throws -> [DeviceID] {
         let names = try backend.list(Self.devicesDirectory, after: nil)
         if names.isEmpty { try checkReachable() }
         return names.compactMap { name in
@@ -121,7 +121,7 @@ public struct Container: Sendable {
     /// - Throws: `invalidArgument` if the name's hash is not the bytes' own, `limitExceeded` above
     ///   `maximumSegmentBytes`; otherwise as `ContainerBackend.writeOnce`. Try again later: nothing half-written is
     ///   visible.
-    public func publish(_ segment: [UInt8], name: SegmentName, of device: DeviceID) throws {
+    package func publish(_ segment: [UInt8], name: SegmentName, of device: DeviceID) throws {
         guard let checksum = ContentHash.verifiedTrailer(of: segment), name.matches(checksum) else {
             throw FerryError(.invalidArgument, "The segment \(name) has another checksum than its name.")
         }
@@ -143,13 +143,13 @@ public struct Container: Sendable {
     /// exactly a segment's are ignored; rolled-up segments can overlap.
     /// - Throws: `limitExceeded` for an absurd number of files, `damagedFile`, `inputOutput`: skip the device this
     ///   time.
-    public func segments(of device: DeviceID, after sequence: UInt64 = 0) throws -> [SegmentName] {
+    package func segments(of device: DeviceID, after sequence: UInt64 = 0) throws -> [SegmentName] {
         try segmentFiles(of: device, after: sequence).filter { !$0.isCopy }.map(\.name)
     }
 
     /// Lists the segments of a device as `segments(of:after:)` does, and probable copies by a syncer, each after the
     /// proper name. Try copies at a gap of the log.
-    public func segmentFiles(of device: DeviceID, after sequence: UInt64 = 0) throws -> [SegmentFile] {
+    package func segmentFiles(of device: DeviceID, after sequence: UInt64 = 0) throws -> [SegmentFile] {
         try locating(device, Self.segmentsDirectory(of: device)) {
             try backend.list(Self.segmentsDirectory(of: device), after: nil)
                 .compactMap { SegmentFile(fileName: $0) }
@@ -160,32 +160,32 @@ public struct Container: Sendable {
 
     /// The version of the directory of a device's segments: the same as before if no file came or went. `nil` if
     /// unknown: list the directory.
-    public func segmentsVersion(of device: DeviceID) throws -> FileVersion? {
+    package func segmentsVersion(of device: DeviceID) throws -> FileVersion? {
         let directory = Self.segmentsDirectory(of: device)
         return try locating(device, directory) { try backend.version(of: directory) }
     }
 
     /// Reads the bytes of a segment, unverified; `nil` if the segment is not there (any more): look again.
     /// - Throws: `limitExceeded` above `maximumSegmentBytes`, `damagedFile`, `inputOutput`.
-    public func readSegment(_ name: SegmentName, of device: DeviceID) throws -> [UInt8]? {
+    package func readSegment(_ name: SegmentName, of device: DeviceID) throws -> [UInt8]? {
         try readSegment(SegmentFile(name), of: device)
     }
 
     /// Reads the bytes of a segment or of a copy; as `readSegment(_:of:)` with a name.
-    public func readSegment(_ file: SegmentFile, of device: DeviceID) throws -> [UInt8]? {
+    package func readSegment(_ file: SegmentFile, of device: DeviceID) throws -> [UInt8]? {
         let path = Self.segmentsDirectory(of: device) + "/" + file.fileName
         return try locating(device, path) { try backend.read(path, maximumBytes: Self.maximumSegmentBytes) }
     }
 
     /// The path of a segment or of a copy in the local file system; `nil` for a container outside of folders.
-    public func path(of file: SegmentFile, _ device: DeviceID) -> String? {
+    package func path(of file: SegmentFile, _ device: DeviceID) -> String? {
         backend.localPath(Self.segmentsDirectory(of: device) + "/" + file.fileName)
     }
 
     /// A missing segment may have left a placeholder for a file that a provider has not downloaded
     /// (`.….segment.icloud`). Asks the provider for the file, as far as the system knows how.
     /// - Returns: the placeholder's path; `nil` without a placeholder.
-    public func requestDownload(of device: DeviceID, sequence: UInt64) throws -> String? {
+    package func requestDownload(of device: DeviceID, sequence: UInt64) throws -> String? {
         let directory = Self.segmentsDirectory(of: device)
         for entry in try backend.list(directory, after: nil) {
             guard let name = SegmentName(placeholder: entry), name.first <= sequence, sequence <= name.last else {
@@ -199,7 +199,7 @@ public struct Container: Sendable {
 
     /// Removes segments from a device's own directory, if present. For the log's author alone, once a rolled-up segment
     /// or a snapshot is durable in their place. They are gone for good on return.
-    public func removeSegments(_ names: [SegmentName], of device: DeviceID) throws {
+    package func removeSegments(_ names: [SegmentName], of device: DeviceID) throws {
         let directory = Self.segmentsDirectory(of: device)
         for name in names { try backend.remove(directory + "/" + name.fileName) }
         if !names.isEmpty { try backend.settle(directory) }
@@ -210,7 +210,7 @@ public struct Container: Sendable {
     /// Writes a device's head in place of the head before. Publish its segments first.
     /// - Throws: `invalidArgument` for another container's head and for a head beyond its limits (`Head.encoded`);
     ///   otherwise as `ContainerBackend.replace`.
-    public func writeHead(_ head: Head) throws {
+    package func writeHead(_ head: Head) throws {
         guard head.container == id else {
             throw FerryError(.invalidArgument, "The head belongs to another container.", device: head.device)
         }
@@ -220,7 +220,7 @@ public struct Container: Sendable {
     /// Reads a device's head; `nil` without a head. A head is a hint: a head that is missing, older or newer than the
     /// segments is nothing unusual.
     /// - Throws: `damagedFile`, `foreignFile`, `formatTooNew`, `inputOutput`; go by the segments then.
-    public func readHead(of device: DeviceID) throws -> Head? { try lookAtHead(of: device).head }
+    package func readHead(of device: DeviceID) throws -> Head? { try lookAtHead(of: device).head }
 
     /// Reads a device's head as `readHead(of:)` does.
     /// - Returns: also the version of its file, if the head was known and not read. As long as the file has that
@@ -243,7 +243,7 @@ public struct Container: Sendable {
 
     /// The folders to watch for the devices' news, missing folders among them. Empty for a container in no local
     /// folder.
-    public func watchedDirectories(of devices: some Sequence<DeviceID>) -> [String] {
+    package func watchedDirectories(of devices: some Sequence<DeviceID>) -> [String] {
         var names = ["", Self.devicesDirectory]
         for device in devices { names += [Self.directory(of: device), Self.segmentsDirectory(of: device)] }
         return names.compactMap { backend.localPath($0) }

@@ -5,7 +5,7 @@ import FerryCore
 /// Names are relative and separated by slashes (`devices/…/head`). Ferry's own consist of lower-case ASCII letters,
 /// digits, `-` and `.`. Nothing is ever visible under a name before it is whole. Methods throw `FerryError`, and
 /// `invalidArgument` for a name that leads elsewhere.
-public protocol ContainerBackend: Sendable {
+package protocol ContainerBackend: Sendable {
     /// Throws `containerMissing` if the place itself is not there: not mounted, not connected.
     func checkRoot() throws
 
@@ -53,16 +53,16 @@ public protocol ContainerBackend: Sendable {
 
 extension ContainerBackend {
     /// Never told.
-    public func version(of name: String) throws -> FileVersion? { nil }
+    package func version(of name: String) throws -> FileVersion? { nil }
 
-    public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
+    package func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
         // No error is lost: `false` makes the caller ask for each version alone, which throws the error again.
         versions.allSatisfy { (try? version(of: directory + "/" + $0.path)) == $0.version }
     }
 
     /// Nothing, where removing is for good.
-    public func settle(_ directory: String) throws {}
+    package func settle(_ directory: String) throws {}
 
     /// Nothing, where files are there or not.
-    public func requestDownload(_ name: String) {}
+    package func requestDownload(_ name: String) {}
 }

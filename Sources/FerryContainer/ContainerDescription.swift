@@ -3,36 +3,36 @@ import Foundation
 
 /// The content of `container.json`: the container's identity. Written once, when the container is created. The file is
 /// also the marker by which a folder is known to be a container, and to be mounted (Docs/Format.md, "container.json").
-public struct ContainerDescription: Hashable, Sendable {
+package struct ContainerDescription: Hashable, Sendable {
     /// The name of the file in the container's folder.
-    public static let fileName = "container.json"
+    package static let fileName = "container.json"
     /// The format that this Ferry writes, and the latest that this Ferry reads.
-    public static let currentFormat = 1
+    package static let currentFormat = 1
     /// A longer file is damaged, in bytes.
-    public static let maximumBytes = 64 * 1024
+    package static let maximumBytes = 64 * 1024
     /// The longest name of a container, in bytes of UTF-8.
-    public static let maximumNameBytes = 256
+    package static let maximumNameBytes = 256
 
     /// How a container's content is protected.
-    public enum Sealing: String, Hashable, Sendable {
+    package enum Sealing: String, Hashable, Sendable {
         /// Checksums only.
         case none
     }
 
     /// From 1 to `currentFormat`.
-    public let format: Int
+    package let format: Int
     /// Minted when the container was created.
-    public let id: ContainerID
+    package let id: ContainerID
     /// The container's name for people.
-    public let name: String
+    package let name: String
     /// The protection of the content.
-    public let sealing: Sealing
+    package let sealing: Sealing
     /// The time of creation, in milliseconds since the Unix epoch.
-    public let createdMilliseconds: Int64
+    package let createdMilliseconds: Int64
 
     /// Describes a new container.
     /// - Throws: `invalidArgument` for an empty name, or a name longer than `maximumNameBytes`.
-    public init(id: ContainerID, name: String, createdMilliseconds: Int64) throws(FerryError) {
+    package init(id: ContainerID, name: String, createdMilliseconds: Int64) throws(FerryError) {
         guard !name.isEmpty, name.utf8.count <= Self.maximumNameBytes else {
             throw FerryError(
                 .invalidArgument, "A container's name has 1 to \(Self.maximumNameBytes) bytes; choose another.")
@@ -47,7 +47,7 @@ public struct ContainerDescription: Hashable, Sendable {
     /// Reads the file's content.
     /// - Throws: `containerTooNew` for an unknown format or sealing, `damagedFile` for anything else that is no such
     ///   file. The caller adds the path.
-    public init(decoding bytes: [UInt8]) throws(FerryError) {
+    package init(decoding bytes: [UInt8]) throws(FerryError) {
         guard bytes.count <= Self.maximumBytes else { throw ByteReader.malformed("it is too long") }
         // Of a newer format's content only this number is known.
         guard let version = try? JSONDecoder().decode(Version.self, from: Data(bytes)), version.format >= 1 else {
@@ -74,7 +74,7 @@ public struct ContainerDescription: Hashable, Sendable {
     }
 
     /// The file's content: JSON with its keys in ascending order.
-    public func encoded() throws -> [UInt8] {
+    package func encoded() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         let record = Record(

@@ -5,7 +5,7 @@ import FerryCore
 /// Synchronous and stateless to the caller. `PosixFileSystem` is the live implementation; `MemoryFileSystem` models the
 /// remains of a crash, for tests and simulations. Every method throws `FerryError` with the path and a remedy in its
 /// message. No method follows a symbolic link in the last component of a path, unless the path ends in a slash.
-public protocol FileSystem: Sendable {
+package protocol FileSystem: Sendable {
     /// Reads a whole regular file, without ever blocking on a FIFO or a device.
     ///
     /// A growing file is cut off at its first size, and a shrinking file comes back shorter: both fail their checksums,
@@ -65,18 +65,18 @@ public protocol FileSystem: Sendable {
 }
 
 extension FileSystem {
-    public func version(at path: String) throws -> FileVersion? { nil }
+    package func version(at path: String) throws -> FileVersion? { nil }
 
-    public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
+    package func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
         // No error is lost: `false` makes the caller ask for each version alone, which throws the error again.
         versions.allSatisfy { (try? version(at: directory + "/" + $0.path)) == $0.version }
     }
 
-    public func availableBytes(at path: String) -> Int? { nil }
+    package func availableBytes(at path: String) -> Int? { nil }
 }
 
 /// The kind of thing at a path.
-public enum FileItem: Hashable, Sendable {
+package enum FileItem: Hashable, Sendable {
     case missing
     /// A regular file with its size in bytes.
     case file(size: Int)
@@ -86,7 +86,7 @@ public enum FileItem: Hashable, Sendable {
 }
 
 /// Identifies a version of a file or directory: lstat(2)'s device, inode, size and times of change.
-public struct FileVersion: Hashable, Sendable {
+package struct FileVersion: Hashable, Sendable {
     var device: UInt64 = 0
     var number: UInt64
     var size: Int

@@ -11,16 +11,16 @@ import Foundation
 /// - Directories are created only while the container's marker is there, so that nothing is ever written below the
 ///   mount point of a missing disk.
 /// - No directory below the root that is a symbolic link is entered.
-public final class FolderBackend: ContainerBackend {
+package final class FolderBackend: ContainerBackend {
     /// The prefix of files that are being written.
-    public static let temporaryPrefix = ".ferry-tmp-"
+    package static let temporaryPrefix = ".ferry-tmp-"
     /// A directory with more names is not listed.
-    public static let maximumEntries = 250_000
+    package static let maximumEntries = 250_000
     /// The directory below which leftovers are removed: there, every directory has a single writer.
     private static let singleWriterDirectory = "devices/"
 
     /// The folder's path, without a slash at the end.
-    public let root: String
+    package let root: String
     private let fileSystem: any FileSystem
     private let random: any RandomSource
     private let state = Locked(State())
@@ -33,8 +33,9 @@ public final class FolderBackend: ContainerBackend {
     }
 
     /// Uses the folder at a path, present or not. The folder itself may be a symbolic link.
-    public init(root: String, fileSystem: any FileSystem = PosixFileSystem(), random: any RandomSource = SystemRandom())
-    {
+    package init(
+        root: String, fileSystem: any FileSystem = PosixFileSystem(), random: any RandomSource = SystemRandom()
+    ) {
         var root = Substring(root)
         while root.count > 1, root.last == "/" { root.removeLast() }
         // An empty path, with a slash after it, would be the root of the whole file system.
@@ -45,7 +46,7 @@ public final class FolderBackend: ContainerBackend {
 
     // MARK: Reading
 
-    public func checkRoot() throws {
+    package func checkRoot() throws {
         if try fileSystem.item(at: path("")) == .directory { return }
         // A symbolic link that leads nowhere leads to an unmounted disk.
         if case .file = try fileSystem.item(at: root) {
@@ -55,7 +56,7 @@ public final class FolderBackend: ContainerBackend {
             .containerMissing, "The folder \(root) is not there; is it mounted? Nothing was changed.", path: root)
     }
 
-    public func list(_ directory: String, after name: String?) throws -> [String] {
+    package func list(_ directory: String, after name: String?) throws -> [String] {
         try check(directory)
         guard try isThere(directory),
             let names = try fileSystem.entryNames(ofDirectoryAt: path(directory), maximumCount: Self.maximumEntries)
@@ -65,25 +66,25 @@ public final class FolderBackend: ContainerBackend {
         }.sorted()
     }
 
-    public func read(_ name: String, maximumBytes: Int) throws -> [UInt8]? {
+    package func read(_ name: String, maximumBytes: Int) throws -> [UInt8]? {
         try check(name)
         guard try isThere(Self.directory(of: name)) else { return nil }
         return try fileSystem.readFile(at: path(name), maximumBytes: maximumBytes)
     }
 
-    public func version(of name: String) throws -> FileVersion? {
+    package func version(of name: String) throws -> FileVersion? {
         try check(name)
         return try fileSystem.version(at: path(name))
     }
 
-    public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
+    package func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
         fileSystem.haveVersions(versions, below: path(directory))
     }
 
-    public func localPath(_ name: String) -> String? { path(name) }
+    package func localPath(_ name: String) -> String? { path(name) }
 
     #if canImport(Darwin)
-    public func requestDownload(_ name: String) {
+    package func requestDownload(_ name: String) {
         let url = URL(fileURLWithPath: path(name))
         try? FileManager.default.startDownloadingUbiquitousItem(at: url)  // no provider's folder: nobody to ask
     }
@@ -112,7 +113,7 @@ public final class FolderBackend: ContainerBackend {
         try prepare(name)
     }
 
-    public func writeOnce(_ name: String, _ bytes: [UInt8]) throws {
+    package func writeOnce(_ name: String, _ bytes: [UInt8]) throws {
         try check(name)
         let directory = Self.directory(of: name)
         let item = try isThere(directory) ? fileSystem.item(at: path(name)) : .missing
@@ -129,18 +130,18 @@ public final class FolderBackend: ContainerBackend {
         try fileSystem.synchronizeDirectory(at: path(directory))
     }
 
-    public func replace(_ name: String, _ bytes: [UInt8]) throws {
+    package func replace(_ name: String, _ bytes: [UInt8]) throws {
         try check(name)
         try place(bytes, at: name)
     }
 
-    public func remove(_ name: String) throws {
+    package func remove(_ name: String) throws {
         try check(name)
         guard try isThere(Self.directory(of: name)) else { return }
         try fileSystem.removeFile(at: path(name))
     }
 
-    public func settle(_ directory: String) throws {
+    package func settle(_ directory: String) throws {
         try check(directory)
         guard try isThere(directory) else { return }
         try fileSystem.synchronizeDirectory(at: path(directory))

@@ -4,73 +4,73 @@ import FerryCore
 ///
 /// The only file of a device that changes. The head is written after its segments, and readers treat the head as a
 /// hint. The head can be older or newer than the segments that a syncer has brought so far.
-public struct Head: Hashable, Sendable {
+package struct Head: Hashable, Sendable {
     /// The latest version of the encoding that this Ferry reads. Ferry writes version 3 unless the head needs version
     /// 4, for the end of a predecessor's log or for missing objects.
-    public static let currentVersion: UInt8 = 4
+    package static let currentVersion: UInt8 = 4
     /// The earliest version that this Ferry reads. Version 1 has no digests, and neither 1 nor 2 the fields after them.
-    public static let earliestVersion: UInt8 = 1
+    package static let earliestVersion: UInt8 = 1
     /// A longer file is damaged, in bytes: everything within the other limits fits.
-    public static let maximumBytes = 256 * 1024
+    package static let maximumBytes = 256 * 1024
     /// The longest device name, in bytes of UTF-8.
-    public static let maximumNameBytes = 256
+    package static let maximumNameBytes = 256
     /// The longest version of Ferry, in bytes of UTF-8.
-    public static let maximumSoftwareVersionBytes = 64
+    package static let maximumSoftwareVersionBytes = 64
     /// The most acknowledgements.
-    public static let maximumAcknowledgements = 4096
+    package static let maximumAcknowledgements = 4096
     /// The most digests.
-    public static let maximumDigests = 4096
+    package static let maximumDigests = 4096
     /// The most retired devices.
-    public static let maximumRetired = 1024
+    package static let maximumRetired = 1024
     /// The most missing objects.
-    public static let maximumMissing = 1024
+    package static let maximumMissing = 1024
 
     /// The head's container.
-    public var container: ContainerID
+    package var container: ContainerID
     /// The device that the head describes, and that writes the head.
-    public var device: DeviceID
+    package var device: DeviceID
     /// The device's name for people.
-    public var deviceName: String
+    package var deviceName: String
     /// The last changeset that the device has published: its sequence number and time.
-    public var position: LogPosition
+    package var position: LogPosition
     /// The sequence number of the first changeset of the last segment; 0 where nothing is published, or untold.
-    public var lastSegmentFirst: UInt64
+    package var lastSegmentFirst: UInt64
     /// The checksum of the last segment's file; all zero where nothing is published.
-    public var lastSegmentChecksum: Checksum
+    package var lastSegmentChecksum: Checksum
     /// How far the device has replayed other devices' logs.
-    public var acknowledgements: [DeviceID: LogPosition]
+    package var acknowledgements: [DeviceID: LogPosition]
     /// The time of writing, by the device's wall clock, in milliseconds since the Unix epoch. For people only.
-    public var writtenMilliseconds: Int64
+    package var writtenMilliseconds: Int64
     /// The version of the writing software. For people only.
-    public var softwareVersion: String
+    package var softwareVersion: String
     /// The digests of the device's state after everything in `position` and `acknowledgements`, by their coverage: a
     /// number for a table's name and columns. Empty if the device does not say.
-    public var digests: [UInt32: UInt64]
+    package var digests: [UInt32: UInt64]
     /// The number of the first changeset that the device's log in the container still has; earlier changesets are in
     /// snapshots. 0 if the device does not say.
-    public var logStart: UInt64 = 0
+    package var logStart: UInt64 = 0
     /// Devices that this device retired, and the time of each device's head then: a later head means that the device is
     /// back.
-    public var retired: [DeviceID: Int64] = [:]
+    package var retired: [DeviceID: Int64] = [:]
     /// The former ID of this device's database, and how far the database knew its log when it took another ID.
-    public var predecessor: Predecessor?
+    package var predecessor: Predecessor?
     /// Objects whose insertion this device does not know, in ascending order. Hidden rows refer to them by RESTRICT or
     /// NO ACTION, or updates of them are known. A device may show such an object in spite of its deletion, and see that
     /// this device has replayed the deletion. Then that device publishes the object again: this device has forgotten
     /// the object.
-    public var missing: [ObjectID] = []
+    package var missing: [ObjectID] = []
 
     /// The device ID of a database before its restoration or copy.
-    public struct Predecessor: Hashable, Sendable {
-        public var device: DeviceID
+    package struct Predecessor: Hashable, Sendable {
+        package var device: DeviceID
         /// The last changeset under the ID that the database remembers as its own.
-        public var sequence: UInt64
+        package var sequence: UInt64
         /// The end of the branch that the database published under that ID, once the part behind `sequence` has come
         /// again. That part goes up to `position` of this head. `nil` for a log without branches, and for branches that
         /// do not certainly part behind `sequence`. `nil`, too, while some of that part still waits.
-        public var end: LogEnd?
+        package var end: LogEnd?
 
-        public init(device: DeviceID, sequence: UInt64, end: LogEnd? = nil) {
+        package init(device: DeviceID, sequence: UInt64, end: LogEnd? = nil) {
             self.device = device
             self.sequence = sequence
             self.end = end
@@ -78,7 +78,7 @@ public struct Head: Hashable, Sendable {
     }
 
     /// Describes a device that has published nothing, unless told otherwise. The encoding checks limits.
-    public init(
+    package init(
         container: ContainerID, device: DeviceID, deviceName: String, position: LogPosition = .none,
         lastSegmentFirst: UInt64 = 0, lastSegmentChecksum: Checksum = Checksum(high: 0, low: 0),
         acknowledgements: [DeviceID: LogPosition] = [:], writtenMilliseconds: Int64, softwareVersion: String,
@@ -98,7 +98,7 @@ public struct Head: Hashable, Sendable {
 
     /// The last segment's name. A reader that has replayed everything before `first` reads the segment without listing
     /// anything.
-    public var lastSegment: SegmentName? {
+    package var lastSegment: SegmentName? {
         let (first, last) = (lastSegmentFirst, position.sequence)
         return try? SegmentName(first: first, last: last, checksum: lastSegmentChecksum)  // none then
     }

@@ -1,11 +1,11 @@
 import FerryCore
 
 /// The last readings of a container's heads: a look at the container reads only heads that changed.
-public final class HeadCache: Sendable {
+package final class HeadCache: Sendable {
     private let clock: any WallClock
     private let entries = Locked<[DeviceID: VersionedReading<Head>]>([:])
 
-    public init(clock: any WallClock) { self.clock = clock }
+    package init(clock: any WallClock) { self.clock = clock }
 
     /// The head of a file with a version, and whether the head was known without reading.
     /// - Parameter read: reads the head; `nil` if the file has vanished.

@@ -10,7 +10,7 @@ extension Head {
 
     /// Encodes the head; equal heads give equal bytes.
     /// - Throws: `invalidArgument` for anything that `init(decoding:container:device:)` would refuse.
-    public func encoded() throws(FerryError) -> [UInt8] {
+    package func encoded() throws(FerryError) -> [UInt8] {
         try checkLimits { what in FerryError(.invalidArgument, "A head cannot be written: \(what).") }
         var writer = ByteWriter(reservingCapacity: 256 + acknowledgements.count * 32)
         writer.write(contentsOf: Self.magic)
@@ -59,7 +59,7 @@ extension Head {
     /// Decodes the content of a head's file, which must be the given device's in the given container.
     /// - Throws: `damagedFile`, `formatTooNew` for a later version, `foreignFile` for another container's or device's.
     ///   The caller adds the path.
-    public init(decoding bytes: [UInt8], container: ContainerID, device: DeviceID) throws(FerryError) {
+    package init(decoding bytes: [UInt8], container: ContainerID, device: DeviceID) throws(FerryError) {
         guard bytes.count <= Self.maximumBytes else { throw ByteReader.malformed("it is too long") }
         var reader = ByteReader(bytes)
         guard try reader.read(Self.magic.count).elementsEqual(Self.magic) else {

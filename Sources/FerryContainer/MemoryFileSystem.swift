@@ -6,9 +6,9 @@ import FerryCore
 /// change is a *step* (`MemoryFileSystem.Mutation`), counted from the beginning. `inject` makes a chosen step fail, or
 /// kills the process there. Renames within a directory are atomic. Symbolic links do not exist here; the root directory
 /// always does. Paths are absolute.
-public final class MemoryFileSystem: FileSystem {
+package final class MemoryFileSystem: FileSystem {
     /// The steps of operations; `write(_:toNewFileAt:)` has three.
-    public enum Mutation: String, Hashable, CaseIterable, Sendable {
+    package enum Mutation: String, Hashable, CaseIterable, Sendable {
         case createDirectory
         case createFile
         case writeContent
@@ -19,7 +19,7 @@ public final class MemoryFileSystem: FileSystem {
     }
 
     /// The event at a step.
-    public enum Fault: Hashable, Sendable {
+    package enum Fault: Hashable, Sendable {
         /// The step throws `FerryError` with code `inputOutput` and has no effect; later steps succeed.
         case failure
         /// The process dies there: this step and every call after it throw `SimulatedCrash`, until `crash` is called.
@@ -28,7 +28,7 @@ public final class MemoryFileSystem: FileSystem {
     }
 
     /// The loss of unsynchronized data in a crash.
-    public enum Loss: Sendable {
+    package enum Loss: Sendable {
         /// Nothing: the process died, the computer did not.
         case nothing
         /// Content: the names reached the disk, and unsynchronized files are cut off in the middle.
@@ -54,35 +54,35 @@ public final class MemoryFileSystem: FileSystem {
     }
 
     /// Makes a file system with an empty root directory.
-    public init() {}
+    package init() {}
 
     /// Sets the result of `availableBytes(at:)`; nothing runs out of space.
-    public func setAvailableBytes(_ count: Int?) { state.withLock { $0.availableBytes = count } }
+    package func setAvailableBytes(_ count: Int?) { state.withLock { $0.availableBytes = count } }
 
     /// The number set, for any path.
-    public func availableBytes(at path: String) -> Int? { state.withLock { $0.availableBytes } }
+    package func availableBytes(at path: String) -> Int? { state.withLock { $0.availableBytes } }
 
     /// Makes the step after the next `steps` steps fail, or kills the process there. Replaces an earlier fault.
-    public func inject(_ fault: Fault, afterSteps steps: Int) {
+    package func inject(_ fault: Fault, afterSteps steps: Int) {
         state.withLock { $0.fault = (fault, steps) }
     }
 
     /// Forgets an injected fault that has not come about.
-    public func removeFault() {
+    package func removeFault() {
         state.withLock { $0.fault = nil }
     }
 
     /// Makes every step fail, as on a full or read-only disk, or succeed again.
-    public func setRefusesWrites(_ refuses: Bool) {
+    package func setRefusesWrites(_ refuses: Bool) {
         state.withLock { $0.refusesWrites = refuses }
     }
 
     /// True if a step was killed and `crash` has not been called since.
-    public var isKilled: Bool { state.withLock { $0.isKilled } }
+    package var isKilled: Bool { state.withLock { $0.isKilled } }
 
     /// Takes away everything that is not durable, as a loss of power does. Forgets a fault that did not come about, and
     /// lets a killed process begin again.
-    public func crash(losing loss: Loss = .everything) {
+    package func crash(losing loss: Loss = .everything) {
         state.withLock { state in
             state.root.crash(losing: loss)
             state.isKilled = false
@@ -91,17 +91,17 @@ public final class MemoryFileSystem: FileSystem {
     }
 
     /// How many steps of all kinds have begun, failed steps included.
-    public var stepCount: Int { state.withLock { $0.steps.values.reduce(0, +) } }
+    package var stepCount: Int { state.withLock { $0.steps.values.reduce(0, +) } }
     /// How many steps of a kind have begun, failed steps included.
-    public func stepCount(of mutation: Mutation) -> Int { state.withLock { $0.steps[mutation, default: 0] } }
+    package func stepCount(of mutation: Mutation) -> Int { state.withLock { $0.steps[mutation, default: 0] } }
     /// How many files were looked for by `readFile`.
-    public var readCount: Int { state.withLock { $0.readCount } }
+    package var readCount: Int { state.withLock { $0.readCount } }
     /// How many directories were looked for by `entryNames`.
-    public var listingCount: Int { state.withLock { $0.listingCount } }
+    package var listingCount: Int { state.withLock { $0.listingCount } }
 
     // MARK: Looking
 
-    public func readFile(at path: String, maximumBytes: Int) throws -> [UInt8]? {
+    package func readFile(at path: String, maximumBytes: Int) throws -> [UInt8]? {
         try look { state in
             state.readCount += 1
             switch state.root.node(at: path) {
@@ -116,7 +116,7 @@ public final class MemoryFileSystem: FileSystem {
         }
     }
 
-    public func entryNames(ofDirectoryAt path: String, maximumCount: Int) throws -> [String]? {
+    package func entryNames(ofDirectoryAt path: String, maximumCount: Int) throws -> [String]? {
         try look { state in
             state.listingCount += 1
             switch state.root.node(at: path) {
@@ -131,7 +131,7 @@ public final class MemoryFileSystem: FileSystem {
         }
     }
 
-    public func item(at path: String) throws -> FileItem {
+    package func item(at path: String) throws -> FileItem {
         try look { state in
             switch state.root.node(at: path) {
             case nil: .missing
@@ -141,7 +141,7 @@ public final class MemoryFileSystem: FileSystem {
         }
     }
 
-    public func version(at path: String) throws -> FileVersion? {
+    package func version(at path: String) throws -> FileVersion? {
         try look { state in
             switch state.root.node(at: path) {
             case .file(let file): FileVersion(number: file.number, size: file.content.count)
@@ -161,7 +161,7 @@ public final class MemoryFileSystem: FileSystem {
     // MARK: Changing
 
     @discardableResult
-    public func createDirectory(at path: String) throws -> Bool {
+    package func createDirectory(at path: String) throws -> Bool {
         try state.withLock { state in
             try Self.begin(.createDirectory, path, &state)
             switch state.root.node(at: path) {
@@ -176,7 +176,7 @@ public final class MemoryFileSystem: FileSystem {
         }
     }
 
-    public func write(_ bytes: [UInt8], toNewFileAt path: String) throws {
+    package func write(_ bytes: [UInt8], toNewFileAt path: String) throws {
         try state.withLock { state in
             try Self.begin(.createFile, path, &state)
             let (parent, name) = try state.root.parent(of: path)
@@ -201,7 +201,7 @@ public final class MemoryFileSystem: FileSystem {
         }
     }
 
-    public func rename(_ path: String, to newPath: String) throws {
+    package func rename(_ path: String, to newPath: String) throws {
         try state.withLock { state in
             try Self.begin(.rename, newPath, &state)
             let (source, name) = try state.root.parent(of: path)
@@ -218,7 +218,7 @@ public final class MemoryFileSystem: FileSystem {
         }
     }
 
-    public func synchronizeDirectory(at path: String) throws {
+    package func synchronizeDirectory(at path: String) throws {
         try state.withLock { state in
             try Self.begin(.synchronizeDirectory, path, &state)
             guard case .directory(let directory) = state.root.node(at: path) else {
@@ -229,7 +229,7 @@ public final class MemoryFileSystem: FileSystem {
     }
 
     @discardableResult
-    public func removeFile(at path: String) throws -> Bool {
+    package func removeFile(at path: String) throws -> Bool {
         try state.withLock { state in
             try Self.begin(.removeFile, path, &state)
             switch state.root.node(at: path) {
@@ -265,4 +265,4 @@ public final class MemoryFileSystem: FileSystem {
 
 /// The error that a killed process would not have seen: thrown by `MemoryFileSystem` from an injected kill until
 /// `crash`.
-public struct SimulatedCrash: Error {}
+package struct SimulatedCrash: Error {}

@@ -1,18 +1,18 @@
 /// Says how long to wait before looking at the container again: briefly after something happened, then twice as long
 /// each time, up to a maximum. Where the platform's events reach the watcher, the maximum can be long; on network
 /// folders polling is all there is.
-public struct PollSchedule: Hashable, Sendable {
+package struct PollSchedule: Hashable, Sendable {
     /// The interval after activity, in milliseconds.
-    public let minimumMilliseconds: Int
+    package let minimumMilliseconds: Int
     /// The longest interval while events are delivered, in milliseconds.
-    public let maximumMilliseconds: Int
+    package let maximumMilliseconds: Int
     /// The longest interval while no events are delivered, in milliseconds.
-    public let maximumWithoutEventsMilliseconds: Int
+    package let maximumWithoutEventsMilliseconds: Int
     /// The interval to wait now, in milliseconds.
-    public private(set) var intervalMilliseconds: Int
+    package private(set) var intervalMilliseconds: Int
 
     /// Begins as after activity. The numbers are at least 1; a maximum below the minimum counts as the minimum.
-    public init(
+    package init(
         minimumMilliseconds: Int = 1000, maximumMilliseconds: Int = 30_000,
         maximumWithoutEventsMilliseconds: Int = 8000
     ) {
@@ -26,7 +26,7 @@ public struct PollSchedule: Hashable, Sendable {
     /// - Parameters:
     ///   - foundNews: true if there was anything to replay or to publish.
     ///   - eventsAreDelivered: true if a watcher would report changes before the interval is over.
-    public mutating func next(foundNews: Bool, eventsAreDelivered: Bool) -> Int {
+    package mutating func next(foundNews: Bool, eventsAreDelivered: Bool) -> Int {
         let maximum = eventsAreDelivered ? maximumMilliseconds : maximumWithoutEventsMilliseconds
         // An interval is at most a maximum, so doubling overflows only for half of all numbers.
         let doubled = intervalMilliseconds.multipliedReportingOverflow(by: 2)

@@ -9,14 +9,14 @@ import Darwin
 /// The operating system's files.
 ///
 /// Among the named leaves with unsafe code: each pointer below is to a buffer whose length bounds the call.
-public struct PosixFileSystem: FileSystem {
+package struct PosixFileSystem: FileSystem {
     /// How often an operation is begun again when an NFS server has replaced the file under it (ESTALE).
     private static let maximumStaleAttempts = 3
 
     /// Uses the file system of this process.
-    public init() {}
+    package init() {}
 
-    public func readFile(at path: String, maximumBytes: Int) throws -> [UInt8]? {
+    package func readFile(at path: String, maximumBytes: Int) throws -> [UInt8]? {
         var attempt = 1
         while true {
             let result: Result<[UInt8], FerryError>
@@ -70,7 +70,7 @@ public struct PosixFileSystem: FileSystem {
         return .success(bytes)
     }
 
-    public func entryNames(ofDirectoryAt path: String, maximumCount: Int) throws -> [String]? {
+    package func entryNames(ofDirectoryAt path: String, maximumCount: Int) throws -> [String]? {
         let descriptor: Int32
         do throws(SystemCallError) {
             descriptor = try systemCall("open") { open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
@@ -103,7 +103,7 @@ public struct PosixFileSystem: FileSystem {
         return names
     }
 
-    public func item(at path: String) throws -> FileItem {
+    package func item(at path: String) throws -> FileItem {
         var status = stat()
         do throws(SystemCallError) {
             _ = try systemCall("lstat") { lstat(path, &status) }
@@ -118,7 +118,7 @@ public struct PosixFileSystem: FileSystem {
         }
     }
 
-    public func version(at path: String) throws -> FileVersion? {
+    package func version(at path: String) throws -> FileVersion? {
         var status = stat()
         do throws(SystemCallError) {
             _ = try systemCall("lstat") { lstat(path, &status) }
@@ -130,7 +130,7 @@ public struct PosixFileSystem: FileSystem {
     }
 
     /// The names are looked up from the directory on, in half the time of a look-up from the root.
-    public func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
+    package func haveVersions(_ versions: [(path: String, version: FileVersion)], below directory: String) -> Bool {
         do throws(SystemCallError) {
             let parent = try Descriptor(opening: directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
             let number = parent.number
@@ -165,7 +165,7 @@ public struct PosixFileSystem: FileSystem {
     }
 
     @discardableResult
-    public func createDirectory(at path: String) throws -> Bool {
+    package func createDirectory(at path: String) throws -> Bool {
         do throws(SystemCallError) {
             _ = try systemCall("mkdir") { mkdir(path, 0o777) }
             return true
@@ -180,7 +180,7 @@ public struct PosixFileSystem: FileSystem {
         }
     }
 
-    public func write(_ bytes: [UInt8], toNewFileAt path: String) throws {
+    package func write(_ bytes: [UInt8], toNewFileAt path: String) throws {
         do throws(SystemCallError) {
             let file = try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
             do throws(SystemCallError) {
@@ -217,7 +217,7 @@ public struct PosixFileSystem: FileSystem {
         #endif
     }
 
-    public func rename(_ path: String, to newPath: String) throws {
+    package func rename(_ path: String, to newPath: String) throws {
         do throws(SystemCallError) {
             _ = try systemCall("rename") {
                 #if canImport(Darwin)
@@ -231,7 +231,7 @@ public struct PosixFileSystem: FileSystem {
         }
     }
 
-    public func synchronizeDirectory(at path: String) throws {
+    package func synchronizeDirectory(at path: String) throws {
         do throws(SystemCallError) {
             try Descriptor(opening: path, O_RDONLY | O_DIRECTORY).synchronize()
         } catch {
@@ -243,7 +243,7 @@ public struct PosixFileSystem: FileSystem {
         }
     }
 
-    public func availableBytes(at path: String) -> Int? {
+    package func availableBytes(at path: String) -> Int? {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
         let (bytes, overflow) = Int(clamping: status.f_bavail).multipliedReportingOverflow(
@@ -252,7 +252,7 @@ public struct PosixFileSystem: FileSystem {
     }
 
     @discardableResult
-    public func removeFile(at path: String) throws -> Bool {
+    package func removeFile(at path: String) throws -> Bool {
         do throws(SystemCallError) {
             _ = try systemCall("unlink") { unlink(path) }
             return true

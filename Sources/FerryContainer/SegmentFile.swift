@@ -6,17 +6,17 @@ import FerryCore
 /// `… (conflicted copy 2026-01-01).segment`, `…-HOSTNAME.segment`), and some file systems change the letter case. A
 /// *copy* is worth reading when the file with the proper name is missing or damaged; only its content can prove the
 /// segment.
-public struct SegmentFile: Hashable, Sendable {
+package struct SegmentFile: Hashable, Sendable {
     /// The name as in the directory.
-    public let fileName: String
+    package let fileName: String
     /// The segment's name, or the name before the syncer's change.
-    public let name: SegmentName
+    package let name: SegmentName
     /// True if the name was changed by somebody.
-    public var isCopy: Bool { fileName.utf8.count != name.fileName.utf8.count || fileName != name.fileName }
+    package var isCopy: Bool { fileName.utf8.count != name.fileName.utf8.count || fileName != name.fileName }
 
     /// True if a reader tries this file before another file with the wanted changeset. A proper name comes before a
     /// copy, and a rolled-up segment before its parts.
-    public func isTried(before other: SegmentFile) -> Bool {
+    package func isTried(before other: SegmentFile) -> Bool {
         isCopy != other.isCopy ? other.isCopy : name.last > other.name.last
     }
 
@@ -24,13 +24,13 @@ public struct SegmentFile: Hashable, Sendable {
     private static let separators = Set(" .-_(".utf8)
 
     /// Stands for the file with a segment's proper name.
-    public init(_ name: SegmentName) {
+    package init(_ name: SegmentName) {
         fileName = name.fileName
         self.name = name
     }
 
     /// Recognizes a name from a directory; `nil` for all other names, temporary files and placeholders among them.
-    public init?(fileName: String) {
+    package init?(fileName: String) {
         let bytes = fileName.utf8.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }
         guard bytes.count <= 255, bytes.count >= SegmentName.stemLength + SegmentName.suffix.utf8.count,
             bytes.suffix(SegmentName.suffix.utf8.count).elementsEqual(SegmentName.suffix.utf8),
@@ -44,7 +44,7 @@ public struct SegmentFile: Hashable, Sendable {
 
 extension SegmentFile: Comparable {
     /// By segment, a proper name before its copies.
-    public static func < (left: SegmentFile, right: SegmentFile) -> Bool {
+    package static func < (left: SegmentFile, right: SegmentFile) -> Bool {
         if left.name != right.name { return left.name < right.name }
         if left.isCopy != right.isCopy { return right.isCopy }
         return left.fileName < right.fileName

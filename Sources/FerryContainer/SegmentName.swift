@@ -4,23 +4,23 @@ import FerryCore
 ///
 /// The name gives the segment's place in a device's log. Only the content proves the content; the name only helps to
 /// find the segment.
-public struct SegmentName: Hashable, Sendable {
+package struct SegmentName: Hashable, Sendable {
     /// The last number that fits twelve hexadecimal digits.
-    public static let maximumSequence: UInt64 = (1 << 48) - 1
+    package static let maximumSequence: UInt64 = (1 << 48) - 1
     static let suffix = ".segment"
     /// The characters before the suffix: two numbers of 12 digits, a hash of 16, two hyphens.
     static let stemLength = 42
 
     /// The number of the first changeset inside, from 1.
-    public let first: UInt64
+    package let first: UInt64
     /// The number of the last changeset inside, at least `first`.
-    public let last: UInt64
+    package let last: UInt64
     /// The first eight bytes of the file's checksum, most significant first.
-    public let hash: UInt64
+    package let hash: UInt64
 
     /// Names a segment by its changesets and the checksum of its bytes.
     /// - Throws: `invalidArgument` for numbers out of range.
-    public init(first: UInt64, last: UInt64, checksum: Checksum) throws(FerryError) {
+    package init(first: UInt64, last: UInt64, checksum: Checksum) throws(FerryError) {
         guard first >= 1, first <= last, last <= Self.maximumSequence else {
             throw FerryError(.invalidArgument, "No segment holds the changesets from \(first) to \(last).")
         }
@@ -30,7 +30,7 @@ public struct SegmentName: Hashable, Sendable {
     }
 
     /// Reads exactly the form of `fileName`, and nothing else.
-    public init?(_ fileName: String) {
+    package init?(_ fileName: String) {
         guard fileName.utf8.count == Self.stemLength + Self.suffix.utf8.count, fileName.hasSuffix(Self.suffix) else {
             return nil
         }
@@ -38,7 +38,7 @@ public struct SegmentName: Hashable, Sendable {
     }
 
     /// Reads the name of iCloud Drive's placeholder for a segment that is not downloaded: `.<name>.icloud`.
-    public init?(placeholder: String) {
+    package init?(placeholder: String) {
         guard placeholder.hasPrefix("."), placeholder.hasSuffix(".icloud") else { return nil }
         self.init(String(placeholder.dropFirst().dropLast(".icloud".count)))
     }
@@ -56,12 +56,12 @@ public struct SegmentName: Hashable, Sendable {
     }
 
     /// The name as a file has it, in lower case.
-    public var fileName: String {
+    package var fileName: String {
         "\(Self.digits(first, count: 12))-\(Self.digits(last, count: 12))-\(Self.digits(hash, count: 16))\(Self.suffix)"
     }
 
     /// True if bytes with this checksum match the name.
-    public func matches(_ checksum: Checksum) -> Bool { hash == checksum.high }
+    package func matches(_ checksum: Checksum) -> Bool { hash == checksum.high }
 
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         var number: UInt64 = 0
@@ -81,12 +81,12 @@ public struct SegmentName: Hashable, Sendable {
 
 extension SegmentName: Comparable {
     /// By the numbers; the hash decides between different segments with the same numbers, and means nothing.
-    public static func < (left: SegmentName, right: SegmentName) -> Bool {
+    package static func < (left: SegmentName, right: SegmentName) -> Bool {
         (left.first, left.last, left.hash) < (right.first, right.last, right.hash)
     }
 }
 
 extension SegmentName: CustomStringConvertible {
     /// The name as a file has it.
-    public var description: String { fileName }
+    package var description: String { fileName }
 }

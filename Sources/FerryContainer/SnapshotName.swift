@@ -1,23 +1,23 @@
 import FerryCore
 
 /// The name of a snapshot's manifest: `<time>-<hash>.snapshot` (Docs/Format.md, "Names of snapshots").
-public struct SnapshotName: Hashable, Sendable {
+package struct SnapshotName: Hashable, Sendable {
     static let suffix = ".snapshot"
     /// The characters before the suffix: two numbers of 16 digits and a hyphen.
     static let stemLength = 33
 
     /// The latest time that the snapshot covers.
-    public let time: HybridTime
+    package let time: HybridTime
     /// The first eight bytes of the file's checksum, most significant first.
-    public let hash: UInt64
+    package let hash: UInt64
 
-    public init(time: HybridTime, checksum: Checksum) {
+    package init(time: HybridTime, checksum: Checksum) {
         self.time = time
         hash = checksum.high
     }
 
     /// Reads exactly the form of `fileName`, and nothing else.
-    public init?(_ fileName: String) {
+    package init?(_ fileName: String) {
         let bytes = Array(fileName.utf8)
         guard bytes.count == Self.stemLength + Self.suffix.utf8.count, fileName.hasSuffix(Self.suffix),
             bytes[16] == UInt8(ascii: "-"), let time = LowerHex.number(bytes[0..<16]),
@@ -28,24 +28,24 @@ public struct SnapshotName: Hashable, Sendable {
     }
 
     /// The name as a file has it, in lower case.
-    public var fileName: String {
+    package var fileName: String {
         LowerHex.digits(time.rawValue) + "-" + LowerHex.digits(hash) + Self.suffix
     }
 
     /// True if bytes with this checksum match the name.
-    public func matches(_ checksum: Checksum) -> Bool { hash == checksum.high }
+    package func matches(_ checksum: Checksum) -> Bool { hash == checksum.high }
 }
 
 extension SnapshotName: Comparable {
     /// By the time; the hash decides between different snapshots of a time, and means nothing.
-    public static func < (left: SnapshotName, right: SnapshotName) -> Bool {
+    package static func < (left: SnapshotName, right: SnapshotName) -> Bool {
         (left.time, left.hash) < (right.time, right.hash)
     }
 }
 
 extension SnapshotName: CustomStringConvertible {
     /// The name as a file has it.
-    public var description: String { fileName }
+    package var description: String { fileName }
 }
 
 /// Names of a snapshot's chunks: `<checksum>.chunk`.

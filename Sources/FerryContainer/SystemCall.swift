@@ -7,20 +7,20 @@ import Darwin
 #endif
 
 /// Names a failed system call, and its error; the cause of a `FerryError` with code `inputOutput`.
-public struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The call's name, such as `fsync`.
-    public let call: String
+    package let call: String
     /// The value of `errno`.
-    public let number: Int32
+    package let number: Int32
 
     /// Records the value of `errno` after a call.
-    public init(call: String, number: Int32) {
+    package init(call: String, number: Int32) {
         self.call = call
         self.number = number
     }
 
     /// The call, and the system's words for the error.
-    public var description: String { "\(call): \(String(cString: strerror(number)))" }
+    package var description: String { "\(call): \(String(cString: strerror(number)))" }
 
     /// The error to throw: the attempt, the path, the reason, and a remedy for a person.
     func ferryError(path: String) -> FerryError {

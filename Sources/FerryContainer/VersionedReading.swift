@@ -2,8 +2,8 @@
 ///
 /// Writes within a tick of a file system's clock may look alike. So the content is read again until it has looked the
 /// same for two seconds.
-public struct VersionedReading<Value: Sendable>: Sendable {
-    public let value: Value
+package struct VersionedReading<Value: Sendable>: Sendable {
+    package let value: Value
     private let version: FileVersion
     /// When this version was first seen, in milliseconds of the wall clock.
     private let seen: Int64
@@ -18,7 +18,7 @@ public struct VersionedReading<Value: Sendable>: Sendable {
     ///   - version: the version before the reading.
     ///   - former: the reading before.
     ///   - milliseconds: when the version was asked for.
-    public init(_ value: Value, _ version: FileVersion, after former: Self?, milliseconds: Int64) {
+    package init(_ value: Value, _ version: FileVersion, after former: Self?, milliseconds: Int64) {
         self.value = value
         self.version = version
         seen = former.map { $0.version == version ? $0.seen : milliseconds } ?? milliseconds
@@ -26,5 +26,5 @@ public struct VersionedReading<Value: Sendable>: Sendable {
     }
 
     /// True if the content need not be read again for this version.
-    public func holds(for version: FileVersion) -> Bool { isSettled && self.version == version }
+    package func holds(for version: FileVersion) -> Bool { isSettled && self.version == version }
 }

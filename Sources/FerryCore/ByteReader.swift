@@ -3,33 +3,33 @@
 /// Every read first checks that enough bytes are left, and throws `damagedFile` if not. Nothing is allocated by a count
 /// from the bytes before `readCount` has compared the count with the rest. Slices share the buffer. Inlinable, because
 /// decoders call the functions for every number of a file.
-public struct ByteReader: Sendable {
+package struct ByteReader: Sendable {
     @usableFromInline let bytes: ArraySlice<UInt8>
     @usableFromInline var position: Int
 
     @inlinable
-    public init(_ bytes: ArraySlice<UInt8>) {
+    package init(_ bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
         position = bytes.startIndex
     }
 
     @inlinable
-    public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
+    package init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
     @inlinable
-    public var remaining: Int { bytes.endIndex - position }
+    package var remaining: Int { bytes.endIndex - position }
     @inlinable
-    public var isAtEnd: Bool { remaining == 0 }
+    package var isAtEnd: Bool { remaining == 0 }
 
     @inlinable
-    public mutating func readByte() throws(FerryError) -> UInt8 {
+    package mutating func readByte() throws(FerryError) -> UInt8 {
         guard position < bytes.endIndex else { throw Self.cutOff }
         defer { position += 1 }
         return bytes[position]
     }
 
     @inlinable
-    public mutating func read(_ count: Int) throws(FerryError) -> ArraySlice<UInt8> {
+    package mutating func read(_ count: Int) throws(FerryError) -> ArraySlice<UInt8> {
         guard count >= 0, count <= remaining else { throw Self.cutOff }
         defer { position += count }
         return bytes[position..<position + count]
@@ -37,19 +37,19 @@ public struct ByteReader: Sendable {
 
     /// The whole buffer. Its indices are those that `skip` returns.
     @inlinable
-    public var all: ArraySlice<UInt8> { bytes }
+    package var all: ArraySlice<UInt8> { bytes }
 
     /// Passes over bytes.
     /// - Returns: where they begin.
     @inlinable
-    public mutating func skip(_ count: Int) throws(FerryError) -> Int {
+    package mutating func skip(_ count: Int) throws(FerryError) -> Int {
         guard count >= 0, count <= remaining else { throw Self.cutOff }
         defer { position += count }
         return position
     }
 
     @inlinable
-    public mutating func read32() throws(FerryError) -> UInt32 {
+    package mutating func read32() throws(FerryError) -> UInt32 {
         let slice = try read(4)
         var value: UInt32 = 0
         for index in (0..<4).reversed() { value = value << 8 | UInt32(slice[slice.startIndex + index]) }
@@ -57,7 +57,7 @@ public struct ByteReader: Sendable {
     }
 
     @inlinable
-    public mutating func read64() throws(FerryError) -> UInt64 {
+    package mutating func read64() throws(FerryError) -> UInt64 {
         let slice = try read(8)
         var value: UInt64 = 0
         for index in (0..<8).reversed() { value = value << 8 | UInt64(slice[slice.startIndex + index]) }
@@ -65,7 +65,7 @@ public struct ByteReader: Sendable {
     }
 
     @inlinable
-    public mutating func readVarint() throws(FerryError) -> UInt64 {
+    package mutating func readVarint() throws(FerryError) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while true {
@@ -79,21 +79,21 @@ public struct ByteReader: Sendable {
     }
 
     @inlinable
-    public mutating func readZigzag() throws(FerryError) -> Int64 {
+    package mutating func readZigzag() throws(FerryError) -> Int64 {
         let value = try readVarint()
         return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
     /// A count of things that take at least `minimumBytes` each: a count beyond the rest of the bytes is damage.
     @inlinable
-    public mutating func readCount(minimumBytes: Int = 1) throws(FerryError) -> Int {
+    package mutating func readCount(minimumBytes: Int = 1) throws(FerryError) -> Int {
         let count = try readVarint()
         guard count <= UInt64(remaining / max(minimumBytes, 1)) else { throw Self.cutOff }
         return Int(count)
     }
 
     @inlinable
-    public mutating func readID<Kind>() throws(FerryError) -> UniqueID<Kind> {
+    package mutating func readID<Kind>() throws(FerryError) -> UniqueID<Kind> {
         let slice = try read(16)
         var high: UInt64 = 0
         var low: UInt64 = 0
@@ -105,13 +105,13 @@ public struct ByteReader: Sendable {
     }
 
     @inlinable
-    public mutating func readCounted() throws(FerryError) -> ArraySlice<UInt8> {
+    package mutating func readCounted() throws(FerryError) -> ArraySlice<UInt8> {
         try read(readCount())
     }
 
     /// A string of valid UTF-8.
     @inlinable
-    public mutating func readString() throws(FerryError) -> String {
+    package mutating func readString() throws(FerryError) -> String {
         guard let string = String(validating: try readCounted(), as: UTF8.self) else {
             throw Self.malformed("a name is not valid UTF-8")
         }
@@ -119,7 +119,7 @@ public struct ByteReader: Sendable {
     }
 
     @inlinable
-    public mutating func readValue() throws(FerryError) -> FieldValue {
+    package mutating func readValue() throws(FerryError) -> FieldValue {
         switch try readByte() {
         case 0: return .null
         case 1: return .integer(try readZigzag())
@@ -134,12 +134,12 @@ public struct ByteReader: Sendable {
     @usableFromInline static var cutOff: FerryError { malformed("it ends too early") }
 
     /// True if an error means too few bytes, so that more bytes might help.
-    public static func isCutOff(_ error: FerryError) -> Bool {
+    package static func isCutOff(_ error: FerryError) -> Bool {
         error.code == .damagedFile && error.message == cutOff.message
     }
 
     /// The error for content that breaks the format; the caller adds the path.
-    public static func malformed(_ what: String) -> FerryError {
+    package static func malformed(_ what: String) -> FerryError {
         FerryError(.damagedFile, "The file is damaged: \(what).")
     }
 }

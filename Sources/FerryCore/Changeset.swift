@@ -1,17 +1,17 @@
 /// The changes that a flush of a device captured; replayed in a single transaction.
-public struct Changeset: Sendable {
-    public var device: DeviceID
+package struct Changeset: Sendable {
+    package var device: DeviceID
     /// The changeset's number in the device's log, from 1, without gaps.
-    public var sequence: UInt64
+    package var sequence: UInt64
     /// The latest time of any change inside, at least the time of the changeset before.
-    public var time: HybridTime
+    package var time: HybridTime
     /// Everything that the author had replayed by then, except the author's own log.
-    public var context: VersionVector
+    package var context: VersionVector
     /// The author's schema; only in the author's first changeset and after a change of the schema.
-    public var schema: SchemaRecord?
-    public var tables: [TableChanges]
+    package var schema: SchemaRecord?
+    package var tables: [TableChanges]
 
-    public init(
+    package init(
         device: DeviceID, sequence: UInt64, time: HybridTime, context: VersionVector, schema: SchemaRecord? = nil,
         tables: [TableChanges]
     ) {
@@ -24,14 +24,14 @@ public struct Changeset: Sendable {
     }
 
     /// The number of operations on objects.
-    public var operationCount: Int { tables.reduce(0) { $0 + $1.operations.count } }
+    package var operationCount: Int { tables.reduce(0) { $0 + $1.operations.count } }
 
     /// True if some column carries payloads instead of plain values.
-    public var carriesPayloads: Bool { tables.contains { $0.payloads.contains { $0 != nil } } }
+    package var carriesPayloads: Bool { tables.contains { $0.payloads.contains { $0 != nil } } }
 }
 
 /// How the objects of a table are identified (Docs/Rules.md, "Identity").
-public enum TableIdentity: Hashable, Sendable {
+package enum TableIdentity: Hashable, Sendable {
     /// IDs are minted at capture and mapped to a local integer key.
     case surrogate
     /// The same, by a column that became the integer key in place of another column.
@@ -42,7 +42,7 @@ public enum TableIdentity: Hashable, Sendable {
     case declared([String])
 
     /// The order of a table's generations in a snapshot: by kind, then by the names of the columns as bytes.
-    public func precedes(_ other: TableIdentity) -> Bool {
+    package func precedes(_ other: TableIdentity) -> Bool {
         if kind != other.kind { return kind < other.kind }
         let (left, right) = (columns, other.columns)
         for (name, otherName) in zip(left, right) where name != otherName {
@@ -61,7 +61,7 @@ public enum TableIdentity: Hashable, Sendable {
     }
 
     /// True if IDs are minted, and say nothing of a row's values.
-    public var isSurrogate: Bool {
+    package var isSurrogate: Bool {
         switch self {
         case .surrogate, .surrogateBy: true
         case .key, .declared: false
@@ -69,7 +69,7 @@ public enum TableIdentity: Hashable, Sendable {
     }
 
     /// The columns that the identity names.
-    public var columns: [String] {
+    package var columns: [String] {
         switch self {
         case .surrogate: []
         case .surrogateBy(let column): [column]
@@ -79,24 +79,24 @@ public enum TableIdentity: Hashable, Sendable {
 }
 
 /// A changeset's changes to a table. Values lie in a single array, so that an operation allocates nothing.
-public struct TableChanges: Sendable {
-    public var name: String
-    public var identity: TableIdentity
+package struct TableChanges: Sendable {
+    package var name: String
+    package var identity: TableIdentity
     /// The names of the columns to which the shapes refer.
-    public var columns: [String]
+    package var columns: [String]
     /// For each of `columns` the kind of part that the values are; `nil` for plain values. A column with both stands
     /// twice in `columns`. Empty if all values are plain.
-    public var payloads: [PayloadKind?]
+    package var payloads: [PayloadKind?]
     /// The distinct sets of columns of operations, as ascending indices into `columns`.
-    public var shapes: [[Int]]
+    package var shapes: [[Int]]
     /// Sorted by object ID; an object's own operations in the order of their times.
-    public var operations: [ObjectOperation]
+    package var operations: [ObjectOperation]
     /// The values of all operations, in a row. Empty if `source` has the values.
-    public var values: [FieldValue]
+    package var values: [FieldValue]
     /// Where the values are made or read when they are asked for: there are too many of them to lie in memory.
-    public var source: (any ChangeValueSource)?
+    package var source: (any ChangeValueSource)?
 
-    public init(
+    package init(
         name: String, identity: TableIdentity, columns: [String] = [], payloads: [PayloadKind?] = [],
         shapes: [[Int]] = [], operations: [ObjectOperation] = [], values: [FieldValue] = []
     ) {
@@ -111,15 +111,15 @@ public struct TableChanges: Sendable {
 
     /// The kind of part that a column's values are; the column by its index in `columns`.
     @inlinable
-    public func payload(of column: Int) -> PayloadKind? { column < payloads.count ? payloads[column] : nil }
+    package func payload(of column: Int) -> PayloadKind? { column < payloads.count ? payloads[column] : nil }
 
     /// The number of all operations' values.
-    public var valueCount: Int { source?.count ?? values.count }
+    package var valueCount: Int { source?.count ?? values.count }
 
     /// The values of an operation, in the order of its shape's columns. With a `source` this is fast for operations in
     /// their order.
     @inlinable
-    public func values(of operation: ObjectOperation) -> ArraySlice<FieldValue> {
+    package func values(of operation: ObjectOperation) -> ArraySlice<FieldValue> {
         let indices = operation.firstValue..<operation.firstValue + shapes[operation.shape].count
         if let source { return source.values(at: indices) }
         return values[indices]
@@ -127,7 +127,7 @@ public struct TableChanges: Sendable {
 }
 
 /// Has the verified values of a table's changes, and hands them out operation by operation.
-public protocol ChangeValueSource: AnyObject, Sendable {
+package protocol ChangeValueSource: AnyObject, Sendable {
     /// The number of values.
     var count: Int { get }
     /// The values of an operation, by their indices among all values.
@@ -135,19 +135,19 @@ public protocol ChangeValueSource: AnyObject, Sendable {
 }
 
 /// A change of an object. A changeset has a hundred thousand operations and more, so an operation takes 48 bytes.
-public struct ObjectOperation: Sendable {
-    public enum Kind: UInt8, Sendable {
+package struct ObjectOperation: Sendable {
+    package enum Kind: UInt8, Sendable {
         case insert = 1
         case update = 2
         case delete = 3
     }
 
-    public var object: ObjectID
-    public var time: HybridTime
+    package var object: ObjectID
+    package var time: HybridTime
     /// Index of the operation's first value in `TableChanges.values`.
-    public var firstValue: Int
+    package var firstValue: Int
     @usableFromInline var storedKey: Key
-    public var kind: Kind
+    package var kind: Kind
     @usableFromInline var storedShape: Int32
 
     /// Mostly an integer, if there is a key.
@@ -167,7 +167,7 @@ public struct ObjectOperation: Sendable {
     }
 
     @inlinable
-    public init(
+    package init(
         object: ObjectID, kind: Kind, time: HybridTime, key: FieldValue? = nil, shape: Int, firstValue: Int
     ) {
         self.object = object
@@ -181,7 +181,7 @@ public struct ObjectOperation: Sendable {
 
     /// At insertion into a table with surrogate or declared identity: the author's local key, a wish.
     @inlinable
-    public var key: FieldValue? {
+    package var key: FieldValue? {
         get {
             switch storedKey {
             case .none: nil
@@ -200,24 +200,24 @@ public struct ObjectOperation: Sendable {
 
     /// Index of the operation's columns in `TableChanges.shapes`; a deletion's shape has no columns.
     @inlinable
-    public var shape: Int {
+    package var shape: Int {
         get { Int(storedShape) }
         set { storedShape = Int32(clamping: newValue) }
     }
 }
 
 /// The statements that create an author's schema, so that a device can join with an empty database.
-public struct SchemaRecord: Equatable, Sendable {
+package struct SchemaRecord: Equatable, Sendable {
     /// A statement of `sqlite_schema`.
-    public struct Statement: Equatable, Sendable {
+    package struct Statement: Equatable, Sendable {
         /// `table`, `index`, `view` or `trigger`.
-        public var type: String
-        public var name: String
+        package var type: String
+        package var name: String
         /// The table to which the statement belongs.
-        public var table: String
-        public var sql: String
+        package var table: String
+        package var sql: String
 
-        public init(type: String, name: String, table: String, sql: String) {
+        package init(type: String, name: String, table: String, sql: String) {
             self.type = type
             self.name = name
             self.table = table
@@ -225,16 +225,16 @@ public struct SchemaRecord: Equatable, Sendable {
         }
     }
 
-    public var userVersion: Int64
-    public var applicationID: Int64
+    package var userVersion: Int64
+    package var applicationID: Int64
     /// Tables first, then indexes, views and triggers, in the order of their creation.
-    public var statements: [Statement]
+    package var statements: [Statement]
     /// Each tracked table and its identity. A device that joins tracks the same tables in the same way.
-    public var tracked: [TrackedTableRecord]
+    package var tracked: [TrackedTableRecord]
     /// References between tracked tables that no foreign key declares.
-    public var references: [UndeclaredReference]
+    package var references: [UndeclaredReference]
 
-    public init(
+    package init(
         userVersion: Int64, applicationID: Int64, statements: [Statement], tracked: [TrackedTableRecord],
         references: [UndeclaredReference] = []
     ) {
@@ -249,10 +249,10 @@ public struct SchemaRecord: Equatable, Sendable {
 /// A column that holds another table's keys without a foreign key in the schema.
 public struct UndeclaredReference: Hashable, Codable, Sendable {
     /// The table with the column.
-    public var table: String
-    public var column: String
+    package var table: String
+    package var column: String
     /// The table whose primary key the column's values are.
-    public var parent: String
+    package var parent: String
 
     public init(table: String, column: String, parent: String) {
         self.table = table
@@ -262,11 +262,11 @@ public struct UndeclaredReference: Hashable, Codable, Sendable {
 }
 
 /// A travelling table, and how its objects are identified.
-public struct TrackedTableRecord: Equatable, Sendable {
-    public var name: String
-    public var identity: TableIdentity
+package struct TrackedTableRecord: Equatable, Sendable {
+    package var name: String
+    package var identity: TableIdentity
 
-    public init(name: String, identity: TableIdentity) {
+    package init(name: String, identity: TableIdentity) {
         self.name = name
         self.identity = identity
     }

@@ -11,7 +11,7 @@ import CryptoKit
 /// the hash detects accidents, not malice; a sealed container authenticates instead (Docs/Format.md, "Checksums").
 public enum ContentHash {
     /// Hashes `bytes` under a 16-byte namespace; equal inputs give equal IDs on every platform.
-    public static func hash<Kind, Namespace>(
+    package static func hash<Kind, Namespace>(
         _ bytes: UnsafeRawBufferPointer, in namespace: UniqueID<Namespace>
     ) -> UniqueID<Kind> {
         #if canImport(CUUID)
@@ -44,35 +44,37 @@ public enum ContentHash {
         return UniqueID(high: high, low: low)
     }
 
-    public static func hash<Kind, Namespace>(_ bytes: [UInt8], in namespace: UniqueID<Namespace>) -> UniqueID<Kind> {
+    /// Hashes `bytes` under a 16-byte namespace, for an app's own names that every device must give alike.
+    package static func hash<Kind, Namespace>(_ bytes: [UInt8], in namespace: UniqueID<Namespace>) -> UniqueID<Kind> {
         bytes.withUnsafeBytes { hash($0, in: namespace) }
     }
 
     /// The checksum of a file's content (Docs/Format.md, "Checksums").
-    public static func checksum(_ bytes: [UInt8]) -> Checksum {
+    package static func checksum(_ bytes: [UInt8]) -> Checksum {
         hash(bytes, in: checksumNamespace)
     }
 
-    public static func checksum(_ bytes: UnsafeRawBufferPointer) -> Checksum {
+    package static func checksum(_ bytes: UnsafeRawBufferPointer) -> Checksum {
         hash(bytes, in: checksumNamespace)
     }
 
     /// The checksum in a file's last 16 bytes, if it is the checksum of all bytes before. `nil` if the file is damaged
     /// or cut off.
-    public static func verifiedTrailer(of file: [UInt8]) -> Checksum? {
+    package static func verifiedTrailer(of file: [UInt8]) -> Checksum? {
         guard file.count >= 16, let told = Checksum(bytes: file.suffix(16)) else { return nil }
         let content = file.withUnsafeBytes { checksum(UnsafeRawBufferPointer(rebasing: $0.dropLast(16))) }
         return content == told ? told : nil
     }
 
     /// The namespace of object IDs that are derived from key values.
-    public static let objectNamespace = UniqueID<NamespaceKind>(high: 0x6665_7272_792d_6f62, low: 0x6a65_6374_2d69_6431)
+    package static let objectNamespace = UniqueID<NamespaceKind>(
+        high: 0x6665_7272_792d_6f62, low: 0x6a65_6374_2d69_6431)
     private static let checksumNamespace = UniqueID<NamespaceKind>(
         high: 0x6665_7272_792d_6368, low: 0x6563_6b73_756d_2d31)
 }
 
-public enum NamespaceKind {}
-public enum ChecksumKind {}
+package enum NamespaceKind {}
+package enum ChecksumKind {}
 
 /// The checksum of a file in an unsealed container, and the name by which a segment refers to its predecessor.
-public typealias Checksum = UniqueID<ChecksumKind>
+package typealias Checksum = UniqueID<ChecksumKind>

@@ -83,11 +83,11 @@ public struct FerryError: Error, Sendable {
         /// tables and the missing functions.
         public static let notAllVerified = Code(rawValue: "notAllVerified")
         /// A file or a marker is plain where the container is sealed. Nothing of it is used; move it away.
-        public static let notSealed = Code(rawValue: "notSealed")
+        package static let notSealed = Code(rawValue: "notSealed")
         /// Others than this account can read a file with secret keys, or replace it. Take their rights away.
-        public static let keyExposed = Code(rawValue: "keyExposed")
+        package static let keyExposed = Code(rawValue: "keyExposed")
         /// A code is none, was mistyped, was used or is over. Type it again, or ask for another one.
-        public static let codeRefused = Code(rawValue: "codeRefused")
+        package static let codeRefused = Code(rawValue: "codeRefused")
         /// A bug in Ferry: an invariant does not hold.
         public static let internalInconsistency = Code(rawValue: "internalInconsistency")
     }
@@ -103,7 +103,7 @@ public struct FerryError: Error, Sendable {
     /// The error behind this error.
     public var cause: (any Error)?
 
-    public init(
+    package init(
         _ code: Code, _ message: String, path: String? = nil, device: DeviceID? = nil, sequence: UInt64? = nil,
         cause: (any Error)? = nil
     ) {

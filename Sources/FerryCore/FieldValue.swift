@@ -16,7 +16,7 @@ public enum FieldValue: Sendable {
 
     /// The order number of the storage class; also the tag in the format (Docs/Format.md, "Values").
     @inlinable
-    public var tag: UInt8 {
+    package var tag: UInt8 {
         switch self {
         case .null: 0
         case .integer: 1
@@ -28,7 +28,7 @@ public enum FieldValue: Sendable {
     }
 
     /// The bytes of text and blobs; eight or sixteen for other values.
-    public var byteCount: Int {
+    package var byteCount: Int {
         switch self {
         case .null: 0
         case .integer, .real: 8

@@ -6,7 +6,7 @@ import Darwin
 
 /// Identifies a machine, and a file on the machine: evidence that a database was copied. Injected, so that tests choose
 /// the machine.
-public protocol HostIdentity: Sendable {
+package protocol HostIdentity: Sendable {
     /// An ID that this machine keeps for as long as its system is installed; `nil` if there is no ID, as no evidence at
     /// all.
     func machineID() -> String?
@@ -18,10 +18,10 @@ public protocol HostIdentity: Sendable {
 ///
 /// On Linux the ID is that of machine-id (https://www.freedesktop.org/software/systemd/man/machine-id.html). On a Mac
 /// the ID is the UUID of gethostuuid(2). iOS gives apps no ID: there only path and file tell.
-public struct SystemHost: HostIdentity {
-    public init() {}
+package struct SystemHost: HostIdentity {
+    package init() {}
 
-    public func machineID() -> String? {
+    package func machineID() -> String? {
         #if os(macOS)
         var id = [UInt8](repeating: 0, count: 16)
         var wait = timespec(tv_sec: 1, tv_nsec: 0)
@@ -34,7 +34,7 @@ public struct SystemHost: HostIdentity {
         #endif
     }
 
-    public func fileNumber(at path: String) -> UInt64? {
+    package func fileNumber(at path: String) -> UInt64? {
         var status = stat()
         return stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
     }

@@ -3,32 +3,32 @@
 ///
 /// A value: the caller keeps the clock in the store, and saves it in the transaction that uses its times. So a time is
 /// on disk before its publication.
-public struct HybridClock: Equatable, Sendable {
+package struct HybridClock: Equatable, Sendable {
     /// The latest time assigned or observed.
-    public private(set) var now: HybridTime
+    package private(set) var now: HybridTime
 
     /// How far a peer's time may be ahead of the local wall clock and still move this clock: one day. Changes further
     /// ahead are replayed all the same, and the status names their device (Docs/Faults.md, 18).
-    public static let maximumLeadMilliseconds: Int64 = 24 * 3600 * 1000
+    package static let maximumLeadMilliseconds: Int64 = 24 * 3600 * 1000
 
-    public init(now: HybridTime = .zero) { self.now = now }
+    package init(now: HybridTime = .zero) { self.now = now }
 
     /// Moves to the wall-clock time of a captured change, unless that time is in the past. Changes of a millisecond
     /// share a time; call `tick` to tell them apart.
-    public mutating func advance(toMilliseconds milliseconds: Int64) -> HybridTime {
+    package mutating func advance(toMilliseconds milliseconds: Int64) -> HybridTime {
         now = max(now, HybridTime(milliseconds: milliseconds))
         return now
     }
 
     /// The milliseconds since the Unix epoch of a Julian day, within the range of SQLite's dates.
-    public static func milliseconds(julianDay: Double) -> Int64 {
+    package static func milliseconds(julianDay: Double) -> Int64 {
         let milliseconds = (julianDay - 2_440_587.5) * 86_400_000
         guard milliseconds.isFinite else { return 0 }
         return Int64(min(max(milliseconds.rounded(), -0x1p52), 0x1p52))
     }
 
     /// Assigns a time later than all before.
-    public mutating func tick() -> HybridTime {
+    package mutating func tick() -> HybridTime {
         now = now.next
         return now
     }
@@ -36,7 +36,7 @@ public struct HybridClock: Equatable, Sendable {
     /// Observes a peer's time, so that later changes of this device are later.
     /// - Returns: false if the time is too far ahead of `wallMilliseconds`; the clock did not move then.
     @discardableResult
-    public mutating func observe(_ time: HybridTime, wallMilliseconds: Int64) -> Bool {
+    package mutating func observe(_ time: HybridTime, wallMilliseconds: Int64) -> Bool {
         if time <= now { return true }
         guard time.milliseconds - wallMilliseconds <= Self.maximumLeadMilliseconds else { return false }
         now = time

@@ -3,57 +3,57 @@
 /// Source: Kulkarni and others, "Logical Physical Clocks and Consistent Snapshots in Globally Distributed Databases"
 /// (2014). Values up to `latest` are admitted from peers. So arithmetic on any admitted time cannot overflow, and the
 /// raw value always fits a signed SQLite integer.
-public struct HybridTime: Hashable, Comparable, Sendable {
+package struct HybridTime: Hashable, Comparable, Sendable {
     /// `milliseconds << 16 | counter`.
-    public let rawValue: UInt64
+    package let rawValue: UInt64
 
     @inlinable
-    public init(rawValue: UInt64) { self.rawValue = rawValue }
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// Milliseconds outside of 0 ..< 2^47 are clamped to the range.
     @inlinable
-    public init(milliseconds: Int64, counter: UInt16 = 0) {
+    package init(milliseconds: Int64, counter: UInt16 = 0) {
         let bounded = UInt64(min(max(milliseconds, 0), 1 << 47 - 1))
         rawValue = bounded << 16 | UInt64(counter)
     }
 
     /// Milliseconds since the Unix epoch.
-    @inlinable public var milliseconds: Int64 { Int64(rawValue >> 16) }
-    @inlinable public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
+    @inlinable package var milliseconds: Int64 { Int64(rawValue >> 16) }
+    @inlinable package var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
     /// The next time; the counter overflows into the milliseconds.
-    @inlinable public var next: HybridTime { HybridTime(rawValue: rawValue == .max ? .max : rawValue + 1) }
+    @inlinable package var next: HybridTime { HybridTime(rawValue: rawValue == .max ? .max : rawValue + 1) }
 
     @inlinable
-    public static func < (left: HybridTime, right: HybridTime) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: HybridTime, right: HybridTime) -> Bool { left.rawValue < right.rawValue }
 
     /// The time of pre-existing rows of a database that joins: earlier than anything written since. Such rows fill gaps
     /// and overwrite nothing.
-    public static let unknown = HybridTime(milliseconds: 1)
+    package static let unknown = HybridTime(milliseconds: 1)
     /// The first time that does not give way.
     private static let firstThatStays: UInt64 = 1 << 15
     /// True if this is the time of rows that joined a container where others' rows count (`ferry join --rows merge` and
     /// `theirs`). Each such database takes an earlier time than the databases before, so that its values lose to
     /// theirs. For the same reason its insertions count as younger than all others (`Stamp.isOlder`).
-    @inlinable public var givesWay: Bool { rawValue > 0 && rawValue < 1 << 15 }
+    @inlinable package var givesWay: Bool { rawValue > 0 && rawValue < 1 << 15 }
 
     /// The time for the rows of a database that joins.
     /// - Parameters:
     ///   - givingWay: true if the container's rows count.
     ///   - present: the unknown times in the container. After so many joins that no earlier time is left, several
     ///     databases share the last time, and the devices' IDs decide between them.
-    public static func joining(givingWay: Bool, among present: some Sequence<HybridTime>) -> HybridTime {
+    package static func joining(givingWay: Bool, among present: some Sequence<HybridTime>) -> HybridTime {
         let rivals = present.filter { !$0.isKnown && $0.givesWay == givingWay && $0 != .zero }.map(\.rawValue)
         if givingWay { return HybridTime(rawValue: max((rivals.min() ?? firstThatStays) - 1, 1)) }
         return HybridTime(rawValue: max((rivals.min() ?? unknown.rawValue + 1) - 1, firstThatStays))
     }
     /// True if this is a time of writing.
-    public var isKnown: Bool { self > .unknown }
+    package var isKnown: Bool { self > .unknown }
     /// Earlier than every time that a device assigns.
-    public static let zero = HybridTime(rawValue: 0)
+    package static let zero = HybridTime(rawValue: 0)
     /// The last time that a device gives a change of its own, in the year 5000. A later clock is wrong: nothing is
     /// packed before somebody sets the clock right (`FerryError.Code.clockAhead`).
-    public static let latestOfClock = HybridTime(milliseconds: 95_617_584_000_000)
+    package static let latestOfClock = HybridTime(milliseconds: 95_617_584_000_000)
     /// The last time that is admitted from a peer, in the year 6425.
-    public static let latest = HybridTime(rawValue: ((1 << 47) - (1 << 37)) << 16)
+    package static let latest = HybridTime(rawValue: ((1 << 47) - (1 << 37)) << 16)
 }

@@ -16,7 +16,7 @@ public enum ColumnPolicy: Hashable, Sendable {
     case hook(String)
 
     /// The word for people, scripts and the log.
-    public var word: String {
+    package var word: String {
         switch self {
         case .lastWriterWins: "lastWriterWins"
         case .firstWriterWins: "firstWriterWins"
@@ -29,7 +29,7 @@ public enum ColumnPolicy: Hashable, Sendable {
     }
 
     /// - Returns: `nil` for a word that this Ferry does not know.
-    public init?(word: String) {
+    package init?(word: String) {
         switch word {
         case "lastWriterWins": self = .lastWriterWins
         case "firstWriterWins": self = .firstWriterWins
@@ -52,7 +52,7 @@ public enum PolicyTarget: Hashable, Sendable {
     case column(table: String, column: String)
 
     /// `table:song`, `index:song_isrc`, `column:song.rank`, with ASCII letters in lower case.
-    public var text: String {
+    package var text: String {
         switch self {
         case .table(let name): "table:\(Self.folded(name))"
         case .index(let name): "index:\(Self.folded(name))"
@@ -64,7 +64,7 @@ public enum PolicyTarget: Hashable, Sendable {
     ///
     /// A table with a dot in its name can be named only in code.
     /// - Returns: `nil` for text of another form.
-    public init?(text: String) {
+    package init?(text: String) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let kind = parts.count == 2 ? String(parts[0]) : nil
         let name = String(parts.last ?? "")
@@ -100,9 +100,9 @@ public enum PolicyWord {
 
 /// A policy as set: its target and its word.
 public struct PolicySetting: Hashable, Sendable {
-    public var target: PolicyTarget
+    package var target: PolicyTarget
     /// A word of `ColumnPolicy` or of `PolicyWord`; perhaps a word of a newer Ferry, if a peer set the policy.
-    public var word: String
+    package var word: String
 
     public init(_ target: PolicyTarget, _ word: String) {
         self.target = target
@@ -116,7 +116,7 @@ public struct PolicySetting: Hashable, Sendable {
 }
 
 /// The kind of part that a portable value is, if not simply a written value (Docs/Format.md, "Payloads").
-public enum PayloadKind: UInt8, CaseIterable, Sendable {
+package enum PayloadKind: UInt8, CaseIterable, Sendable {
     case maximum = 1
     case minimum = 2
     case counter = 3

@@ -2,36 +2,36 @@
 ///
 /// The chunk says what the state says, and nothing about the device that wrote the chunk. Names are in lower case, and
 /// local keys are those of an object's author. So devices with the same state write the same chunks.
-public struct SnapshotChunk: Sendable, Equatable {
+package struct SnapshotChunk: Sendable, Equatable {
     /// A column of the table, as cells refer to the column.
-    public struct Column: Hashable, Sendable {
+    package struct Column: Hashable, Sendable {
         /// In lower case.
-        public var name: String
+        package var name: String
         /// True if the cells hold registers (`PolicyCodec`) instead of plain values. A column with both stands twice.
-        public var isRegister: Bool
+        package var isRegister: Bool
 
-        public init(name: String, isRegister: Bool = false) {
+        package init(name: String, isRegister: Bool = false) {
             self.name = name
             self.isRegister = isRegister
         }
     }
 
     /// The registers of an object, without its fields, which are cells.
-    public struct Object: Sendable, Equatable {
-        public var id: ObjectID
-        public var inserted: Stamp?
+    package struct Object: Sendable, Equatable {
+        package var id: ObjectID
+        package var inserted: Stamp?
         /// The newest deletion.
-        public var deleted: Stamp?
+        package var deleted: Stamp?
         /// Further deletions that still matter, ascending. Mostly none.
-        public var earlierDeletions: [Stamp] = []
+        package var earlierDeletions: [Stamp] = []
         /// The key from the object's newest insertion, in a table with surrogate or declared identity.
-        public var key: FieldValue?
+        package var key: FieldValue?
         /// Index of the object's columns in `shapes`.
-        public var shape: Int
+        package var shape: Int
         /// Index of the object's first cell in `cells`.
-        public var firstCell: Int
+        package var firstCell: Int
 
-        public init(
+        package init(
             id: ObjectID, inserted: Stamp?, deleted: Stamp?, earlierDeletions: [Stamp] = [], key: FieldValue?,
             shape: Int, firstCell: Int
         ) {
@@ -46,31 +46,31 @@ public struct SnapshotChunk: Sendable, Equatable {
     }
 
     /// A field: its newest stamp, and its value or register.
-    public struct Cell: Sendable, Equatable {
-        public var stamp: Stamp
-        public var content: FieldValue
+    package struct Cell: Sendable, Equatable {
+        package var stamp: Stamp
+        package var content: FieldValue
 
         @inlinable
-        public init(stamp: Stamp, content: FieldValue) {
+        package init(stamp: Stamp, content: FieldValue) {
             self.stamp = stamp
             self.content = content
         }
     }
 
     /// The table's name in lower case.
-    public var table: String
+    package var table: String
     /// The names inside are in lower case.
-    public var identity: TableIdentity
+    package var identity: TableIdentity
     /// By name, a column's plain values before its registers.
-    public var columns: [Column]
+    package var columns: [Column]
     /// The distinct sets of columns of objects, as ascending indices into `columns`.
-    public var shapes: [[Int]]
+    package var shapes: [[Int]]
     /// By ascending ID.
-    public var objects: [Object]
+    package var objects: [Object]
     /// The cells of all objects, object after object, in the order of each shape.
-    public var cells: [Cell]
+    package var cells: [Cell]
 
-    public init(
+    package init(
         table: String, identity: TableIdentity, columns: [Column] = [], shapes: [[Int]] = [], objects: [Object] = [],
         cells: [Cell] = []
     ) {
@@ -84,7 +84,7 @@ public struct SnapshotChunk: Sendable, Equatable {
 
     /// The cells of an object, in the order of its shape's columns.
     @inlinable
-    public func cells(of object: Object) -> ArraySlice<Cell> {
+    package func cells(of object: Object) -> ArraySlice<Cell> {
         cells[object.firstCell..<object.firstCell + shapes[object.shape].count]
     }
 }

@@ -1,16 +1,16 @@
 /// The content of a snapshot: its version vector, and the list of its chunks (Docs/Format.md, "Snapshots").
-public struct SnapshotManifest: Sendable, Equatable {
+package struct SnapshotManifest: Sendable, Equatable {
     /// How far a snapshot goes in a device's log.
-    public struct Position: Hashable, Sendable {
+    package struct Position: Hashable, Sendable {
         /// The last changeset, and the latest time up to there.
-        public var log: LogPosition
+        package var log: LogPosition
         /// The checksum of the segment that ends there, for telling forks; `nil` if the writer does not know the
         /// checksum.
-        public var checksum: Checksum?
+        package var checksum: Checksum?
         /// The last backdated changeset up to there; 0 without any, or if the writer does not know.
-        public var lastLate: UInt64
+        package var lastLate: UInt64
 
-        public init(log: LogPosition, checksum: Checksum? = nil, lastLate: UInt64 = 0) {
+        package init(log: LogPosition, checksum: Checksum? = nil, lastLate: UInt64 = 0) {
             self.log = log
             self.checksum = checksum
             self.lastLate = lastLate
@@ -18,13 +18,13 @@ public struct SnapshotManifest: Sendable, Equatable {
     }
 
     /// From `time` on, `author` had seen `other`'s log up to `seen`: only what goes beyond the snapshot.
-    public struct Context: Hashable, Sendable {
-        public var author: DeviceID
-        public var other: DeviceID
-        public var time: HybridTime
-        public var seen: HybridTime
+    package struct Context: Hashable, Sendable {
+        package var author: DeviceID
+        package var other: DeviceID
+        package var time: HybridTime
+        package var seen: HybridTime
 
-        public init(author: DeviceID, other: DeviceID, time: HybridTime, seen: HybridTime) {
+        package init(author: DeviceID, other: DeviceID, time: HybridTime, seen: HybridTime) {
             self.author = author
             self.other = other
             self.time = time
@@ -33,14 +33,14 @@ public struct SnapshotManifest: Sendable, Equatable {
     }
 
     /// A table's objects.
-    public struct Table: Sendable, Equatable {
+    package struct Table: Sendable, Equatable {
         /// In lower case.
-        public var name: String
-        public var identity: TableIdentity
+        package var name: String
+        package var identity: TableIdentity
         /// In the order of the objects' IDs.
-        public var chunks: [Chunk]
+        package var chunks: [Chunk]
 
-        public init(name: String, identity: TableIdentity, chunks: [Chunk]) {
+        package init(name: String, identity: TableIdentity, chunks: [Chunk]) {
             self.name = name
             self.identity = identity
             self.chunks = chunks
@@ -48,31 +48,31 @@ public struct SnapshotManifest: Sendable, Equatable {
     }
 
     /// A file with a chunk.
-    public struct Chunk: Hashable, Sendable {
+    package struct Chunk: Hashable, Sendable {
         /// Of the file; also the file's name.
-        public var checksum: Checksum
+        package var checksum: Checksum
         /// The file's length.
-        public var bytes: Int
+        package var bytes: Int
         /// The number of objects inside.
-        public var objects: Int
+        package var objects: Int
 
-        public init(checksum: Checksum, bytes: Int, objects: Int) {
+        package init(checksum: Checksum, bytes: Int, objects: Int) {
             self.checksum = checksum
             self.bytes = bytes
             self.objects = objects
         }
     }
 
-    public var container: ContainerID
+    package var container: ContainerID
     /// How far the snapshot goes in each device's log.
-    public var positions: [DeviceID: Position]
-    public var contexts: [Context]
+    package var positions: [DeviceID: Position]
+    package var contexts: [Context]
     /// The newest schema that a device had published by then.
-    public var schema: StampedSchema?
+    package var schema: StampedSchema?
     /// By name.
-    public var tables: [Table]
+    package var tables: [Table]
 
-    public init(
+    package init(
         container: ContainerID, positions: [DeviceID: Position] = [:], contexts: [Context] = [],
         schema: StampedSchema? = nil, tables: [Table] = []
     ) {
@@ -84,23 +84,23 @@ public struct SnapshotManifest: Sendable, Equatable {
     }
 
     /// The changesets that the snapshot covers.
-    public var vector: VersionVector { VersionVector(positions.mapValues(\.log)) }
+    package var vector: VersionVector { VersionVector(positions.mapValues(\.log)) }
     /// The last backdated changesets of logs.
-    public var lateChanges: [DeviceID: UInt64] { positions.mapValues(\.lastLate).filter { $0.value > 0 } }
+    package var lateChanges: [DeviceID: UInt64] { positions.mapValues(\.lastLate).filter { $0.value > 0 } }
     /// The latest covered time.
-    public var time: HybridTime { positions.values.map(\.log.time).max() ?? .zero }
+    package var time: HybridTime { positions.values.map(\.log.time).max() ?? .zero }
     /// The length of all chunks.
-    public var chunkBytes: Int { tables.reduce(0) { $0 + $1.chunks.reduce(0) { $0 + $1.bytes } } }
+    package var chunkBytes: Int { tables.reduce(0) { $0 + $1.chunks.reduce(0) { $0 + $1.bytes } } }
     /// The number of all objects.
-    public var objects: Int { tables.reduce(0) { $0 + $1.chunks.reduce(0) { $0 + $1.objects } } }
+    package var objects: Int { tables.reduce(0) { $0 + $1.chunks.reduce(0) { $0 + $1.objects } } }
 }
 
 /// A schema, and the time and author of the changeset that published the schema.
-public struct StampedSchema: Sendable, Equatable {
-    public var record: SchemaRecord
-    public var stamp: Stamp
+package struct StampedSchema: Sendable, Equatable {
+    package var record: SchemaRecord
+    package var stamp: Stamp
 
-    public init(record: SchemaRecord, stamp: Stamp) {
+    package init(record: SchemaRecord, stamp: Stamp) {
         self.record = record
         self.stamp = stamp
     }

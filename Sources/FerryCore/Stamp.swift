@@ -1,16 +1,16 @@
 /// The time of a write, and its device. Stamps are totally ordered: by time, then by device.
-public struct Stamp: Hashable, Comparable, Sendable {
-    public let time: HybridTime
-    public let device: DeviceID
+package struct Stamp: Hashable, Comparable, Sendable {
+    package let time: HybridTime
+    package let device: DeviceID
 
     @inlinable
-    public init(time: HybridTime, device: DeviceID) {
+    package init(time: HybridTime, device: DeviceID) {
         self.time = time
         self.device = device
     }
 
     @inlinable
-    public static func < (left: Stamp, right: Stamp) -> Bool {
+    package static func < (left: Stamp, right: Stamp) -> Bool {
         left.time != right.time ? left.time < right.time : left.device < right.device
     }
 
@@ -19,7 +19,7 @@ public struct Stamp: Hashable, Comparable, Sendable {
     /// The earlier stamp is older. Only rows that joined a container and gave way there count as younger than all
     /// others. Of those rows the first to join count as older.
     @inlinable
-    public func isOlder(than other: Stamp) -> Bool {
+    package func isOlder(than other: Stamp) -> Bool {
         let (givesWay, otherGivesWay) = (time.givesWay, other.time.givesWay)
         if givesWay != otherGivesWay { return otherGivesWay }
         if givesWay, time != other.time { return time > other.time }

@@ -4,9 +4,9 @@
 /// the order of the bytes (big-endian, unsigned), the same as in SQLite's BLOB comparison.
 public struct UniqueID<Kind>: Hashable, Comparable, Sendable {
     /// The first eight bytes, most significant first.
-    public let high: UInt64
+    @usableFromInline package let high: UInt64
     /// The last eight bytes, most significant first.
-    public let low: UInt64
+    @usableFromInline package let low: UInt64
 
     @inlinable
     public init(high: UInt64, low: UInt64) {
@@ -93,7 +93,7 @@ public typealias DeviceID = UniqueID<DeviceKind>
 public typealias ContainerID = UniqueID<ContainerKind>
 
 /// Formats bytes as lower-case hexadecimal digits.
-public func hexString(_ bytes: some Sequence<UInt8>) -> String {
+package func hexString(_ bytes: some Sequence<UInt8>) -> String {
     var characters: [UInt8] = []
     for byte in bytes {
         characters.append(hexDigit(UInt64(byte >> 4)))
@@ -109,7 +109,7 @@ private func hexDigit(_ value: UInt64) -> UInt8 {
 
 /// The value of an ASCII hexadecimal digit, or `nil`.
 @inlinable
-public func hexDigitValue(_ character: UInt8) -> UInt8? {
+package func hexDigitValue(_ character: UInt8) -> UInt8? {
     switch character {
     case 0x30...0x39: character - 0x30
     case 0x41...0x46: character - 0x41 + 10

@@ -1,46 +1,46 @@
 /// The known part of a device's log: its changesets up to a sequence number, and the time of the last changeset.
-public struct LogPosition: Hashable, Sendable {
+package struct LogPosition: Hashable, Sendable {
     /// The number of the last changeset seen; the first changeset of a device has number 1, so 0 means none.
-    public var sequence: UInt64
+    package var sequence: UInt64
     /// The latest time of any change up to there.
-    public var time: HybridTime
+    package var time: HybridTime
 
     @inlinable
-    public init(sequence: UInt64, time: HybridTime) {
+    package init(sequence: UInt64, time: HybridTime) {
         self.sequence = sequence
         self.time = time
     }
 
-    public static let none = LogPosition(sequence: 0, time: .zero)
+    package static let none = LogPosition(sequence: 0, time: .zero)
 }
 
 /// The end of a log that nobody continues: its last changeset, and the checksum that a following segment would name. In
 /// a log with several branches, this tells the branch.
-public struct LogEnd: Hashable, Sendable {
+package struct LogEnd: Hashable, Sendable {
     /// The number of the last changeset.
-    public var sequence: UInt64
+    package var sequence: UInt64
     /// `SegmentHeader.chainEnd` of the last segment.
-    public var checksum: Checksum
+    package var checksum: Checksum
 
-    public init(sequence: UInt64, checksum: Checksum) {
+    package init(sequence: UInt64, checksum: Checksum) {
         self.sequence = sequence
         self.checksum = checksum
     }
 }
 
 /// The known part of every device's log. An author's vector at the time of a changeset is its *context*.
-public struct VersionVector: Equatable, Sendable {
-    public private(set) var positions: [DeviceID: LogPosition]
+package struct VersionVector: Equatable, Sendable {
+    package private(set) var positions: [DeviceID: LogPosition]
 
-    public init(_ positions: [DeviceID: LogPosition] = [:]) { self.positions = positions }
+    package init(_ positions: [DeviceID: LogPosition] = [:]) { self.positions = positions }
 
     @inlinable
-    public subscript(device: DeviceID) -> LogPosition {
+    package subscript(device: DeviceID) -> LogPosition {
         positions[device] ?? .none
     }
 
     /// Moves a device's position forward; an earlier position changes nothing.
-    public mutating func advance(_ device: DeviceID, to position: LogPosition) {
+    package mutating func advance(_ device: DeviceID, to position: LogPosition) {
         let known = self[device]
         positions[device] = LogPosition(
             sequence: max(known.sequence, position.sequence), time: max(known.time, position.time))
@@ -49,7 +49,7 @@ public struct VersionVector: Equatable, Sendable {
     /// True if a write with this stamp had been seen. Every device's times grow with its sequence, so the latest seen
     /// time decides.
     @inlinable
-    public func includes(_ stamp: Stamp) -> Bool {
+    package func includes(_ stamp: Stamp) -> Bool {
         stamp.time <= self[stamp.device].time
     }
 }

@@ -5,7 +5,7 @@ import Darwin
 #endif
 
 /// Tells the wall-clock time. Injected, so that tests and the simulator decide the time.
-public protocol WallClock: Sendable {
+package protocol WallClock: Sendable {
     /// Milliseconds since the Unix epoch.
     func milliseconds() -> Int64
     /// The time of a change that a trigger recorded at `captured` milliseconds by SQLite's clock. The live clock is the
@@ -14,28 +14,28 @@ public protocol WallClock: Sendable {
 }
 
 /// Gives random bytes. Injected, so that a simulation can be repeated.
-public protocol RandomSource: Sendable {
+package protocol RandomSource: Sendable {
     func next() -> UInt64
 }
 
 /// The computer's clock.
-public struct SystemClock: WallClock {
-    public init() {}
+package struct SystemClock: WallClock {
+    package init() {}
 
-    public func milliseconds() -> Int64 {
+    package func milliseconds() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    public func milliseconds(captured: Int64) -> Int64 { captured }
+    package func milliseconds(captured: Int64) -> Int64 { captured }
 }
 
 /// The operating system's random numbers.
-public struct SystemRandom: RandomSource {
-    public init() {}
+package struct SystemRandom: RandomSource {
+    package init() {}
 
-    public func next() -> UInt64 {
+    package func next() -> UInt64 {
         var generator = SystemRandomNumberGenerator()
         return generator.next()
     }
@@ -43,7 +43,7 @@ public struct SystemRandom: RandomSource {
 
 extension RandomSource {
     /// Mints a random ID (RFC 9562, version 4).
-    public func makeID<Kind>() -> UniqueID<Kind> {
+    package func makeID<Kind>() -> UniqueID<Kind> {
         UniqueID(high: next() & ~0xf000 | 0x4000, low: next() & ~(3 << 62) | 2 << 62)
     }
 }

@@ -1,26 +1,26 @@
 import FerryCore
 
 /// A segment as a file: consecutive changesets of a device, encoded (Docs/Format.md, "Segments").
-public struct Segment: Sendable {
+package struct Segment: Sendable {
     /// The whole file.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// The author.
-    public let device: DeviceID
+    package let device: DeviceID
     /// The sequence number of the first changeset.
-    public let firstSequence: UInt64
+    package let firstSequence: UInt64
     /// The sequence number of the last changeset.
-    public let lastSequence: UInt64
+    package let lastSequence: UInt64
     /// The checksum of the file: its last 16 bytes.
-    public let checksum: Checksum
+    package let checksum: Checksum
     /// The name of the segment before, or nil for the first segment.
-    public let previous: Checksum?
+    package let previous: Checksum?
     /// The `chainEnd` of the last segment that was rolled up into this segment; nil if nothing was rolled up.
-    public let tail: Checksum?
+    package let tail: Checksum?
     /// The name by which the next segment refers to this segment.
-    public var chainEnd: Checksum { tail ?? checksum }
+    package var chainEnd: Checksum { tail ?? checksum }
 
     /// Describes a file that was encoded elsewhere, an outbox's for instance, without a look at `bytes`.
-    public init(
+    package init(
         bytes: [UInt8], device: DeviceID, firstSequence: UInt64, lastSequence: UInt64, checksum: Checksum,
         previous: Checksum?, tail: Checksum? = nil
     ) {

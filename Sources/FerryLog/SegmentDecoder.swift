@@ -2,18 +2,18 @@ import FerryCore
 
 /// Decodes segments that nobody vouches for (Docs/Format.md, "Segments"). Whatever the bytes, the decoder returns or
 /// throws, in time and memory bounded by `SegmentLimits`.
-public enum SegmentDecoder {
+package enum SegmentDecoder {
     /// Reads the header of a whole file and verifies the file's checksum, without a look at the body.
     ///
     /// - Throws: `damagedFile` if the file is cut off or changed: it may be incomplete yet, so look again later.
     ///   `formatTooNew` if a newer Ferry wrote the file: this device's Ferry needs an update.
-    public static func header(_ bytes: [UInt8]) throws(FerryError) -> SegmentHeader {
+    package static func header(_ bytes: [UInt8]) throws(FerryError) -> SegmentHeader {
         try SegmentHeader(file: bytes)
     }
 
     /// True if an incomplete file may become whole: the file is shorter than its header says, or ends in zeros. A file
     /// ends so whose place was made before its content came.
-    public static func isIncomplete(_ bytes: [UInt8]) -> Bool {
+    package static func isIncomplete(_ bytes: [UInt8]) -> Bool {
         let isRolledUp = bytes.count > SegmentHeader.magic.count && bytes[4] == SegmentHeader.rolledUpVersion
         let least = SegmentHeader.byteCount + SegmentHeader.checksumBytes * (isRolledUp ? 2 : 1)
         guard bytes.count >= least else {
@@ -37,7 +37,7 @@ public enum SegmentDecoder {
     ///   - device: the device whose segment the file should be.
     /// - Throws: as `header`, and `foreignFile` if the segment belongs to another container or device: it was moved or
     ///   forged, so do not replay it. Errors about the content name the changeset.
-    public static func decode(
+    package static func decode(
         _ bytes: consuming [UInt8], header: SegmentHeader? = nil, container: ContainerID, device: DeviceID
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
         try decode(
@@ -46,7 +46,7 @@ public enum SegmentDecoder {
 
     /// Decodes a file as `decode` does, for its schemas alone. The last changeset, mostly the only one, comes without
     /// its tables, whose content is not verified.
-    public static func decodeSchemas(
+    package static func decodeSchemas(
         _ bytes: consuming [UInt8], header: SegmentHeader? = nil, container: ContainerID, device: DeviceID
     ) throws(FerryError) -> (SegmentHeader, [Changeset]) {
         try decode(

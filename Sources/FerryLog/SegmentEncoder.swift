@@ -2,7 +2,7 @@ import FerryCore
 
 /// Encodes changesets into segments (Docs/Format.md, "Segments"). The same changesets give the same bytes, with the
 /// same version of zlib.
-public enum SegmentEncoder {
+package enum SegmentEncoder {
     /// Encodes consecutive changesets of a device.
     ///
     /// - Parameters:
@@ -14,7 +14,7 @@ public enum SegmentEncoder {
     /// - Throws: `limitExceeded` if a value or all of them are larger than `SegmentLimits` allow. A caller with several
     ///   changesets tries fewer of them; a single changeset cannot be published. `invalidArgument` if the changesets
     ///   break the rules of their types, a mistake of the program.
-    public static func encode(
+    package static func encode(
         _ changesets: [Changeset], container: ContainerID, previous: Checksum?, tail: Checksum? = nil
     ) throws(FerryError) -> Segment {
         guard let first = changesets.first, let last = changesets.last else {

@@ -1,33 +1,33 @@
 import FerryCore
 
 /// The bytes before the body of a segment, and its checksum (Docs/Format.md, "Segments").
-public struct SegmentHeader: Equatable, Sendable {
+package struct SegmentHeader: Equatable, Sendable {
     /// The segment's container.
-    public var container: ContainerID
+    package var container: ContainerID
     /// The author.
-    public var device: DeviceID
+    package var device: DeviceID
     /// The sequence number of the first changeset, at least 1.
-    public var firstSequence: UInt64
+    package var firstSequence: UInt64
     /// The sequence number of the last changeset, at least `firstSequence`.
-    public var lastSequence: UInt64
+    package var lastSequence: UInt64
     /// The time of the last changeset, the latest in the segment.
-    public var lastTime: HybridTime
+    package var lastTime: HybridTime
     /// The checksum of the segment before, or nil where there is none.
-    public var previous: Checksum?
+    package var previous: Checksum?
     /// The checksum of the file: its last 16 bytes.
-    public var checksum: Checksum
+    package var checksum: Checksum
     /// For a rolled-up segment, the checksum of the last original segment, by which the device's next segment names it.
     /// `nil` if nothing was rolled up.
-    public var tail: Checksum?
+    package var tail: Checksum?
     /// Bytes of the body before compression: with the counts, the cost of decoding.
-    public var bodyBytes: Int
+    package var bodyBytes: Int
     /// Operations in all changesets.
-    public var operationCount: Int
+    package var operationCount: Int
     /// Values in all changesets, keys excepted.
-    public var valueCount: Int
+    package var valueCount: Int
     /// Bytes of all texts and blobs, keys included, repetitions included: their size in a database. No part of a
     /// written header, and 0 until the body is decoded.
-    public internal(set) var contentBytes = 0
+    package internal(set) var contentBytes = 0
 
     var codec: Compression.Codec
     /// Bytes of the body in the file.
@@ -50,7 +50,7 @@ public struct SegmentHeader: Equatable, Sendable {
 
     /// The name by which the device's next segment refers to this segment, and the mark of a reader's position in the
     /// log. The same for this segment and for the segments that were rolled up into it.
-    public var chainEnd: Checksum { tail ?? checksum }
+    package var chainEnd: Checksum { tail ?? checksum }
 
     /// Bytes before the body.
     var prefixBytes: Int { Self.byteCount + (tail == nil ? 0 : Self.checksumBytes) }

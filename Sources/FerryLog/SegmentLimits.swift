@@ -3,61 +3,61 @@
 ///
 /// Together the limits bound a decoded segment's memory to its body, about 100 bytes for each operation and 40 for each
 /// of `valuesAtOnce` values.
-public enum SegmentLimits {
+package enum SegmentLimits {
     /// Bytes of a whole file.
-    public static let fileBytes = 256 << 20
+    package static let fileBytes = 256 << 20
     /// Bytes of a body before compression.
-    public static let bodyBytes = 1 << 30
+    package static let bodyBytes = 1 << 30
     /// How many times larger than its compressed form a body may be; zlib's own bound is about 1032.
-    public static let bodyRatio = 1100
+    package static let bodyRatio = 1100
     /// Bytes of a text or blob.
-    public static let valueBytes = 128 << 20
+    package static let valueBytes = 128 << 20
     /// UTF-8 bytes of the name of a table, a column or a schema object.
-    public static let nameBytes = 1024
+    package static let nameBytes = 1024
     /// UTF-8 bytes of a statement of a schema.
-    public static let statementBytes = 4 << 20
+    package static let statementBytes = 4 << 20
     /// Statements of a schema.
-    public static let statements = 65_536
+    package static let statements = 65_536
     /// Tables in a changeset, or tracked in a schema.
-    public static let tables = 32_767
+    package static let tables = 32_767
     /// References of a schema that no foreign key declares.
-    public static let references = 32_767
+    package static let references = 32_767
     /// Columns of a table; SQLite's own maximum.
-    public static let columns = 32_767
+    package static let columns = 32_767
     /// Devices in a context.
-    public static let contextDevices = 4096
+    package static let contextDevices = 4096
     /// The largest sequence number; exact in every language's floating-point numbers.
-    public static let sequence: UInt64 = 1 << 53
+    package static let sequence: UInt64 = 1 << 53
     /// Different names in a segment.
-    public static let names = 1 << 20
+    package static let names = 1 << 20
     /// Columns of the different tables, identities included.
-    public static let layoutColumns = 1 << 22
+    package static let layoutColumns = 1 << 22
     /// Statements, tracked tables and undeclared references of all schemas in a segment.
-    public static let schemaEntries = 1 << 18
+    package static let schemaEntries = 1 << 18
     /// Changesets in a segment.
-    public static let changesets = 65_536
+    package static let changesets = 65_536
     /// Operations in a segment.
-    public static let operations = 1 << 22
+    package static let operations = 1 << 22
     /// Values in a segment, without keys.
-    public static let values = 1 << 25
+    package static let values = 1 << 25
     /// A segment's values in memory at a time: values of a larger segment are read on request.
-    public static let valuesAtOnce = 1 << 22
+    package static let valuesAtOnce = 1 << 22
     /// Bytes of all texts and blobs in a segment, keys included, repetitions included: their size in a database. In the
     /// file equal contents stand once.
     ///
     /// Earlier writers knew no such limit. They had all contents of a changeset in memory twice, so they could not
     /// reach this limit.
-    public static let contentBytes = 1 << 36
+    package static let contentBytes = 1 << 36
     /// The same, if the writer can make several segments. A reader checks whether the disk has room for more.
-    public static let plannedContentBytes = 1 << 28
+    package static let plannedContentBytes = 1 << 28
     /// Blocks of a table's changes in a segment.
-    public static let tableBlocks = 1 << 20
+    package static let tableBlocks = 1 << 20
     /// Columns of all table blocks, counted for each block.
-    public static let blockColumns = 1 << 24
+    package static let blockColumns = 1 << 24
     /// Shapes of all table blocks.
-    public static let shapes = 1 << 20
+    package static let shapes = 1 << 20
     /// Columns of all shapes.
-    public static let shapeColumns = 1 << 22
+    package static let shapeColumns = 1 << 22
     /// Entries of all contexts that differ from the context before.
-    public static let contextEntries = 1 << 21
+    package static let contextEntries = 1 << 21
 }

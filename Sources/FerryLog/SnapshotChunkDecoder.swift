@@ -2,17 +2,17 @@ import FerryCore
 
 /// Decodes chunks of snapshots that nobody vouches for (Docs/Format.md, "Chunks"). Whatever the bytes, the decoder
 /// returns or throws, in time and memory bounded by `SnapshotLimits`.
-public enum SnapshotChunkDecoder {
+package enum SnapshotChunkDecoder {
     /// Verifies a file without decoding its content.
     /// - Throws: as `decode`.
-    public static func verify(_ file: [UInt8], container: ContainerID) throws(FerryError) -> Checksum {
+    package static func verify(_ file: [UInt8], container: ContainerID) throws(FerryError) -> Checksum {
         try SnapshotFile.decode(file, .chunk, container: container).checksum
     }
 
     /// Decodes a whole file. Texts and blobs are slices that share the decompressed body.
     /// - Throws: `damagedFile` if the file is cut off or changed: it may be incomplete yet, so look again later.
     ///   `formatTooNew` if a newer Ferry wrote the file. `foreignFile` if the file belongs to another container.
-    public static func decode(
+    package static func decode(
         _ file: [UInt8], container: ContainerID
     ) throws(FerryError) -> (chunk: SnapshotChunk, checksum: Checksum) {
         let (body, _, checksum) = try SnapshotFile.decode(file, .chunk, container: container)

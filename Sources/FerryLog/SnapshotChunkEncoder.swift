@@ -2,10 +2,10 @@ import FerryCore
 
 /// Encodes a chunk of a snapshot (Docs/Format.md, "Chunks"). The same objects give the same bytes, with the same version
 /// of zlib.
-public enum SnapshotChunkEncoder {
+package enum SnapshotChunkEncoder {
     /// - Throws: `limitExceeded` if the chunk holds more than `SnapshotLimits` allow, `invalidArgument` if the chunk
     ///   breaks the rules of its type, a mistake of the program.
-    public static func encode(
+    package static func encode(
         _ chunk: SnapshotChunk, container: ContainerID
     ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
         var budget = SegmentBudget.forSnapshot(isDecoding: false)

@@ -2,9 +2,9 @@ import FerryCore
 
 /// Decodes manifests that nobody vouches for (Docs/Format.md, "Manifests"). Whatever the bytes, the decoder returns or
 /// throws, in time and memory bounded by `SnapshotLimits`.
-public enum SnapshotManifestDecoder {
+package enum SnapshotManifestDecoder {
     /// - Throws: `damagedFile`, `formatTooNew`, `foreignFile`; as `SnapshotChunkDecoder.decode`.
-    public static func decode(
+    package static func decode(
         _ file: [UInt8], container: ContainerID
     ) throws(FerryError) -> (manifest: SnapshotManifest, checksum: Checksum) {
         let (body, version, checksum) = try SnapshotFile.decode(file, .manifest, container: container)

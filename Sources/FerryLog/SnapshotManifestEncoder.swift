@@ -1,9 +1,9 @@
 import FerryCore
 
 /// Encodes a snapshot's manifest (Docs/Format.md, "Manifests").
-public enum SnapshotManifestEncoder {
+package enum SnapshotManifestEncoder {
     /// - Throws: `limitExceeded` where it holds more than `SnapshotLimits` allow.
-    public static func encode(
+    package static func encode(
         _ manifest: SnapshotManifest
     ) throws(FerryError) -> (bytes: [UInt8], checksum: Checksum) {
         try SnapshotFile.encode(

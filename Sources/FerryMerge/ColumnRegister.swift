@@ -2,10 +2,10 @@ import FerryCore
 
 /// Merges two values of a column under a hook: the older write's and the newer write's. Must be a pure function, the
 /// same on every device, or devices show different values.
-public typealias MergeFunction = @Sendable (_ older: FieldValue, _ newer: FieldValue) -> FieldValue
+package typealias MergeFunction = @Sendable (_ older: FieldValue, _ newer: FieldValue) -> FieldValue
 
 /// The content of an operation for a column.
-public enum WrittenValue: Equatable, Sendable {
+package enum WrittenValue: Equatable, Sendable {
     /// A value, as somebody wrote it.
     case plain(FieldValue)
     /// A part of a register.
@@ -14,7 +14,7 @@ public enum WrittenValue: Equatable, Sendable {
 
 extension WrittenValue {
     /// The value alone, unchanged by anybody else's writes: for recording losses.
-    public var ownValue: FieldValue? {
+    package var ownValue: FieldValue? {
         guard case .part(let part) = self else {
             if case .plain(let value) = self { return value }
             return nil
@@ -29,14 +29,14 @@ extension WrittenValue {
 }
 
 /// A column's part under a kind of policy.
-public enum PolicyPart: Hashable, Sendable {
+package enum PolicyPart: Hashable, Sendable {
     case maximum(ExtremePart)
     case minimum(ExtremePart)
     case counter(CounterPart)
     case set(SetPart)
     case versions(VersionsPart)
 
-    public var kind: PayloadKind {
+    package var kind: PayloadKind {
         switch self {
         case .maximum: .maximum
         case .minimum: .minimum
@@ -52,24 +52,24 @@ public enum PolicyPart: Hashable, Sendable {
 ///
 /// Each part merges separately, whatever the present policy is. So operations from before and after a policy was set
 /// may come in any order. The visible value is a pure function of all parts and of the present policy.
-public struct ColumnRegister: Hashable, Sendable {
-    public var plain: StampedValue?
-    public var maximum: ExtremePart?
-    public var minimum: ExtremePart?
-    public var counter: CounterPart?
-    public var set: SetPart?
-    public var versions: VersionsPart?
+package struct ColumnRegister: Hashable, Sendable {
+    package var plain: StampedValue?
+    package var maximum: ExtremePart?
+    package var minimum: ExtremePart?
+    package var counter: CounterPart?
+    package var set: SetPart?
+    package var versions: VersionsPart?
 
-    public init(plain: StampedValue? = nil) { self.plain = plain }
+    package init(plain: StampedValue? = nil) { self.plain = plain }
 
     /// True if the register holds no more than a plain write.
-    public var isPlain: Bool { parts.isEmpty }
+    package var isPlain: Bool { parts.isEmpty }
 
     /// True if nothing was ever written.
-    public var isEmpty: Bool { plain == nil && isPlain }
+    package var isEmpty: Bool { plain == nil && isPlain }
 
     /// By ascending kind.
-    public var parts: [PolicyPart] {
+    package var parts: [PolicyPart] {
         let all: [PolicyPart?] = [
             maximum.map { .maximum($0) }, minimum.map { .minimum($0) }, counter.map { .counter($0) },
             set.map { .set($0) }, versions.map { .versions($0) },
@@ -80,7 +80,7 @@ public struct ColumnRegister: Hashable, Sendable {
     // MARK: Merging
 
     /// Takes an operation into account.
-    public mutating func merge(_ written: WrittenValue, at stamp: Stamp) {
+    package mutating func merge(_ written: WrittenValue, at stamp: Stamp) {
         switch written {
         case .plain(let value): plain = StampedValue.newest(plain, StampedValue(stamp, value))
         case .part(let part): merge(part)
@@ -89,7 +89,7 @@ public struct ColumnRegister: Hashable, Sendable {
     }
 
     /// Merges everything in another register.
-    public mutating func merge(_ other: ColumnRegister) {
+    package mutating func merge(_ other: ColumnRegister) {
         plain = StampedValue.newest(plain, other.plain)
         for part in other.parts { merge(part) }
         forgetOvertaken()
@@ -122,7 +122,7 @@ public struct ColumnRegister: Hashable, Sendable {
     /// Forgets writes before a stamp.
     /// - Parameter wasKnown: true if the insertion that began the object anew knew a write. Of a maximum only known
     ///   values go: a better value has removed other values, which may have been later.
-    public mutating func forget(before floor: Stamp, wasKnown: (Stamp) throws -> Bool) rethrows {
+    package mutating func forget(before floor: Stamp, wasKnown: (Stamp) throws -> Bool) rethrows {
         if let stamp = plain?.stamp, stamp < floor { plain = nil }
         if let stamp = maximum?.best.stamp, stamp < floor, try wasKnown(stamp) { maximum = nil }
         if let stamp = minimum?.best.stamp, stamp < floor, try wasKnown(stamp) { minimum = nil }
@@ -135,7 +135,7 @@ public struct ColumnRegister: Hashable, Sendable {
     }
 
     /// The stamps of the whole register.
-    public var stamps: [Stamp] {
+    package var stamps: [Stamp] {
         var stamps: [Stamp?] = [
             plain?.stamp, maximum?.best.stamp, maximum?.reset, minimum?.best.stamp, minimum?.reset, counter?.base.stamp,
         ]
@@ -150,7 +150,7 @@ public struct ColumnRegister: Hashable, Sendable {
     /// The visible value.
     /// - Parameter function: the hook's function, if the policy is a hook.
     /// - Returns: `nil` if nothing was written, or if the policy's hook is missing and would be needed.
-    public func shown(under policy: ColumnPolicy, _ function: MergeFunction? = nil) -> FieldValue? {
+    package func shown(under policy: ColumnPolicy, _ function: MergeFunction? = nil) -> FieldValue? {
         let plain = assignment(beside: policy.payloadKind)
         switch policy {
         case .lastWriterWins: return plain?.value
@@ -169,7 +169,7 @@ public struct ColumnRegister: Hashable, Sendable {
     }
 
     /// The concurrent writes, by ascending stamp, under a policy that makes some of them lose.
-    public func rivals(under policy: ColumnPolicy) -> [StampedValue] {
+    package func rivals(under policy: ColumnPolicy) -> [StampedValue] {
         guard policy.payloadKind == .versions else { return [] }
         return VersionsPart.standing(versions, assignment(beside: .versions))
     }
@@ -199,7 +199,7 @@ public struct ColumnRegister: Hashable, Sendable {
     ///   - stamp: later than everything in the register.
     ///   - isInsertion: true if the write inserts the row.
     ///   - isMinted: true if nobody else can have inserted the same object.
-    public func written(
+    package func written(
         _ value: FieldValue, _ stamp: Stamp, under policy: ColumnPolicy, isInsertion: Bool = false,
         isMinted: Bool = false, _ function: MergeFunction? = nil
     ) -> WrittenValue {
@@ -226,7 +226,7 @@ public struct ColumnRegister: Hashable, Sendable {
 
 extension ColumnPolicy {
     /// The kind of part for writes under the policy; `nil` for plain writes.
-    public var payloadKind: PayloadKind? {
+    package var payloadKind: PayloadKind? {
         switch self {
         case .lastWriterWins: nil
         case .max: .maximum

@@ -4,22 +4,22 @@ import FerryCore
 ///
 /// The base is a plain write, known by its stamp: the row's insertion, or any write that is no addition. Additions to
 /// an older base no longer count.
-public struct CounterPart: Hashable, Sendable {
+package struct CounterPart: Hashable, Sendable {
     /// All additions of a device, as of the device's newest write.
-    public struct Total: Hashable, Sendable {
-        public var stamp: Stamp
-        public var amount: Int64
+    package struct Total: Hashable, Sendable {
+        package var stamp: Stamp
+        package var amount: Int64
 
-        public init(_ stamp: Stamp, _ amount: Int64) {
+        package init(_ stamp: Stamp, _ amount: Int64) {
             self.stamp = stamp
             self.amount = amount
         }
     }
 
-    public var base: StampedValue
-    public var totals: [DeviceID: Total]
+    package var base: StampedValue
+    package var totals: [DeviceID: Total]
 
-    public init(base: StampedValue, totals: [Total]) {
+    package init(base: StampedValue, totals: [Total]) {
         self.base = base
         self.totals = Dictionary(totals.map { ($0.stamp.device, $0) }) { Self.newest($0, $1) }
     }

@@ -4,12 +4,12 @@ import FerryCore
 ///
 /// A local write of a worse value must take effect, so it begins anew. `reset` is its stamp, and values from before the
 /// reset, or by devices that had not seen the reset, no longer count. Of two resets the later wins.
-public struct ExtremePart: Hashable, Sendable {
+package struct ExtremePart: Hashable, Sendable {
     /// The write that began anew; `nil` without a reset.
-    public var reset: Stamp?
-    public var best: StampedValue
+    package var reset: Stamp?
+    package var best: StampedValue
 
-    public init(reset: Stamp?, best: StampedValue) {
+    package init(reset: Stamp?, best: StampedValue) {
         self.reset = reset
         self.best = best
     }

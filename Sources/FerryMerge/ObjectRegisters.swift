@@ -5,22 +5,22 @@ import FerryCore
 /// Merging takes the maximum of each register, which is commutative, associative and idempotent. Any order, repetition
 /// or batching of the same writes gives the same registers. Values follow their stamps. Equal stamps with different
 /// values (two copies of a device) are decided by the value, so the order of delivery never decides.
-public struct ObjectRegisters: Equatable, Sendable {
+package struct ObjectRegisters: Equatable, Sendable {
     /// The newest insertion; `nil` while only updates or deletions have been seen.
-    public var inserted: Stamp?
+    package var inserted: Stamp?
     /// The newest deletion.
-    public var deleted: Stamp?
+    package var deleted: Stamp?
     /// Further deletions that may still matter, ascending: the last deletion that an insertion followed, and all
     /// deletions without an insertion since. Mostly none.
-    public private(set) var earlierDeletions: [Stamp] = []
+    package private(set) var earlierDeletions: [Stamp] = []
     /// For each column, by its number in the store's registry, the stamp of its value; `nil` without a value. Columns
     /// past the end have none.
-    public var fields: [Stamp?]
+    package var fields: [Stamp?]
     /// True if only an insertion brings the object back after a deletion: the table's policy `deleteWins`, which is no
     /// part of the state.
-    public var deletionWins = false
+    package var deletionWins = false
 
-    public init(
+    package init(
         inserted: Stamp? = nil, deleted: Stamp? = nil, earlierDeletions: [Stamp] = [], fields: [Stamp?] = []
     ) {
         self.inserted = inserted
@@ -32,19 +32,19 @@ public struct ObjectRegisters: Equatable, Sendable {
     /// The last deletion that an insertion followed. That insertion began the object anew. Everything written before
     /// the deletion is void, also in columns that the insertion does not mention. So no matter who still remembers the
     /// former values.
-    public var floor: Stamp? {
+    package var floor: Stamp? {
         guard let inserted, let deleted else { return nil }
         return deleted < inserted ? deleted : earlierDeletions.last { $0 < inserted }
     }
 
     /// True if the object was deleted and no known write is later, also if a table asks for less.
-    public var isTombstone: Bool {
+    package var isTombstone: Bool {
         guard let deleted else { return false }
         return newestWrite.map { $0 < deleted } ?? true
     }
 
     /// The newest insertion or field stamp.
-    public var newestWrite: Stamp? {
+    package var newestWrite: Stamp? {
         var newest = inserted
         for case let stamp? in fields where newest.map({ $0 < stamp }) ?? true { newest = stamp }
         return newest
@@ -52,28 +52,28 @@ public struct ObjectRegisters: Equatable, Sendable {
 
     /// An object is alive when something was written later than its deletion. An object whose insertion has not arrived
     /// yet is not: most of its fields are unknown.
-    public var isAlive: Bool {
+    package var isAlive: Bool {
         guard let inserted, let newest = deletionWins ? inserted : newestWrite else { return false }
         guard let deleted else { return true }
         return deleted < newest
     }
 
     /// The latest of all registers.
-    public var newest: Stamp? {
+    package var newest: Stamp? {
         guard let written = newestWrite else { return deleted }
         return max(written, deleted ?? written)
     }
 
     @inlinable
-    public func stamp(of column: Int) -> Stamp? { column < fields.count ? fields[column] : nil }
+    package func stamp(of column: Int) -> Stamp? { column < fields.count ? fields[column] : nil }
 
     /// Merges an insertion's stamp, without the fields of the insertion.
-    public mutating func mergeInsertion(_ stamp: Stamp) {
+    package mutating func mergeInsertion(_ stamp: Stamp) {
         inserted = inserted.map { max($0, stamp) } ?? stamp
         forgetEarlierDeletions()
     }
 
-    public mutating func mergeDeletion(_ stamp: Stamp) {
+    package mutating func mergeDeletion(_ stamp: Stamp) {
         guard let known = deleted, known != stamp else {
             deleted = stamp
             return
@@ -93,7 +93,7 @@ public struct ObjectRegisters: Equatable, Sendable {
     }
 
     /// Merges a write to a field whose value is decided elsewhere.
-    public mutating func noteWrite(_ column: Int, _ stamp: Stamp) {
+    package mutating func noteWrite(_ column: Int, _ stamp: Stamp) {
         while fields.count <= column { fields.append(nil) }
         fields[column] = fields[column].map { max($0, stamp) } ?? stamp
     }
@@ -104,7 +104,7 @@ public struct ObjectRegisters: Equatable, Sendable {
     ///   - present: the field's present value; needed only for equal stamps.
     /// - Returns: true if the written value is the field's value from now on.
     @inlinable
-    public mutating func mergeField(
+    package mutating func mergeField(
         _ column: Int, _ stamp: Stamp, value: FieldValue, present: FieldValue? = nil
     ) -> Bool {
         while fields.count <= column { fields.append(nil) }

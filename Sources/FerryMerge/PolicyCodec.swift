@@ -2,11 +2,11 @@ import FerryCore
 
 /// The bytes of parts and registers (Docs/Format.md, "Payloads"). Bytes from outside are checked: bytes that break the
 /// format throw `damagedFile`.
-public enum PolicyCodec {
+package enum PolicyCodec {
     // MARK: Parts
 
     /// - Parameter own: the operation's stamp, the most likely stamp inside, which takes a single byte.
-    public static func encode(_ part: PolicyPart, own: Stamp) -> [UInt8] {
+    package static func encode(_ part: PolicyPart, own: Stamp) -> [UInt8] {
         var writer = ByteWriter()
         switch part {
         case .maximum(let part), .minimum(let part):
@@ -38,7 +38,7 @@ public enum PolicyCodec {
     }
 
     /// - Parameter own: as for `encode`.
-    public static func decode(
+    package static func decode(
         _ bytes: ArraySlice<UInt8>, as kind: PayloadKind, own: Stamp
     ) throws(FerryError) -> PolicyPart {
         var reader = ByteReader(bytes)
@@ -97,7 +97,7 @@ public enum PolicyCodec {
 
     /// The registers of an object's columns, as the state keeps them.
     /// - Parameter own: for each column its newest stamp, which is kept elsewhere too.
-    public static func encode(_ registers: [Int: ColumnRegister], own: (Int) -> Stamp?) -> [UInt8]? {
+    package static func encode(_ registers: [Int: ColumnRegister], own: (Int) -> Stamp?) -> [UInt8]? {
         if registers.isEmpty { return nil }
         var writer = ByteWriter()
         for (column, register) in registers.sorted(by: { $0.key < $1.key }) {
@@ -115,7 +115,7 @@ public enum PolicyCodec {
         return writer.bytes
     }
 
-    public static func decodeRegisters(
+    package static func decodeRegisters(
         _ bytes: [UInt8], own: (Int) -> Stamp?
     ) throws(FerryError) -> [Int: ColumnRegister] {
         var registers: [Int: ColumnRegister] = [:]

@@ -1,14 +1,14 @@
 import FerryCore
 
 /// The visible objects of a region grouped into rows: the result of rule 3, and its working state.
-public struct RowClasses: Sendable {
+package struct RowClasses: Sendable {
     /// The objects with or offering a token: by tokens, and for each token the oldest first. Sorted, because a table of
     /// hashes takes twice the memory.
     private let providers: [Provider]
     /// Oldest insertion first; ties, which only a device's own insertions have, by table and ID.
     let byAge: [Int]
     /// The present outcomes of rule 2.
-    public internal(set) var outcomes: [RowOutcome]
+    package internal(set) var outcomes: [RowOutcome]
     /// Further targets of references, by object and reference.
     private var links: [Int: [Int: [Int]]] = [:]
     /// For each object with a representative, a way to the representative; -1 for all else. Empty if every object is
@@ -24,7 +24,7 @@ public struct RowClasses: Sendable {
     private var placesOfCauses: [Int32] = []
     private let ages: [Int]
     /// Changes whenever something else may follow from the classes.
-    public private(set) var revision = 0
+    package private(set) var revision = 0
 
     private struct Provider: Sendable {
         var token: RowToken
@@ -56,10 +56,10 @@ public struct RowClasses: Sendable {
     }
 
     /// True if every visible object is a row by itself.
-    public var isTrivial: Bool { parents.isEmpty }
+    package var isTrivial: Bool { parents.isEmpty }
 
     /// True if any reference means something else than its own values say.
-    public var hasLinks: Bool { !links.isEmpty }
+    package var hasLinks: Bool { !links.isEmpty }
 
     /// The objects with or offering a token, oldest first.
     func providers(of token: RowToken) -> some Sequence<Int> {
@@ -72,7 +72,7 @@ public struct RowClasses: Sendable {
     }
 
     /// The representative of an object's class: its oldest object; the object itself if alone.
-    public func representative(of object: Int) -> Int {
+    package func representative(of object: Int) -> Int {
         if parents.isEmpty { return object }
         var index = object
         while parents[index] >= 0 { index = Int(parents[index]) }
@@ -80,7 +80,7 @@ public struct RowClasses: Sendable {
     }
 
     /// The objects in a representative's row, oldest first.
-    public func members(of representative: Int) -> [Int] {
+    package func members(of representative: Int) -> [Int] {
         guard representsOthers(representative) else { return [representative] }
         var members = [representative]
         var index = next[representative]
@@ -92,22 +92,24 @@ public struct RowClasses: Sendable {
     }
 
     /// True if an object's row shows more objects.
-    public func representsOthers(_ object: Int) -> Bool { !parents.isEmpty && parents[object] < 0 && next[object] >= 0 }
+    package func representsOthers(_ object: Int) -> Bool {
+        !parents.isEmpty && parents[object] < 0 && next[object] >= 0
+    }
 
     /// The claim by which an object came to its class; `nil` for the first object of a class.
-    public func cause(of object: Int) -> RuleClaim? {
+    package func cause(of object: Int) -> RuleClaim? {
         placesOfCauses.isEmpty || placesOfCauses[object] < 0 ? nil : causes[Int(placesOfCauses[object])]
     }
 
     /// The visible object of the region to which a reference leads. That is an object with or offering its token, or
     /// the target found by resolving the reference.
-    public func target(of object: Int, reference: Int, token: RowToken) -> Int? {
+    package func target(of object: Int, reference: Int, token: RowToken) -> Int? {
         if let own = visible(token) { return own }
         return links[object]?[reference]?.first { outcomes[$0].isVisible }
     }
 
     /// The visible object of the region with or offering a token; of several the oldest.
-    public func visible(_ token: RowToken) -> Int? { providers(of: token).first { outcomes[$0].isVisible } }
+    package func visible(_ token: RowToken) -> Int? { providers(of: token).first { outcomes[$0].isVisible } }
 
     mutating func add(_ link: RuleLink) {
         revision += 1

@@ -1,26 +1,26 @@
 import FerryCore
 
 /// Something to which a foreign key can refer: an object, or a tuple of values under a UNIQUE key.
-public struct RowToken: Hashable, Comparable, Sendable {
+package struct RowToken: Hashable, Comparable, Sendable {
     /// The number of the table in the store's registry.
-    public var table: Int
+    package var table: Int
     /// The object's ID, or an ID derived from the UNIQUE key and its values.
-    public var id: ObjectID
+    package var id: ObjectID
 
     @inlinable
-    public init(table: Int, id: ObjectID) {
+    package init(table: Int, id: ObjectID) {
         self.table = table
         self.id = id
     }
 
     @inlinable
-    public static func < (left: Self, right: Self) -> Bool {
+    package static func < (left: Self, right: Self) -> Bool {
         left.table != right.table ? left.table < right.table : left.id < right.id
     }
 }
 
 /// The effect of a foreign key on a row whose target is deleted.
-public enum ReferenceAction: Sendable {
+package enum ReferenceAction: Sendable {
     /// RESTRICT or NO ACTION: the row retains its target.
     case restrict
     case cascade
@@ -31,26 +31,26 @@ public enum ReferenceAction: Sendable {
 }
 
 /// A foreign key's non-NULL value in an object.
-public struct RuleReference: Sendable {
-    public var target: RowToken
-    public var action: ReferenceAction
+package struct RuleReference: Sendable {
+    package var target: RowToken
+    package var action: ReferenceAction
 
-    public init(target: RowToken, action: ReferenceAction) {
+    package init(target: RowToken, action: ReferenceAction) {
         self.target = target
         self.action = action
     }
 }
 
 /// An object's claim to a value of a UNIQUE index, or to a key.
-public struct RuleClaim: Hashable, Sendable {
+package struct RuleClaim: Hashable, Sendable {
     /// The index and the value, as a token.
-    public var token: RowToken
+    package var token: RowToken
     /// The place of the index among its table's; `nil` for the key.
-    public var index: Int?
+    package var index: Int?
     /// True if the younger of two rows with an equal claim is hidden, instead of unifying both.
-    public var hidesLosers: Bool
+    package var hidesLosers: Bool
 
-    public init(token: RowToken, index: Int?, hidesLosers: Bool = false) {
+    package init(token: RowToken, index: Int?, hidesLosers: Bool = false) {
         self.token = token
         self.index = index
         self.hidesLosers = hidesLosers
@@ -58,25 +58,25 @@ public struct RuleClaim: Hashable, Sendable {
 }
 
 /// The rules' knowledge of an object.
-public struct RuleObject: Sendable {
+package struct RuleObject: Sendable {
     /// The object's own token; unique among the objects.
-    public var token: RowToken
-    public var isAlive: Bool
+    package var token: RowToken
+    package var isAlive: Bool
     /// True if enough fields are known to show the object again after a deletion.
-    public var isRestorable: Bool
+    package var isRestorable: Bool
     /// The newest insertion (the oldest insertion wins a UNIQUE value).
-    public var inserted: Stamp
+    package var inserted: Stamp
     /// The newest deletion.
-    public var deleted: Stamp?
+    package var deleted: Stamp?
     /// The UNIQUE tuples that the object offers to foreign keys on other columns than the key.
-    public var offers: [RowToken]
-    public var references: [RuleReference]
+    package var offers: [RowToken]
+    package var references: [RuleReference]
     /// Held back by a RESTRICT reference from a row outside of the region.
-    public var isHeldFromOutside: Bool
+    package var isHeldFromOutside: Bool
     /// SQLite refused the row in an earlier round.
-    public var isRefused: Bool
+    package var isRefused: Bool
 
-    public init(
+    package init(
         token: RowToken, isAlive: Bool, isRestorable: Bool, inserted: Stamp, deleted: Stamp? = nil,
         offers: [RowToken] = [],
         references: [RuleReference] = [], isHeldFromOutside: Bool = false, isRefused: Bool = false
@@ -94,7 +94,7 @@ public struct RuleObject: Sendable {
 }
 
 /// The rules' decision about an object.
-public enum RowOutcome: Equatable, Sendable {
+package enum RowOutcome: Equatable, Sendable {
     /// Deleted, and retained by nothing.
     case gone
     /// Shown. `cleared`: indices of the references that show NULL or the default; `isRevived`: deleted, and retained by
@@ -108,13 +108,13 @@ public enum RowOutcome: Equatable, Sendable {
     case refused
 
     /// True if a row shows the object: its own row, or its class's.
-    public var isVisible: Bool { if case .shown = self { true } else { false } }
+    package var isVisible: Bool { if case .shown = self { true } else { false } }
 }
 
 /// The questions of the rules that depend on values.
 ///
 /// Functions with a `RowClasses` parameter must answer from the classes and the objects alone.
-public protocol RuleSurroundings {
+package protocol RuleSurroundings {
     /// True if a row outside of the region is, or offers, the token.
     func isShownOutside(_ token: RowToken) throws -> Bool
     /// The claims of a visible object by its own values, its references resolved to their targets in `classes` and
@@ -131,12 +131,12 @@ public protocol RuleSurroundings {
 }
 
 /// A reference of an object; for a resolved reference, also its target.
-public struct RuleLink: Hashable, Sendable {
-    public var object: Int
-    public var reference: Int
-    public var target: Int
+package struct RuleLink: Hashable, Sendable {
+    package var object: Int
+    package var reference: Int
+    package var target: Int
 
-    public init(object: Int, reference: Int, target: Int) {
+    package init(object: Int, reference: Int, target: Int) {
         self.object = object
         self.reference = reference
         self.target = target
@@ -144,21 +144,21 @@ public struct RuleLink: Hashable, Sendable {
 }
 
 /// The rules' decision about a region.
-public struct RowSolution: Sendable {
+package struct RowSolution: Sendable {
     /// In the order of the objects.
-    public var outcomes: [RowOutcome]
-    public var classes: RowClasses
+    package var outcomes: [RowOutcome]
+    package var classes: RowClasses
 }
 
 /// The rules that make rows from state, as a pure function (Docs/Rules.md, "From state to rows").
 ///
 /// `solve` gets a region: every object whose outcome may change, and of the rest only whether a shown row offers a
 /// token. Applied to all objects the rules give all rows; applied to a closed region they give the same outcomes.
-public enum RowRules {
+package enum RowRules {
     /// - Parameters:
     ///   - objects: the region, in any order; each object is asked for once.
     ///   - surroundings: answers the questions that depend on values.
-    public static func solve(
+    package static func solve(
         _ objects: some Collection<RuleObject>, _ surroundings: some RuleSurroundings
     ) throws -> RowSolution {
         var region = Region(objects)

@@ -3,22 +3,22 @@ import FerryCore
 /// The part of a column under `set`, beside its plain value: for each element its last addition or removal.
 ///
 /// A plain write decides about every element; the part counts where it is later.
-public struct SetPart: Hashable, Sendable {
-    public struct Element: Hashable, Sendable {
-        public var stamp: Stamp
+package struct SetPart: Hashable, Sendable {
+    package struct Element: Hashable, Sendable {
+        package var stamp: Stamp
         /// The element's place in the array that added it; `nil` for a removal.
-        public var position: Int?
+        package var position: Int?
 
-        public init(_ stamp: Stamp, position: Int?) {
+        package init(_ stamp: Stamp, position: Int?) {
             self.stamp = stamp
             self.position = position
         }
     }
 
     /// By the element's canonical JSON.
-    public var elements: [[UInt8]: Element]
+    package var elements: [[UInt8]: Element]
 
-    public init(elements: [[UInt8]: Element]) { self.elements = elements }
+    package init(elements: [[UInt8]: Element]) { self.elements = elements }
 
     var newest: Stamp? { elements.values.map(\.stamp).max() }
 

@@ -1,11 +1,11 @@
 import FerryCore
 
 /// A value and its time of writing.
-public struct StampedValue: Hashable, Sendable {
-    public var stamp: Stamp
-    public var value: FieldValue
+package struct StampedValue: Hashable, Sendable {
+    package var stamp: Stamp
+    package var value: FieldValue
 
-    public init(_ stamp: Stamp, _ value: FieldValue) {
+    package init(_ stamp: Stamp, _ value: FieldValue) {
         self.stamp = stamp
         self.value = value
     }

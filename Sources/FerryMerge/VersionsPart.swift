@@ -6,13 +6,13 @@ import FerryCore
 /// A multi-value register: concurrent writes stand side by side, and a write that knew them stands in their place. A
 /// count of generations would do with less. But then a device that writes twice would silently outdo a device that
 /// wrote once at the same time.
-public struct VersionsPart: Hashable, Sendable {
+package struct VersionsPart: Hashable, Sendable {
     /// By ascending stamp; at most one of each device.
-    public var versions: [StampedValue]
+    package var versions: [StampedValue]
     /// For each device the time of its last known write.
-    public var seen: [DeviceID: HybridTime]
+    package var seen: [DeviceID: HybridTime]
 
-    public init(versions: [StampedValue], seen: [DeviceID: HybridTime]) {
+    package init(versions: [StampedValue], seen: [DeviceID: HybridTime]) {
         self.versions = versions
         self.seen = seen
         for version in versions { see(version.stamp) }

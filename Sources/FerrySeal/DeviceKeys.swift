@@ -4,12 +4,12 @@ import Foundation
 
 /// The two secret keys of a device, or of the recovery key: one signs, the other opens what is wrapped for it. Both are 32
 /// random bytes; nothing derived from them is kept, so no false public key can stand beside a true secret one.
-public struct DeviceKeys: Sendable {
+package struct DeviceKeys: Sendable {
     /// The container that they are for.
-    public let container: ContainerID
+    package let container: ContainerID
     /// The ID that follows from the keys; without meaning for the recovery key.
-    public let device: DeviceID
-    public let publicKeys: DevicePublicKeys
+    package let device: DeviceID
+    package let publicKeys: DevicePublicKeys
     let signing: Curve25519.Signing.PrivateKey
     let box: Curve25519.KeyAgreement.PrivateKey
 
@@ -22,14 +22,14 @@ public struct DeviceKeys: Sendable {
     }
 
     /// Mints the keys of a new device. Write them into the key store before anything names the device.
-    public init(mintedFor container: ContainerID, random: any RandomSource) throws {
+    package init(mintedFor container: ContainerID, random: any RandomSource) throws {
         let (signing, box) = (SecretBytes.draw(32, from: random), SecretBytes.draw(32, from: random))
         try self.init(signingSeed: signing, boxSeed: box, container: container)
     }
 
     /// The recovery key's, from its code.
     /// - Throws: `invalidArgument` for a code of another purpose.
-    public init(recovery code: SecretCode, container: ContainerID) throws {
+    package init(recovery code: SecretCode, container: ContainerID) throws {
         guard code.purpose == .recovery else {
             throw FerryError(.invalidArgument, "This is the code of an invitation, not a recovery code.")
         }
@@ -41,13 +41,13 @@ public struct DeviceKeys: Sendable {
     /// Signs content under a label.
     /// - Parameter digest: SHA-256 of the content.
     /// - Returns: 64 bytes. On Linux the same each time (RFC 8032); on Apple's systems they differ.
-    public func sign(_ label: String, digest: [UInt8]) throws -> [UInt8] {
+    package func sign(_ label: String, digest: [UInt8]) throws -> [UInt8] {
         Array(try signing.signature(for: SealSuite.signedMessage(label, digest: digest)))
     }
 }
 
 extension DeviceKeys: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public var description: String { "keys of \(device)" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["device": device]) }
+    package var description: String { "keys of \(device)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: ["device": device]) }
 }

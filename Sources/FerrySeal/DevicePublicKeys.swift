@@ -3,19 +3,19 @@ import FerryCore
 import Foundation
 
 /// The two public keys of a device, or of the recovery key. A device's ID follows from them, so nobody can claim another's.
-public struct DevicePublicKeys: Hashable, Sendable {
+package struct DevicePublicKeys: Hashable, Sendable {
     /// The bytes of each key.
-    public static let keyLength = 32
+    package static let keyLength = 32
 
     /// Ed25519: verifies what the device signs.
-    public let signing: [UInt8]
+    package let signing: [UInt8]
     /// X25519: epochs are wrapped for it.
-    public let box: [UInt8]
+    package let box: [UInt8]
 
     /// Takes keys that somebody states.
     /// - Throws: `damagedFile` for another length, and for keys of small order: under such a signing key signatures of others
     ///   hold, and what is wrapped for such a box key everybody can open.
-    public init(signing: [UInt8], box: [UInt8]) throws(FerryError) {
+    package init(signing: [UInt8], box: [UInt8]) throws(FerryError) {
         guard signing.count == Self.keyLength, box.count == Self.keyLength else {
             throw ByteReader.malformed("a public key is not \(Self.keyLength) bytes long")
         }
@@ -32,7 +32,7 @@ public struct DevicePublicKeys: Hashable, Sendable {
     }
 
     /// The ID of the device with these keys in a container: a UUID of version 8 (RFC 9562).
-    public func device(in container: ContainerID) -> DeviceID {
+    package func device(in container: ContainerID) -> DeviceID {
         let hash = SealSuite.hash("device", container.bytes, signing, box)
         let id = DeviceID(bytes: hash.prefix(16)) ?? DeviceID(high: 0, low: 0)  // 16 bytes always make one
         return DeviceID(high: id.high & ~0xf000 | 0x8000, low: id.low & ~(3 << 62) | 2 << 62)
@@ -40,7 +40,7 @@ public struct DevicePublicKeys: Hashable, Sendable {
 
     /// Whether the device signed content under a label.
     /// - Parameter digest: SHA-256 of the content.
-    public func isSignature(_ signature: some DataProtocol, of label: String, digest: [UInt8]) -> Bool {
+    package func isSignature(_ signature: some DataProtocol, of label: String, digest: [UInt8]) -> Bool {
         // The length of the key was checked; another error would say that it is no point, which holds no signature.
         guard let key = try? Curve25519.Signing.PublicKey(rawRepresentation: signing) else { return false }
         return key.isValidSignature(signature, for: SealSuite.signedMessage(label, digest: digest))

@@ -6,13 +6,13 @@ import Foundation
 ///
 /// Sealing the same content twice gives the same bytes, but for the signature on Apple's systems: a file's key follows from a
 /// keyed hash of its content, so that publication after a crash writes what was there. The same key means the same content.
-public enum Envelope {
+package enum Envelope {
     static let magic = Array("FRYX".utf8)
     /// The version that is written, and the latest that is read.
-    public static let currentVersion: UInt8 = 1
+    package static let currentVersion: UInt8 = 1
     static let headerLength = 128
     /// What a file is longer than its pieces.
-    public static let overhead = headerLength + SealSuite.signatureLength
+    package static let overhead = headerLength + SealSuite.signatureLength
     /// The plain bytes of a piece; the last one may have fewer.
     static let pieceLength = 64 * 1024
     static let tagLength = 16
@@ -29,7 +29,7 @@ public enum Envelope {
 
     /// Seals a whole file of an open container.
     /// - Throws: `limitExceeded` for content above the kind's limit, `invalidArgument` for keys and epoch of two containers.
-    public static func seal(
+    package static func seal(
         _ content: [UInt8], _ kind: FileKind, under epoch: EpochSecret, by keys: DeviceKeys
     ) throws -> [UInt8] {
         guard content.count <= kind.maximumContentBytes else {

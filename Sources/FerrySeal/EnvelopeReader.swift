@@ -4,31 +4,31 @@ import Foundation
 
 /// Opens sealed files, in the order of Docs/Format.md: nothing is decrypted before the signature of a member holds, and nothing
 /// is handed out before all of a file is found right.
-public struct EnvelopeReader: Sendable {
+package struct EnvelopeReader: Sendable {
     /// What a sealed file says before anything is known of it.
-    public struct Header: Hashable, Sendable {
-        public let kind: FileKind
-        public let container: ContainerID
-        public let device: DeviceID
-        public let epoch: EpochID
+    package struct Header: Hashable, Sendable {
+        package let kind: FileKind
+        package let container: ContainerID
+        package let device: DeviceID
+        package let epoch: EpochID
         /// The bytes of all pieces.
         let length: Int
     }
 
     /// What a file held.
-    public struct Opened: Hashable, Sendable {
-        public let content: [UInt8]
-        public let epoch: EpochID
+    package struct Opened: Hashable, Sendable {
+        package let content: [UInt8]
+        package let epoch: EpochID
     }
 
     /// The container in which files lie.
-    public let container: ContainerID
+    package let container: ContainerID
     /// The keys of a device whose files count; `nil` for all others.
-    public let keys: @Sendable (DeviceID) -> DevicePublicKeys?
+    package let keys: @Sendable (DeviceID) -> DevicePublicKeys?
     /// An epoch that is known here.
-    public let epoch: @Sendable (EpochID) -> EpochSecret?
+    package let epoch: @Sendable (EpochID) -> EpochSecret?
 
-    public init(
+    package init(
         container: ContainerID, keys: @escaping @Sendable (DeviceID) -> DevicePublicKeys?,
         epoch: @escaping @Sendable (EpochID) -> EpochSecret?
     ) {
@@ -42,7 +42,7 @@ public struct EnvelopeReader: Sendable {
     /// - Throws: `notSealed` for a plain file, `formatTooNew`, `foreignFile` where it belongs to another place or its device is no
     ///   member, `fileNotThereYet` where more of it or its epoch's key is still to come, `damagedFile` for all else. The caller
     ///   adds the path.
-    public func open(_ file: [UInt8], _ kind: FileKind, of device: DeviceID) throws(FerryError) -> Opened {
+    package func open(_ file: [UInt8], _ kind: FileKind, of device: DeviceID) throws(FerryError) -> Opened {
         let header = try self.header(file, kind, of: device)
         guard let keys = keys(device) else {
             throw FerryError(
@@ -69,7 +69,7 @@ public struct EnvelopeReader: Sendable {
 
     /// Reads the header and holds it against the place and the length of the file.
     /// - Throws: as `open(_:_:of:)`.
-    public func header(_ file: [UInt8], _ kind: FileKind, of device: DeviceID) throws(FerryError) -> Header {
+    package func header(_ file: [UInt8], _ kind: FileKind, of device: DeviceID) throws(FerryError) -> Header {
         let magic = Envelope.magic
         guard file.starts(with: magic) else {
             if Envelope.plainMagics.contains(where: { file.starts(with: $0) }) {

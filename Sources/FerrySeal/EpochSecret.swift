@@ -3,15 +3,15 @@ import FerryCore
 import Foundation
 
 /// Names an epoch. It follows from the epoch's secret, and so commits to it.
-public typealias EpochID = UniqueID<EpochKind>
-public enum EpochKind {}
+package typealias EpochID = UniqueID<EpochKind>
+package enum EpochKind {}
 
 /// What all members have and nobody else: files are sealed under one (Docs/Format.md, "Keys and hashes").
-public struct EpochSecret: Sendable {
+package struct EpochSecret: Sendable {
     /// The container that it belongs to.
-    public let container: ContainerID
+    package let container: ContainerID
     /// Follows from the secret.
-    public let id: EpochID
+    package let id: EpochID
     let secret: SymmetricKey
     let seedKey: SymmetricKey
     let nameKey: SymmetricKey
@@ -28,14 +28,14 @@ public struct EpochSecret: Sendable {
     }
 
     /// Makes a new epoch of random bytes.
-    public init(mintedFor container: ContainerID, random: any RandomSource) {
+    package init(mintedFor container: ContainerID, random: any RandomSource) {
         self.init(SecretBytes.draw(32, from: random), container: container)
     }
 
     // MARK: Names
 
     /// What stands in place of the checksum in the name of a sealed file: it tells nobody but members what the file holds.
-    public func name(_ checksum: Checksum, _ kind: FileKind, of device: DeviceID) -> Checksum {
+    package func name(_ checksum: Checksum, _ kind: FileKind, of device: DeviceID) -> Checksum {
         let message = [kind.rawValue] + device.bytes + checksum.bytes
         let code = HMAC<SHA256>.authenticationCode(for: message, using: nameKey)
         return Checksum(bytes: Array(code.prefix(16))) ?? Checksum(high: 0, low: 0)  // 16 bytes always make one
@@ -44,14 +44,14 @@ public struct EpochSecret: Sendable {
     // MARK: The ring
 
     /// The most earlier epochs in a ring.
-    public static let maximumRingCount = 4096
+    package static let maximumRingCount = 4096
     private static let ringNonceLength = 12
     private static let ringTagLength = 16
 
     /// Seals earlier epochs, so that who has this one has them too.
     /// - Parameter nonce: 12 random bytes.
     /// - Throws: `limitExceeded` for more than `maximumRingCount`.
-    public func sealRing(_ earlier: [EpochSecret], random: any RandomSource) throws -> [UInt8] {
+    package func sealRing(_ earlier: [EpochSecret], random: any RandomSource) throws -> [UInt8] {
         guard earlier.count <= Self.maximumRingCount else {
             throw FerryError(.limitExceeded, "More than \(Self.maximumRingCount) epochs are needed at once.")
         }
@@ -72,7 +72,7 @@ public struct EpochSecret: Sendable {
 
     /// Opens the ring of this epoch.
     /// - Throws: `damagedFile` where it is none, or a secret in it is not the one that its ID names.
-    public func openRing(_ ring: [UInt8]) throws(FerryError) -> [EpochSecret] {
+    package func openRing(_ ring: [UInt8]) throws(FerryError) -> [EpochSecret] {
         guard ring.count >= Self.ringNonceLength + Self.ringTagLength else {
             throw ByteReader.malformed("a ring is too short")
         }
@@ -115,11 +115,11 @@ public struct EpochSecret: Sendable {
 }
 
 extension EpochSecret: Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public static func == (left: EpochSecret, right: EpochSecret) -> Bool {
+    package static func == (left: EpochSecret, right: EpochSecret) -> Bool {
         left.container == right.container && left.secret == right.secret
     }
 
-    public var description: String { "epoch \(id)" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+    package var description: String { "epoch \(id)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }

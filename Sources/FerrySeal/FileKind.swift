@@ -1,13 +1,13 @@
 /// The kinds of files that are sealed; the raw value stands in the envelope and goes into names.
-public enum FileKind: UInt8, CaseIterable, Hashable, Sendable {
+package enum FileKind: UInt8, CaseIterable, Hashable, Sendable {
     case segment = 1
     case head = 2
     case manifest = 3
     case chunk = 4
 
     /// A longer content of the kind is neither sealed nor opened, in bytes.
-    public var maximumContentBytes: Int { self == .head ? 1 << 18 : 1 << 28 }
+    package var maximumContentBytes: Int { self == .head ? 1 << 18 : 1 << 28 }
 
     /// A longer sealed file of the kind is damaged, in bytes: the content, its padding, tags, header and signature are less.
-    public var maximumFileBytes: Int { maximumContentBytes + (self == .head ? 1 << 14 : 1 << 24) }
+    package var maximumFileBytes: Int { maximumContentBytes + (self == .head ? 1 << 14 : 1 << 24) }
 }

@@ -4,22 +4,22 @@ import Foundation
 
 /// What the key store keeps of one device: its two seeds, and what must not be lost with the database (Docs/Format.md, "Key
 /// files"). Nothing that follows from the seeds is stored but the ID, which is computed anew at each load.
-public struct KeyFile: Sendable {
+package struct KeyFile: Sendable {
     /// The bytes of a record's hash.
-    public static let hashLength = SealSuite.hashLength
+    package static let hashLength = SealSuite.hashLength
     /// The most invitations that are open at once.
-    public static let maximumInvitations = 1024
+    package static let maximumInvitations = 1024
 
     /// An invitation that this device made, or the one by which it asks to be let in.
-    public struct Invitation: Hashable, Sendable {
-        public let claimKey: SecretKey
-        public let answerKey: SecretKey
+    package struct Invitation: Hashable, Sendable {
+        package let claimKey: SecretKey
+        package let answerKey: SecretKey
         /// When it ends, by this device's clock, in milliseconds since the Unix epoch.
-        public let endMilliseconds: UInt64
+        package let endMilliseconds: UInt64
         /// The hash of the claim that it is bound to: it lets in that one alone. `nil` until one came.
-        public var claim: [UInt8]?
+        package var claim: [UInt8]?
 
-        public init(code: SecretCode, container: ContainerID, endMilliseconds: UInt64, claim: [UInt8]? = nil) {
+        package init(code: SecretCode, container: ContainerID, endMilliseconds: UInt64, claim: [UInt8]? = nil) {
             claimKey = code.claimKey(in: container)
             answerKey = code.answerKey(in: container)
             self.endMilliseconds = endMilliseconds
@@ -33,24 +33,24 @@ public struct KeyFile: Sendable {
             self.claim = claim
         }
 
-        public func hash(into hasher: inout Hasher) {
+        package func hash(into hasher: inout Hasher) {
             hasher.combine(endMilliseconds)
             hasher.combine(claim)
         }
     }
 
-    public let keys: DeviceKeys
+    package let keys: DeviceKeys
     /// The hash of the container's first record.
-    public let genesis: [UInt8]
+    package let genesis: [UInt8]
     /// The greatest number of an epoch that was ever seen: a restored database must not fall behind it.
-    public var highestEpoch: UInt32
-    public var invitations: [Invitation]
+    package var highestEpoch: UInt32
+    package var invitations: [Invitation]
 
-    public var device: DeviceID { keys.device }
-    public var container: ContainerID { keys.container }
+    package var device: DeviceID { keys.device }
+    package var container: ContainerID { keys.container }
 
     /// - Throws: `invalidArgument` for a hash of another length.
-    public init(
+    package init(
         keys: DeviceKeys, genesis: [UInt8], highestEpoch: UInt32 = 0, invitations: [Invitation] = []
     ) throws(FerryError) {
         guard genesis.count == Self.hashLength else {
@@ -64,13 +64,13 @@ public struct KeyFile: Sendable {
 }
 
 extension KeyFile: Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public static func == (left: KeyFile, right: KeyFile) -> Bool {
+    package static func == (left: KeyFile, right: KeyFile) -> Bool {
         left.container == right.container && left.keys.publicKeys == right.keys.publicKeys
             && left.genesis == right.genesis
             && left.highestEpoch == right.highestEpoch && left.invitations == right.invitations
     }
 
-    public var description: String { "key file of \(device)" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["device": device]) }
+    package var description: String { "key file of \(device)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: ["device": device]) }
 }

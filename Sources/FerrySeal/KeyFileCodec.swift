@@ -10,11 +10,11 @@ extension KeyFile {
     /// Claim key, answer key, end and claim.
     private static let invitationLength = 32 + 32 + 8 + 32
     /// A longer file is damaged.
-    public static let maximumBytes = 144 + 3 + maximumInvitations * invitationLength + checksumLength
+    package static let maximumBytes = 144 + 3 + maximumInvitations * invitationLength + checksumLength
 
     /// Hands the file's bytes to `body` and overwrites them when it returns. `body` must keep no copy of the array.
     /// - Throws: `limitExceeded` for more than `maximumInvitations`; what `body` throws.
-    public func withEncoded<Result>(_ body: ([UInt8]) throws -> Result) throws -> Result {
+    package func withEncoded<Result>(_ body: ([UInt8]) throws -> Result) throws -> Result {
         guard invitations.count <= Self.maximumInvitations else {
             throw FerryError(
                 .limitExceeded, "More than \(Self.maximumInvitations) invitations are open. Let some end first.",
@@ -48,7 +48,7 @@ extension KeyFile {
     /// Reads a key file and overwrites its bytes. Give the only array with them.
     /// - Throws: `formatTooNew` for a later version, `damagedFile` for what is no key file or whose ID is not that of its keys.
     ///   The caller adds the path.
-    public init(decoding bytes: inout [UInt8]) throws(FerryError) {
+    package init(decoding bytes: inout [UInt8]) throws(FerryError) {
         defer { SecretBytes.overwrite(&bytes) }
         try self.init(reading: bytes)
     }

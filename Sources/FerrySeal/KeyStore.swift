@@ -4,7 +4,7 @@ import Synchronization
 /// Where a computer keeps the secret keys of its devices: never in a database, never in the shared folder.
 ///
 /// Safe to use from several threads. One process at a time writes for a device, under the device's lock.
-public protocol KeyStore: Sendable {
+package protocol KeyStore: Sendable {
     /// Reads the keys of a device; `nil` where there are none here.
     /// - Throws: `keyExposed` where others can read them, `damagedFile`, `formatTooNew`, `inputOutput`.
     func load(_ device: DeviceID) throws -> KeyFile?
@@ -21,13 +21,13 @@ public protocol KeyStore: Sendable {
 }
 
 /// A key store that lasts as long as its process: for tests, simulations, and apps that keep keys elsewhere.
-public final class MemoryKeyStore: KeyStore {
+package final class MemoryKeyStore: KeyStore {
     private let files = Mutex<[DeviceID: KeyFile]>([:])
 
-    public init() {}
+    package init() {}
 
-    public func load(_ device: DeviceID) throws -> KeyFile? { files.withLock { $0[device] } }
-    public func save(_ file: KeyFile) throws { files.withLock { $0[file.device] = file } }
-    public func remove(_ device: DeviceID) throws { _ = files.withLock { $0.removeValue(forKey: device) } }
-    public func devices() throws -> [DeviceID] { files.withLock { $0.keys.sorted() } }
+    package func load(_ device: DeviceID) throws -> KeyFile? { files.withLock { $0[device] } }
+    package func save(_ file: KeyFile) throws { files.withLock { $0[file.device] = file } }
+    package func remove(_ device: DeviceID) throws { _ = files.withLock { $0.removeValue(forKey: device) } }
+    package func devices() throws -> [DeviceID] { files.withLock { $0.keys.sorted() } }
 }

@@ -4,19 +4,19 @@ import Foundation
 
 /// An epoch's secret, sealed for one receiver: HPKE (RFC 9180) in base mode with X25519, HKDF-SHA-256 and ChaCha20-Poly1305
 /// (Docs/Format.md, "Wraps"). Who wrapped it, the signature of the record says that it stands in.
-public struct KeyWrap: Hashable, Sendable {
+package struct KeyWrap: Hashable, Sendable {
     /// The bytes of the encapsulated key, and of the sealed secret.
-    public static let encapsulatedLength = 32
-    public static let ciphertextLength = 48
+    package static let encapsulatedLength = 32
+    package static let ciphertextLength = 48
 
     /// The device that can open it; zero: the recovery key.
-    public let receiver: DeviceID
-    public let encapsulated: [UInt8]
-    public let ciphertext: [UInt8]
+    package let receiver: DeviceID
+    package let encapsulated: [UInt8]
+    package let ciphertext: [UInt8]
 
     /// Takes a wrap as it stands in a record.
     /// - Throws: `damagedFile` for other lengths.
-    public init(receiver: DeviceID, encapsulated: [UInt8], ciphertext: [UInt8]) throws(FerryError) {
+    package init(receiver: DeviceID, encapsulated: [UInt8], ciphertext: [UInt8]) throws(FerryError) {
         guard encapsulated.count == Self.encapsulatedLength, ciphertext.count == Self.ciphertextLength else {
             throw ByteReader.malformed("a wrapped key has a wrong length")
         }
@@ -27,7 +27,7 @@ public struct KeyWrap: Hashable, Sendable {
 
     /// Wraps an epoch's secret for a receiver.
     /// - Throws: `damagedFile` for a key of small order, which everybody could open it with.
-    public init(
+    package init(
         _ epoch: EpochSecret, for receiver: DeviceID, _ keys: DevicePublicKeys, random: any RandomSource
     ) throws {
         try self.init(epoch, for: receiver, keys, ephemeralSeed: SecretBytes.draw(32, from: random))
@@ -49,7 +49,7 @@ public struct KeyWrap: Hashable, Sendable {
     /// Opens it with the receiver's keys.
     /// - Parameter id: the epoch that it stands for.
     /// - Throws: `damagedFile` where it is another's, or its secret is not the epoch's.
-    public func open(_ id: EpochID, with keys: DeviceKeys) throws(FerryError) -> EpochSecret {
+    package func open(_ id: EpochID, with keys: DeviceKeys) throws(FerryError) -> EpochSecret {
         let epoch: EpochSecret
         do {
             var recipient = try HPKE.Recipient(

@@ -1,12 +1,12 @@
 /// Rounds lengths up, so that a file's size tells little of its content (Nikitin and others, "Reducing Metadata Leakage from
 /// Encrypted Files and Communication with PURBs", 2019): at most 12 per cent more, and less the longer it is.
-public enum Padme {
+package enum Padme {
     /// Nothing is shorter.
-    public static let minimumLength = 256
+    package static let minimumLength = 256
 
     /// The length that content of a length is filled up to.
     /// - Parameter length: from 0 to 2^62.
-    public static func padded(_ length: Int) -> Int {
+    package static func padded(_ length: Int) -> Int {
         if length <= minimumLength { return minimumLength }
         let exponent = Int.bitWidth - 1 - length.leadingZeroBitCount
         let kept = Int.bitWidth - exponent.leadingZeroBitCount

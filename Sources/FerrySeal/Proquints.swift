@@ -1,12 +1,12 @@
 /// Sixteen bits as a word that can be said: consonant, vowel, consonant, vowel, consonant (Wilkerson, "A Proposal for
 /// Proquints", 2009).
-public enum Proquints {
+package enum Proquints {
     private static let consonants = Array("bdfghjklmnprstvz".utf8)
     private static let vowels = Array("aiou".utf8)
     private static let wordLength = 5
 
     /// Words of an even count of bytes, with a space between them.
-    public static func encode(_ bytes: [UInt8]) -> String {
+    package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count * 3)
         for start in stride(from: 0, to: bytes.count - 1, by: 2) {

@@ -4,18 +4,18 @@ import Foundation
 
 /// The one suite of sealed containers: hashes, derived keys and signatures, each under a label of its own
 /// (Docs/Format.md, "Keys and hashes"). There is no other suite to choose, so nobody can talk a device into a weaker one.
-public enum SealSuite {
+package enum SealSuite {
     static let prefix = Array("ferry-seal-1 ".utf8)
     /// The bytes of a hash and of a MAC.
-    public static let hashLength = 32
+    package static let hashLength = 32
     /// The bytes of a signature.
-    public static let signatureLength = 64
+    package static let signatureLength = 64
 
     /// The prefix, a label and a zero byte. Labels have no zero byte, so two labels never begin alike.
     static func context(_ label: String) -> [UInt8] { prefix + Array(label.utf8) + [0] }
 
     /// Hashes parts under a label: SHA-256 of the prefix, the label, a zero byte and the parts.
-    public static func hash(_ label: String, _ parts: [UInt8]...) -> [UInt8] {
+    package static func hash(_ label: String, _ parts: [UInt8]...) -> [UInt8] {
         var digest = SHA256()
         digest.update(data: context(label))
         for part in parts { digest.update(data: part) }
@@ -23,15 +23,15 @@ public enum SealSuite {
     }
 
     /// SHA-256 of bytes, without a label: what a record is named by, and what a signature covers.
-    public static func digest(_ bytes: some DataProtocol) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+    package static func digest(_ bytes: some DataProtocol) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 
     /// HMAC-SHA-256 under a key.
-    public static func authenticator(_ key: SecretKey, _ bytes: some DataProtocol) -> [UInt8] {
+    package static func authenticator(_ key: SecretKey, _ bytes: some DataProtocol) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key.key))
     }
 
     /// Whether a MAC is that of the bytes. The comparison takes the same time wherever they differ.
-    public static func isAuthenticator(
+    package static func isAuthenticator(
         _ told: some ContiguousBytes, of bytes: some DataProtocol, under key: SecretKey
     ) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(told, authenticating: bytes, using: key.key)
@@ -50,17 +50,17 @@ public enum SealSuite {
 }
 
 /// A secret key that overwrites its memory when it goes, and that no text ever shows.
-public struct SecretKey: Sendable {
+package struct SecretKey: Sendable {
     let key: SymmetricKey
 
     init(_ key: SymmetricKey) { self.key = key }
 
     /// Whether two keys are the same. The comparison takes the same time wherever they differ.
-    public static func == (left: SecretKey, right: SecretKey) -> Bool { left.key == right.key }
+    package static func == (left: SecretKey, right: SecretKey) -> Bool { left.key == right.key }
 }
 
 extension SecretKey: Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public var description: String { "(a key)" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { "(a key)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -5,9 +5,9 @@ import Foundation
 /// A code that people carry from one screen to another: 16 random bytes, and two more that find mistakes in typing.
 ///
 /// Spoken it is nine proquints; as text for a QR code it is `FERRY1`, the purpose and base32. It prints as "(a code)".
-public struct SecretCode: Sendable {
+package struct SecretCode: Sendable {
     /// What a code is for. The check bytes depend on it, so that one is not taken for the other.
-    public enum Purpose: UInt8, CaseIterable, Sendable {
+    package enum Purpose: UInt8, CaseIterable, Sendable {
         /// Lets one device in, once.
         case invitation = 0x49
         /// The recovery key: everything.
@@ -20,7 +20,7 @@ public struct SecretCode: Sendable {
     /// Nobody types more than that, in bytes.
     private static let maximumTextBytes = 1024
 
-    public let purpose: Purpose
+    package let purpose: Purpose
     let secret: SymmetricKey
 
     init(_ secret: SymmetricKey, _ purpose: Purpose) {
@@ -29,7 +29,7 @@ public struct SecretCode: Sendable {
     }
 
     /// Makes a new code.
-    public init(minted purpose: Purpose, random: any RandomSource) {
+    package init(minted purpose: Purpose, random: any RandomSource) {
         self.init(SecretBytes.draw(Self.length, from: random), purpose)
     }
 
@@ -37,7 +37,7 @@ public struct SecretCode: Sendable {
     /// `FERRY1`, in any letter case.
     /// - Throws: `codeRefused` where it is no code, was mistyped, or is for another purpose. The message tells which of them,
     ///   and nothing of the code.
-    public init(parsing text: String, as purpose: Purpose) throws(FerryError) {
+    package init(parsing text: String, as purpose: Purpose) throws(FerryError) {
         guard text.utf8.count <= Self.maximumTextBytes else { throw Self.refused("This is not a code.") }
         var characters = text.utf8.filter { !Self.separators.contains($0) }
             .map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 }
@@ -77,20 +77,20 @@ public struct SecretCode: Sendable {
     }
 
     /// Nine words, with a space between them.
-    public var words: String { withAllBytes { Proquints.encode($0) } }
+    package var words: String { withAllBytes { Proquints.encode($0) } }
 
     /// The text for a QR code.
-    public var text: String {
+    package var text: String {
         withAllBytes { String(decoding: Self.textMark + [purpose.rawValue], as: UTF8.self) + Base32.encode($0) }
     }
 
     /// Proves a claim: only who has the code can make it.
-    public func claimKey(in container: ContainerID) -> SecretKey {
+    package func claimKey(in container: ContainerID) -> SecretKey {
         SecretKey(SealSuite.derive(from: secret, container, "claim"))
     }
 
     /// Proves the container to the newcomer.
-    public func answerKey(in container: ContainerID) -> SecretKey {
+    package func answerKey(in container: ContainerID) -> SecretKey {
         SecretKey(SealSuite.derive(from: secret, container, "answer"))
     }
 
@@ -121,11 +121,11 @@ public struct SecretCode: Sendable {
 }
 
 extension SecretCode: Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public static func == (left: SecretCode, right: SecretCode) -> Bool {
+    package static func == (left: SecretCode, right: SecretCode) -> Bool {
         left.purpose == right.purpose && left.secret == right.secret
     }
 
-    public var description: String { "(a code)" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { "(a code)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

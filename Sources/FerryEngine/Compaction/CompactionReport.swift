@@ -2,53 +2,53 @@ import FerryContainer
 import FerryStore
 
 /// What `compact` did, or would do. The JSON keys are fixed.
-public struct CompactionReport: Codable, Equatable, Sendable {
-    public struct RolledUp: Codable, Equatable, Sendable {
+package struct CompactionReport: Codable, Equatable, Sendable {
+    package struct RolledUp: Codable, Equatable, Sendable {
         /// Number of segments replaced by larger segments.
-        public var segments = 0
+        package var segments = 0
         /// Number of the larger segments.
-        public var into = 0
+        package var into = 0
     }
 
-    public struct Snapshot: Codable, Equatable, Sendable {
+    package struct Snapshot: Codable, Equatable, Sendable {
         /// The file name of the manifest; `nil` if not written yet.
-        public var name: String?
+        package var name: String?
         /// The size of the snapshot's files.
-        public var bytes: Int?
+        package var bytes: Int?
     }
 
-    public struct Removed: Codable, Equatable, Sendable {
+    package struct Removed: Codable, Equatable, Sendable {
         /// Number of removed files of this device's log.
-        public var segments = 0
+        package var segments = 0
         /// Their size.
-        public var bytes = 0
+        package var bytes = 0
         /// Number of removed snapshots of this device.
-        public var snapshots = 0
+        package var snapshots = 0
     }
 
     /// True if nothing was done.
-    public var dryRun = false
-    public var rolledUp = RolledUp()
+    package var dryRun = false
+    package var rolledUp = RolledUp()
     /// The written snapshot, if any.
-    public var snapshot: Snapshot?
-    public var removed = Removed()
+    package var snapshot: Snapshot?
+    package var removed = Removed()
     /// Number of forgotten tombstones. A dry run counts all tombstones, of which some may stay.
-    public var tombstones = 0
+    package var tombstones = 0
     /// True if a snapshot now replaces lost or damaged files of this device's log.
-    public var mended = false
+    package var mended = false
     /// Failed steps, with the reason. Compaction tries these steps again.
-    public var skipped: [String] = []
+    package var skipped: [String] = []
     /// Devices that must replay more before segments can be removed.
-    public var heldBackBy: [String] = []
+    package var heldBackBy: [String] = []
     /// This device's part of the container now: number of log files, and their size.
-    public var segments = 0
-    public var bytes = 0
-    public var seconds: Double = 0
+    package var segments = 0
+    package var bytes = 0
+    package var seconds: Double = 0
 
-    public init() {}
+    package init() {}
 
     /// True if anything was done, or would be.
-    public var hasNews: Bool {
+    package var hasNews: Bool {
         rolledUp.into > 0 || snapshot != nil || removed != Removed() || tombstones > 0 || mended
     }
 

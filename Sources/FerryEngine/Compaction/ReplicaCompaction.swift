@@ -45,7 +45,7 @@ extension Replica {
     /// Nothing that an active device needs is removed. After a crash at any step, the next run finishes the plan.
     /// - Parameter isDryRun: true: only report the steps.
     /// - Throws: as `sync`.
-    public func compact(isDryRun: Bool = false) throws -> CompactionReport {
+    package func compact(isDryRun: Bool = false) throws -> CompactionReport {
         try compact(isDryRun: isDryRun, mending: 0)
     }
 

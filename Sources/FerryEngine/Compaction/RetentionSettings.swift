@@ -1,28 +1,28 @@
 /// How long files stay in the container, and how large they grow. The defaults suit devices in use at least once in two
 /// months. All devices of a container should have equal settings.
-public struct RetentionSettings: Equatable, Sendable {
+package struct RetentionSettings: Equatable, Sendable {
     /// A device silent for this time holds nothing back, in milliseconds. After its return, the device starts from a
     /// snapshot.
-    public var silentAfterMilliseconds: Int64 = 60 * 86_400_000
+    package var silentAfterMilliseconds: Int64 = 60 * 86_400_000
     /// How long a replaced file stays for present readers, in milliseconds.
-    public var replacedMilliseconds: Int64 = 3_600_000
+    package var replacedMilliseconds: Int64 = 3_600_000
     /// The interval between searches for collectable tombstones, in milliseconds.
-    public var tombstoneMilliseconds: Int64 = 86_400_000
+    package var tombstoneMilliseconds: Int64 = 86_400_000
     /// How long compaction waits after meeting an unreadable file, in milliseconds.
-    public var retryMilliseconds: Int64 = 3_600_000
+    package var retryMilliseconds: Int64 = 3_600_000
     /// The minimum bytes of log beyond all snapshots before a snapshot is written.
-    public var snapshotMinimumBytes = 256 << 10
+    package var snapshotMinimumBytes = 256 << 10
     /// The minimum number of changes for each row before the first snapshot is written. After an import a snapshot
     /// would be as large as the log, and would add nothing.
-    public var firstSnapshotChangesPerRow = 1.0
+    package var firstSnapshotChangesPerRow = 1.0
     /// The maximum bytes of a segment joined from waiting segments.
-    public var gatherBytes = 4 << 20
+    package var gatherBytes = 4 << 20
     /// The maximum bytes of a segment made by roll-up.
-    public var segmentBytes = 8 << 20
+    package var segmentBytes = 8 << 20
     /// The number of segments of similar size that become one segment: a power of two, 2 or more.
-    public var rollUpFanout = 16
+    package var rollUpFanout = 16
 
-    public init() {}
+    package init() {}
 
     /// The interval after which a head is written again even without news.
     var heartbeatMilliseconds: Int64 { silentAfterMilliseconds / 8 }

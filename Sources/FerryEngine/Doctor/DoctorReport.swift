@@ -1,11 +1,11 @@
 import FerryCore
 
 /// The result of `Replica.examine`. The JSON keys are fixed: scripts rely on them.
-public struct DoctorReport: Codable, Equatable, Sendable {
+package struct DoctorReport: Codable, Equatable, Sendable {
     /// A problem or a note.
-    public struct Finding: Codable, Equatable, Sendable {
+    package struct Finding: Codable, Equatable, Sendable {
         /// The severity of a finding. Later versions may add cases.
-        public enum Severity: String, Codable, Sendable {
+        package enum Severity: String, Codable, Sendable {
             /// Something is broken and will not recover by itself.
             case fault
             /// The problem may go away by itself, or somebody should have a look some day.
@@ -14,34 +14,34 @@ public struct DoctorReport: Codable, Equatable, Sendable {
             case note
         }
 
-        public var severity: Severity
+        package var severity: Severity
         /// The subject: `database`, `folder`, or a device's name.
-        public var subject: String
+        package var subject: String
         /// The problem, in a sentence.
-        public var problem: String
+        package var problem: String
         /// The remedy, in a sentence.
-        public var advice: String
+        package var advice: String
         /// The file concerned, if any.
-        public var file: String?
+        package var file: String?
         /// True if a repair removes the problem.
-        public var canBeRepaired = false
+        package var canBeRepaired = false
         /// True if this repair has removed the problem.
-        public var isRepaired = false
+        package var isRepaired = false
         /// Since when the problem exists, in milliseconds since the Unix epoch; `nil` if unknown.
-        public var sinceMilliseconds: Int64?
+        package var sinceMilliseconds: Int64?
     }
 
     /// The examined things, in words: `12,000 objects in 5 tables`.
-    public var examined: [String] = []
+    package var examined: [String] = []
     /// The findings, the worst first.
-    public var findings: [Finding] = []
+    package var findings: [Finding] = []
     /// The duration.
-    public var seconds: Double = 0
+    package var seconds: Double = 0
 
-    public init() {}
+    package init() {}
 
     /// True if every fault was repaired.
-    public var isHealthy: Bool { !findings.contains { $0.severity == .fault && !$0.isRepaired } }
+    package var isHealthy: Bool { !findings.contains { $0.severity == .fault && !$0.isRepaired } }
 
     mutating func add(
         _ severity: Finding.Severity, _ subject: String, _ problem: String, advice: String, file: String? = nil,

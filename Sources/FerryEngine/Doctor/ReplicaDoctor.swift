@@ -8,7 +8,7 @@ extension Replica {
     ///
     /// - Parameter isRepairing: true: repair whatever can be repaired without risk, and mark repaired findings.
     /// - Throws: `busy`, `notTracked`, `database`. Problems of the container are findings.
-    public func examine(isRepairing: Bool = false) throws -> DoctorReport {
+    package func examine(isRepairing: Bool = false) throws -> DoctorReport {
         let start = environment.clock.milliseconds()
         var (report, lost) = try findings()
         if isRepairing, report.findings.contains(where: \.canBeRepaired) {

@@ -18,9 +18,9 @@ public struct JoinOptions: Equatable, Sendable {
         case keys
     }
 
-    public var rows: Rows
+    package var rows: Rows
     /// `nil`: rows under integer keys are separate rows, unless the table has a declared identity.
-    public var match: Match?
+    package var match: Match?
 
     public init(rows: Rows = .merge, match: Match? = nil) {
         self.rows = rows

@@ -16,7 +16,17 @@ extension Replica {
     ///   `invalidArgument`. The database is unchanged then.
     public static func create(
         _ store: Store, containerPath: String, name: String? = nil, selection: TableSelection = TableSelection(),
-        environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil
+        progress: ProgressHandler? = nil
+    ) throws -> (replica: Replica, report: InitReport) {
+        try create(
+            store, containerPath: containerPath, name: name, selection: selection, environment: .live,
+            progress: progress)
+    }
+
+    /// Creates a container for a database, and uses the outside world that is given.
+    package static func create(
+        _ store: Store, containerPath: String, name: String? = nil, selection: TableSelection = TableSelection(),
+        environment: ReplicaEnvironment, progress: ProgressHandler? = nil
     ) throws -> (replica: Replica, report: InitReport) {
         let start = environment.clock.milliseconds()
         try Store.checkClock(environment.clock)
@@ -78,7 +88,7 @@ extension Replica {
     /// A missing database file and missing tables are made from the container. Rows on both sides merge as `options`
     /// say.
     /// - Parameter isDryRun: true: work on a copy of the database, and publish nothing.
-    public static func join(
+    package static func join(
         databasePath: String, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions(),
         isDryRun: Bool = false, environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil
     ) throws -> (replica: Replica?, report: JoinReport) {
@@ -131,7 +141,16 @@ extension Replica {
     /// Joins an app's own open database to an existing container. The app must have made the tables before.
     public static func join(
         _ store: Store, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions(),
-        environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil
+        progress: ProgressHandler? = nil
+    ) throws -> (replica: Replica, report: JoinReport) {
+        try join(
+            store, containerPath: containerPath, name: name, options: options, environment: .live, progress: progress)
+    }
+
+    /// Joins an app's own open database, and uses the outside world that is given.
+    package static func join(
+        _ store: Store, containerPath: String, name: String? = nil, options: JoinOptions = JoinOptions(),
+        environment: ReplicaEnvironment, progress: ProgressHandler? = nil
     ) throws -> (replica: Replica, report: JoinReport) {
         let start = environment.clock.milliseconds()
         try Store.checkClock(environment.clock)
@@ -374,10 +393,12 @@ extension Replica {
             case .surrogate, .key: break
             }
         }
-        return TableSelection(
+        var selection = TableSelection(
             except: plan.tracked.map(\.name).filter { !names.contains(foldedName($0)) && !isFerryName($0) },
-            declaredIdentities: declared, references: record.references,
-            travelling: plan.leftOut.map(\.name).filter { names.contains(foldedName($0)) }, movedKeys: movedKeys)
+            declaredIdentities: declared, references: record.references)
+        selection.travelling = plan.leftOut.map(\.name).filter { names.contains(foldedName($0)) }
+        selection.movedKeys = movedKeys
+        return selection
     }
 
     private static func refuseIfTracked(_ store: Store) throws {

@@ -8,19 +8,19 @@ import Darwin
 
 /// Lets a single process at a time work for a device: an operating system lock on a file beside the database.
 /// The lock ends with the process that holds the lock. The file is never in the container, where locks mean nothing.
-public struct DeviceLock: Sendable {
+package struct DeviceLock: Sendable {
     /// The lock file's path.
-    public let path: String
+    package let path: String
 
     /// - Parameter databasePath: empty for an in-memory database, which needs no lock.
-    public init(databasePath: String) {
+    package init(databasePath: String) {
         path = databasePath.isEmpty ? "" : databasePath + "-ferry-lock"
     }
 
     /// Runs `body` while holding the lock.
     /// - Parameter waitMilliseconds: how long to try.
     /// - Throws: `busy` if another process holds the lock all this time.
-    public func withLock<Result>(waitMilliseconds: Int = 30_000, _ body: () throws -> Result) throws -> Result {
+    package func withLock<Result>(waitMilliseconds: Int = 30_000, _ body: () throws -> Result) throws -> Result {
         if path.isEmpty { return try body() }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
         guard descriptor >= 0 else {
@@ -55,5 +55,5 @@ public struct DeviceLock: Sendable {
     }
 
     /// Removes the lock file.
-    public func remove() { if !path.isEmpty { unlink(path) } }
+    package func remove() { if !path.isEmpty { unlink(path) } }
 }

@@ -1,9 +1,9 @@
 import FerryCore
 
 /// Reports that a database got a new device ID, because it is a copy or was restored from a backup.
-public struct Renewal: Codable, Equatable, Sendable {
+package struct Renewal: Codable, Equatable, Sendable {
     /// How the renewal was noticed.
-    public enum Reason: String, Codable, Sendable {
+    package enum Reason: String, Codable, Sendable {
         /// The database is in another place, or on another machine, than at its last use.
         case copied
         /// The container holds more of the device's log than the database remembers.
@@ -13,15 +13,15 @@ public struct Renewal: Codable, Equatable, Sendable {
         case cloned
     }
 
-    public var reason: Reason
+    package var reason: Reason
     /// The former and the present ID.
-    public var formerDevice: String
-    public var device: String
+    package var formerDevice: String
+    package var device: String
     /// Changes unpublished under the former ID and sent under the new ID.
-    public var sentAgain: Int
+    package var sentAgain: Int
 
     /// A sentence for people: what happened.
-    public var sentence: String {
+    package var sentence: String {
         let cause =
             switch reason {
             case .copied: "This database is a copy, or was moved to another machine."

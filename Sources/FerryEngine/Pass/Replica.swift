@@ -38,7 +38,10 @@ public final class Replica: Sendable {
 
     /// Uses a tracked store.
     /// - Throws: `notTracked`.
-    public init(
+    public convenience init(_ store: Store) throws { try self.init(store, environment: .live) }
+
+    /// Uses a tracked store, and the outside world that is given.
+    package init(
         _ store: Store, environment: ReplicaEnvironment = .live, retention: RetentionSettings = RetentionSettings()
     ) throws {
         guard let identity = try store.identity() else { throw Store.untracked(store.path) }
@@ -52,7 +55,10 @@ public final class Replica: Sendable {
     }
 
     /// Opens the database at a path.
-    public convenience init(
+    public convenience init(path: String) throws { try self.init(path: path, environment: .live) }
+
+    /// Opens the database at a path, and uses the outside world that is given.
+    package convenience init(
         path: String, environment: ReplicaEnvironment = .live, retention: RetentionSettings = RetentionSettings()
     ) throws {
         try self.init(
@@ -314,7 +320,7 @@ public final class Replica: Sendable {
 
     /// Removes Ferry's triggers from a database whose tables of Ferry's somebody dropped.
     /// - Returns: how many there were, and what to report; `nil` where there were none.
-    public static func leaveRemains(path: String) throws -> (triggers: Int, report: LeaveReport)? {
+    package static func leaveRemains(path: String) throws -> (triggers: Int, report: LeaveReport)? {
         let count = try Store(path: path).removeRemains()
         return count == 0 ? nil : (count, LeaveReport(container: "", unpublished: 0, askers: []))
     }

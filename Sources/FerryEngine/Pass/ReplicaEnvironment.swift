@@ -2,13 +2,13 @@ import FerryContainer
 import FerryCore
 
 /// The outside world of the engine: clock, random numbers, files, machine.
-public struct ReplicaEnvironment: Sendable {
-    public var clock: any WallClock
-    public var random: any RandomSource
-    public var fileSystem: any FileSystem
-    public var host: any HostIdentity
+package struct ReplicaEnvironment: Sendable {
+    package var clock: any WallClock
+    package var random: any RandomSource
+    package var fileSystem: any FileSystem
+    package var host: any HostIdentity
 
-    public init(
+    package init(
         clock: any WallClock, random: any RandomSource, fileSystem: any FileSystem,
         host: any HostIdentity = SystemHost()
     ) {
@@ -19,6 +19,6 @@ public struct ReplicaEnvironment: Sendable {
     }
 
     /// The computer's clock, random numbers and file system.
-    public static let live = ReplicaEnvironment(
+    package static let live = ReplicaEnvironment(
         clock: SystemClock(), random: SystemRandom(), fileSystem: PosixFileSystem())
 }

@@ -1,12 +1,12 @@
 /// Labels for devices with equal names, as after copying a database: the name, and the beginning of the ID. A pure
 /// function of all names shown together.
-public struct DeviceLabels: Sendable {
+package struct DeviceLabels: Sendable {
     private let labels: [String: String]
     /// The minimum number of ID digits shown.
     private static let minimumDigits = 4
 
     /// - Parameter devices: IDs, as text, and names; every device once.
-    public init(_ devices: [(id: String, name: String)]) {
+    package init(_ devices: [(id: String, name: String)]) {
         var labels: [String: String] = [:]
         for (name, group) in Dictionary(grouping: devices, by: \.name) {
             guard group.count > 1 else {
@@ -21,5 +21,5 @@ public struct DeviceLabels: Sendable {
     }
 
     /// The device's label; the ID for an unknown device.
-    public subscript(id: String) -> String { labels[id] ?? id }
+    package subscript(id: String) -> String { labels[id] ?? id }
 }

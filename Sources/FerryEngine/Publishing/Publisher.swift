@@ -174,6 +174,6 @@ enum Gathering {
 }
 
 /// The version of this Ferry.
-public enum FerryVersion {
-    public static let current = "0.1.0"
+package enum FerryVersion {
+    package static let current = "0.1.0"
 }

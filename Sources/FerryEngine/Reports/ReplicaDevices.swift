@@ -3,40 +3,40 @@ import FerryCore
 import FerryStore
 
 /// The devices of a container, for `devices`. The JSON keys are fixed.
-public struct DevicesReport: Codable, Equatable, Sendable {
-    public struct Device: Codable, Equatable, Sendable {
-        public var id: String
-        public var name: String
-        public var isThisDevice: Bool
+package struct DevicesReport: Codable, Equatable, Sendable {
+    package struct Device: Codable, Equatable, Sendable {
+        package var id: String
+        package var name: String
+        package var isThisDevice: Bool
         /// `active`, `silent` (not seen for long) or `retired`; silent and retired devices hold nothing back.
-        public var activity: String
+        package var activity: String
         /// When the device's last head was written, by the device's clock, in milliseconds since the Unix epoch; `nil`
         /// without a head.
-        public var lastHeardMilliseconds: Int64?
+        package var lastHeardMilliseconds: Int64?
         /// Number of changesets in the device's log not replayed here, according to its head.
-        public var behind: Int
+        package var behind: Int
         /// Number of this device's changesets that the device has not replayed, according to its head.
-        public var unacknowledged: Int
+        package var unacknowledged: Int
         /// Files of this device's log that stay for the device: a snapshot covers them, and the device has not replayed
         /// them. With their size.
-        public var holdsBackSegments: Int
-        public var holdsBackBytes: Int
+        package var holdsBackSegments: Int
+        package var holdsBackBytes: Int
         /// True if some log no longer reaches back to the device's position: after its return the device starts from a
         /// snapshot.
-        public var isLeftBehind: Bool
+        package var isLeftBehind: Bool
         /// The IDs of successors, also of copies; `nil` without any. A device restored from a backup, or gone, writes
         /// no more and can be retired.
-        public var successors: [String]?
+        package var successors: [String]?
     }
 
-    public var devices: [Device]
+    package var devices: [Device]
     /// True if the folder was present, so the report is current.
-    public var reachable: Bool
+    package var reachable: Bool
 }
 
 extension Replica {
     /// Lists the devices of the container, this device first. Changes nothing, and works while the container is away.
-    public func devices() throws -> DevicesReport {
+    package func devices() throws -> DevicesReport {
         var look = ContainerLook()
         var isReachable = true
         do {
@@ -76,7 +76,7 @@ extension Replica {
 
     /// Gives this device a new name. The next sync announces the name.
     /// - Throws: `invalidArgument` for an empty or too long name; `busy`.
-    public func rename(_ name: String) throws {
+    package func rename(_ name: String) throws {
         let name = try Self.checkedName(name)
         try lock.withLock {
             try refreshIdentity()
@@ -93,7 +93,7 @@ extension Replica {
     /// - Throws: `nothingFound` if no device matches; `invalidArgument` if several match, or this device matches;
     ///   `busy`.
     @discardableResult
-    public func retire(_ word: String) throws -> String {
+    package func retire(_ word: String) throws -> String {
         try lock.withLock {
             try refreshIdentity()
             let report = try devices()

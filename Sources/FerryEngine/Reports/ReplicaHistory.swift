@@ -22,7 +22,7 @@ extension Replica {
                     timeMilliseconds: operation.stamp.time.isKnown ? operation.stamp.time.milliseconds : nil,
                     device: operation.stamp.device,
                     deviceName: names[operation.stamp.device] ?? operation.stamp.device.description,
-                    sequence: operation.sequence, kind: operation.kind,
+                    sequence: operation.sequence, kind: ChangeKind(operation.kind),
                     values: operation.values.map {
                         NamedValue(column: $0.column, value: shown[$0.column] ?? $0.value)
                     })

@@ -3,12 +3,12 @@ import FerryStore
 
 extension Replica {
     /// Returns the policies set by any device, and whether this process can apply each policy.
-    public func policies() throws -> [StoredPolicy] { try store.policies() }
+    package func policies() throws -> [StoredPolicy] { try store.policies() }
 
     /// Sets policies of tables, indexes and columns. Later writes on this device merge by them; the next sync announces
     /// them.
     /// - Throws: `invalidArgument` if a policy makes no sense for its target; nothing is changed then. `busy`.
-    public func setPolicies(_ settings: [PolicySetting]) throws {
+    package func setPolicies(_ settings: [PolicySetting]) throws {
         try lock.withLock {
             try store.setPolicies(settings)
             try takeUpPolicies()
@@ -17,7 +17,7 @@ extension Replica {
 
     /// Removes policies: the last writer wins again, and rows with the same UNIQUE value are unified.
     /// - Returns: the number of removed policies.
-    public func removePolicies(_ targets: [PolicyTarget]) throws -> Int {
+    package func removePolicies(_ targets: [PolicyTarget]) throws -> Int {
         try lock.withLock {
             let removed = try store.removePolicies(targets)
             try takeUpPolicies()

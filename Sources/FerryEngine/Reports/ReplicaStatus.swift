@@ -165,7 +165,7 @@ extension Replica {
     /// - Parameters:
     ///   - limit: the maximum number of entries.
     ///   - table: only changes of this table.
-    public func log(limit: Int = 50, table: String? = nil) throws -> [LogEntry] {
+    package func log(limit: Int = 50, table: String? = nil) throws -> [LogEntry] {
         let container = try openContainer()
         let names = try store.reading().names
         var changes: [LoggedChange] = []
@@ -199,7 +199,7 @@ extension Replica {
                 device: names[change.device] ?? change.device.description,
                 sequence: change.sequence, table: change.table,
                 key: try store.keyText(table: change.table, object: change.object) ?? change.object.description,
-                operation: change.kind.name, columns: change.columns)
+                operation: ChangeKind(change.kind), columns: change.columns)
         }
     }
 }
@@ -227,20 +227,9 @@ private struct LoggedChange {
     }
 }
 
-extension ObjectOperation.Kind {
-    /// The word for people and scripts.
-    public var name: String {
-        switch self {
-        case .insert: "insert"
-        case .update: "update"
-        case .delete: "delete"
-        }
-    }
-}
-
 extension ExceptionKind {
     /// The word for people and scripts.
-    public var name: String {
+    package var name: String {
         switch self {
         case .waiting: "waiting"
         case .outranked: "outranked"

@@ -5,13 +5,13 @@ import FerryStore
 public struct SyncReport: Codable, Equatable, Sendable {
     public struct Published: Codable, Equatable, Sendable {
         /// Number of segment files written into the container.
-        public var segments = 0
+        package var segments = 0
         /// Number of changes (insertions, updates, deletions of objects) in them.
         public var changes = 0
     }
 
     public struct Replayed: Codable, Equatable, Sendable {
-        public var segments = 0
+        package var segments = 0
         public var changes = 0
     }
 
@@ -25,12 +25,12 @@ public struct SyncReport: Codable, Equatable, Sendable {
         /// resolve by themselves or do no harm. Any further code is damage that somebody should examine.
         public var code: String
         /// Since when the log has waited, by this device's clock, in milliseconds since the Unix epoch.
-        public var sinceMilliseconds: Int64?
+        package var sinceMilliseconds: Int64?
         /// The file concerned, if any.
-        public var file: String?
+        package var file: String?
 
         /// True if somebody should examine the problem.
-        public var isDamage: Bool {
+        package var isDamage: Bool {
             ![FerryError.Code.fileNotThereYet, .logCollected, .clockAhead, .olderState].contains(
                 FerryError.Code(rawValue: code))
         }
@@ -46,15 +46,15 @@ public struct SyncReport: Codable, Equatable, Sendable {
     /// Tables that other devices have by a different primary key; `nil` without any.
     public var tablesApart: [TableApart]?
     /// Tables with rows that wait for a process with the app's collations or functions; `nil` without any.
-    public var waitingTables: [WaitingTable]?
+    package var waitingTables: [WaitingTable]?
     /// Rolled-up, collected and removed files of this device; `nil` without any.
-    public var compaction: CompactionReport?
+    package var compaction: CompactionReport?
     /// The database's new device ID; `nil` if unchanged.
-    public var renewed: Renewal?
+    package var renewed: Renewal?
     /// The duration.
-    public var seconds: Double = 0
+    package var seconds: Double = 0
 
-    public init() {}
+    package init() {}
 
     /// True if anything was sent or received.
     public var hasNews: Bool { published.segments > 0 || replayed.segments > 0 }
@@ -68,28 +68,28 @@ public struct StatusReport: Codable, Equatable, Sendable {
     }
 
     public struct ContainerPlace: Codable, Equatable, Sendable {
-        public var id: String
-        public var name: String
+        package var id: String
+        package var name: String
         public var path: String
         /// True if the folder is present now and is this container.
         public var reachable: Bool
         /// Why the container is not reachable.
         public var problem: String?
         /// Why the last sync failed, if the folder or a file in the folder was the reason.
-        public var failure: String?
+        package var failure: String?
         /// Since when syncs have failed for the present reason, in milliseconds since the Unix epoch.
-        public var failingSinceMilliseconds: Int64?
+        package var failingSinceMilliseconds: Int64?
     }
 
-    public struct Table: Codable, Equatable, Sendable {
-        public var name: String
+    package struct Table: Codable, Equatable, Sendable {
+        package var name: String
         /// `integer key`, `key (a, b)` or `declared (a, b)`.
-        public var identity: String
+        package var identity: String
         /// Number of living objects, hidden objects included.
-        public var objects: Int
+        package var objects: Int
         /// True if this database has the table, by this key. Rows of a table only on other devices are kept here, and
         /// shown once the app makes the table.
-        public var isHere: Bool
+        package var isHere: Bool
 
         init(_ table: StoreStatus.TableCount) {
             name = table.name
@@ -99,9 +99,9 @@ public struct StatusReport: Codable, Equatable, Sendable {
         }
     }
 
-    public struct LeftOut: Codable, Equatable, Sendable {
-        public var name: String
-        public var reason: String
+    package struct LeftOut: Codable, Equatable, Sendable {
+        package var name: String
+        package var reason: String
     }
 
     public struct Peer: Codable, Equatable, Sendable {
@@ -114,17 +114,17 @@ public struct StatusReport: Codable, Equatable, Sendable {
         /// When the head was written, in milliseconds since the Unix epoch.
         public var lastSeenMilliseconds: Int64?
         /// `active`, `silent` or `retired`, as in `DevicesReport`.
-        public var activity: String
+        package var activity: String
         /// True if some log no longer reaches back to the device's position: after its return the device starts from a
         /// snapshot.
-        public var isLeftBehind: Bool
+        package var isLeftBehind: Bool
         /// Why the device's log cannot be replayed further.
         public var problem: String?
         /// The kind of reason, a `FerryError.Code`; since when the reason has stopped the log, in milliseconds since
         /// the Unix epoch; and the file concerned.
-        public var problemCode: String?
-        public var problemSinceMilliseconds: Int64?
-        public var problemFile: String?
+        package var problemCode: String?
+        package var problemSinceMilliseconds: Int64?
+        package var problemFile: String?
         /// How this device's state and rows compare with the device's, according to its head; `nil` without a head:
         /// - `inStep`: equal, proven by digests.
         /// - `behind`, `ahead`, `apart` (both).
@@ -133,24 +133,24 @@ public struct StatusReport: Codable, Equatable, Sendable {
         /// - `differs`: the same changes, and a different state or different rows. `Replica.verify` finds them.
         public var standing: String?
         /// Number of changesets, of any device, that only the peer has replayed.
-        public var changesetsBehind: Int?
+        package var changesetsBehind: Int?
         /// Number of changesets, of any device, that only this device has replayed.
-        public var changesetsAhead: Int?
+        package var changesetsAhead: Int?
         /// Tables with differences; `nil` unless `differs`.
-        public var differing: [String]?
+        package var differing: [String]?
         /// Tables with rows that wait, here or there, for a process with the app's collations or functions; `nil`
         /// unless `waits` or `differs`, or without any.
-        public var waitingTables: [String]?
+        package var waitingTables: [String]?
         /// The tables of `differing` with equal states and different rows; `nil` without any.
-        public var differingRows: [String]?
+        package var differingRows: [String]?
         /// Tables with different schemas on the two devices, if this may be the reason; `nil` without any.
-        public var differingSchemas: [String]?
+        package var differingSchemas: [String]?
         /// If rows differ: the tables with a UNIQUE index computed from integer keys, of which devices may show
         /// different rows; `nil` without any.
-        public var differingByKeys: [String]?
+        package var differingByKeys: [String]?
         /// The IDs of databases that had this ID before they were restored or copied; `nil` without any. The ID itself
         /// is in use only if the database was copied.
-        public var successors: [String]?
+        package var successors: [String]?
     }
 
     /// Counts of objects not shown as written, and of dangling rows of local tables, by reason.
@@ -168,128 +168,128 @@ public struct StatusReport: Codable, Equatable, Sendable {
     }
 
     /// How concurrent writes to a table, an index or a column merge.
-    public struct Policy: Codable, Equatable, Sendable {
+    package struct Policy: Codable, Equatable, Sendable {
         /// As in `PolicyTarget.text`.
-        public var target: String
-        public var policy: String
+        package var target: String
+        package var policy: String
         /// True if this process can apply the policy. A process that does not know a table's policy replays nothing of
         /// this table.
-        public var applied: Bool
+        package var applied: Bool
     }
 
     public var device: DeviceName
     public var container: ContainerPlace
-    public var tables: [Table]
-    public var leftOut: [LeftOut]
+    package var tables: [Table]
+    package var leftOut: [LeftOut]
     /// Tables that other devices have by a different primary key.
-    public var tablesApart: [TableApart]
+    package var tablesApart: [TableApart]
     /// Tables with rows that wait for a process with the app's collations or functions.
-    public var waitingTables: [WaitingTable]
+    package var waitingTables: [WaitingTable]
     /// The app's triggers that this process leaves out of a replay.
-    public var leftOutTriggers: [LeftOutTrigger]
+    package var leftOutTriggers: [LeftOutTrigger]
     public var devices: [Peer]
     /// Number of changes not in the container yet, pending changes included.
     public var unpublished: Int
     /// Tables that an app made, or made anew, since the last sync. Writes to them meanwhile are not counted.
-    public var unseenTables: [String]
+    package var unseenTables: [String]
     /// Number of living objects without a row.
     public var hidden: Int
     public var exceptions: [Exceptional]
     /// Number of unresolved conflicts.
     public var conflicts: Int
-    public var policies: [Policy]
+    package var policies: [Policy]
     /// Foreign keys that need not lead to a row.
-    public var plainReferences: [PlainReference]
+    package var plainReferences: [PlainReference]
 }
 
 /// The result of `init`.
 public struct InitReport: Codable, Equatable, Sendable {
     /// A reference without a foreign key.
-    public struct Reference: Codable, Equatable, Sendable {
-        public var table: String
-        public var column: String
-        public var parent: String
+    package struct Reference: Codable, Equatable, Sendable {
+        package var table: String
+        package var column: String
+        package var parent: String
         /// True if the values are translated on every device. Keys of tables without integer keys are equal everywhere,
         /// and their values travel unchanged.
-        public var isTranslated: Bool
+        package var isTranslated: Bool
     }
 
     public var device: StatusReport.DeviceName
-    public var container: StatusReport.DeviceName
+    package var container: StatusReport.DeviceName
     public var path: String
-    public var tables: [StatusReport.Table]
-    public var leftOut: [StatusReport.LeftOut]
+    package var tables: [StatusReport.Table]
+    package var leftOut: [StatusReport.LeftOut]
     /// Named references without a foreign key.
-    public var references: [Reference]
+    package var references: [Reference]
     /// Columns that look like references, without a foreign key and not named in the selection.
-    public var hints: [UndeclaredReference]
+    package var hints: [UndeclaredReference]
     /// Advice for a Core Data store; `nil` for any different database.
-    public var coreData: CoreDataAdvice?
+    package var coreData: CoreDataAdvice?
     /// Foreign keys of the schema that count as plain references: SQLite cannot use them, rows break them, or they were
     /// named.
-    public var plainReferences: [PlainReference]
-    public var published: SyncReport.Published
+    package var plainReferences: [PlainReference]
+    package var published: SyncReport.Published
     /// Number of rows that cannot travel because of a NULL in the key.
-    public var rowsWithoutKey: Int
-    public var seconds: Double
+    package var rowsWithoutKey: Int
+    package var seconds: Double
 }
 
 /// The result of `join`, also of a dry run.
 public struct JoinReport: Codable, Equatable, Sendable {
     public var device: StatusReport.DeviceName
-    public var container: StatusReport.DeviceName
+    package var container: StatusReport.DeviceName
     public var path: String
-    public var dryRun: Bool
+    package var dryRun: Bool
     /// Tables that were made because the database lacked them.
-    public var createdTables: [String]
+    package var createdTables: [String]
     /// Changes received from the container.
-    public var replayed: SyncReport.Replayed
+    package var replayed: SyncReport.Replayed
     /// Changes of this database's pre-existing rows.
-    public var published: SyncReport.Published
-    public var tables: [StatusReport.Table]
-    public var leftOut: [StatusReport.LeftOut]
+    package var published: SyncReport.Published
+    package var tables: [StatusReport.Table]
+    package var leftOut: [StatusReport.LeftOut]
     /// How the pre-existing rows compare with the container's, by table.
-    public var rows: [RowComparisonCount]
+    package var rows: [RowComparisonCount]
     /// Number of integer keys on both sides without any sign that the rows are the same. Both rows are kept.
-    public var matchingKeys: Int
+    package var matchingKeys: Int
     /// Number of rows deleted because only this database had them (`--rows theirs`).
-    public var removed: Int
+    package var removed: Int
     /// Number of fields with values unlike the container's; the container's values are shown.
     public var conflicts: Int
     public var hidden: Int
     public var waiting: [SyncReport.Waiting]
     /// Foreign keys that count as plain references, on whatever device they came to do so.
-    public var plainReferences: [PlainReference]
-    public var rowsWithoutKey: Int
-    public var seconds: Double
+    package var plainReferences: [PlainReference]
+    package var rowsWithoutKey: Int
+    package var seconds: Double
 }
 
 /// A change of an object, for `log`.
-public struct LogEntry: Codable, Equatable, Sendable {
+package struct LogEntry: Codable, Equatable, Sendable {
     /// When the change was made, in milliseconds since the Unix epoch, by its device's clock; `nil` for pre-existing
     /// rows.
-    public var timeMilliseconds: Int64?
+    package var timeMilliseconds: Int64?
     /// The name of the change's device.
-    public var device: String
+    package var device: String
     /// The number of the changeset in this device's log.
-    public var sequence: UInt64
-    public var table: String
+    package var sequence: UInt64
+    package var table: String
     /// The row's key on this device, or the object's ID without a row here.
-    public var key: String
+    package var key: String
     /// `insert`, `update` or `delete`.
-    public var operation: String
+    package var operation: ChangeKind
     /// The written columns.
-    public var columns: [String]
+    package var columns: [String]
 }
 
 /// The result of `leave`.
 public struct LeaveReport: Codable, Equatable, Sendable {
-    public var container: String
+    package var container: String
     /// Number of changes not in the container, and never to be.
     public var unpublished: Int
     /// The app's triggers and views that check whether a replay is writing. The table `ferry_replay` stays for them,
     /// and says that no replay is.
-    public var askers: [String]
+    package var askers: [String]
 }
 
 /// The progress of long work.
@@ -315,7 +315,7 @@ public typealias ProgressHandler = @Sendable (SyncProgress) -> Void
 
 extension TableIdentity {
     /// The words for people.
-    public var text: String {
+    package var text: String {
         switch self {
         case .surrogate: "integer key"
         case .surrogateBy(let column): "integer key (\(column))"

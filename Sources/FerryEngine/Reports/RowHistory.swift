@@ -12,8 +12,8 @@ public struct RowHistory: Sendable {
         public var device: DeviceID
         public var deviceName: String
         /// The number of the changeset in this device's log.
-        public var sequence: UInt64
-        public var kind: ObjectOperation.Kind
+        package var sequence: UInt64
+        public var kind: ChangeKind
         /// The written values, in the order of column names in the log; references as local keys if the parent rows are
         /// known.
         public var values: [NamedValue]
@@ -36,7 +36,7 @@ public struct RowHistories: Sendable {
     public var rows: [RowHistory]
     public var gaps: [Gap]
     /// Number of this device's pending changes, which the histories do not include.
-    public var unpacked: Int
+    package var unpacked: Int
 }
 
 /// An operation on an object in a log, with portable values by column name.

@@ -21,7 +21,7 @@ public struct TableApart: Codable, Equatable, Sendable {
     }
 
     /// The remedy.
-    public static let advice =
+    package static let advice =
         "Run the same version of the app on all devices, and sync: then all rows of the table come together."
 }
 

@@ -5,21 +5,21 @@ import FerryStore
 import Foundation
 
 /// The result of `exportSnapshot`.
-public struct ExportReport: Codable, Equatable, Sendable {
-    public var path: String
-    public var bytes: Int
+package struct ExportReport: Codable, Equatable, Sendable {
+    package var path: String
+    package var bytes: Int
     /// Number of objects in the file, deleted and hidden objects included.
-    public var objects: Int
-    public var tables: Int
+    package var objects: Int
+    package var tables: Int
     /// The container of the snapshot.
-    public var container: StatusReport.DeviceName
-    public var seconds: Double
+    package var container: StatusReport.DeviceName
+    package var seconds: Double
 }
 
 /// The result of `importSnapshot`.
-public struct ImportReport: Codable, Equatable, Sendable {
+package struct ImportReport: Codable, Equatable, Sendable {
     /// The state of the database afterwards.
-    public enum Outcome: String, Codable, Sendable {
+    package enum Outcome: String, Codable, Sendable {
         /// The database belonged to the container before; additional content of the file is merged.
         case merged
         /// The database was made from the file and belongs to the container.
@@ -28,13 +28,13 @@ public struct ImportReport: Codable, Equatable, Sendable {
         case plain
     }
 
-    public var path: String
-    public var outcome: Outcome
+    package var path: String
+    package var outcome: Outcome
     /// Number of remote changesets in the file that the database had not replayed.
-    public var changesets: Int
-    public var conflicts: Int
-    public var tables: [StatusReport.Table]
-    public var seconds: Double
+    package var changesets: Int
+    package var conflicts: Int
+    package var tables: [StatusReport.Table]
+    package var seconds: Double
 }
 
 extension Replica {
@@ -47,7 +47,7 @@ extension Replica {
     ///     from this file;
     ///   - `invalidArgument` for a path in the container's folder;
     ///   - `inputOutput`.
-    public func exportSnapshot(to path: String, progress: ProgressHandler? = nil) throws -> ExportReport {
+    package func exportSnapshot(to path: String, progress: ProgressHandler? = nil) throws -> ExportReport {
         let start = environment.clock.milliseconds()
         let file = Self.absolutePath(path)
         guard !file.hasPrefix(identity.containerPath + "/") else {
@@ -90,7 +90,7 @@ extension Replica {
     /// Merges a file written by `exportSnapshot` on any device of the same container. An old file undoes no later
     /// change: the file merges as the knowledge of its devices then.
     /// - Throws: `containerMismatch` for a file of a different container, `damagedFile`, `formatTooNew`, `inputOutput`.
-    public func importSnapshot(from path: String, progress: ProgressHandler? = nil) throws -> ImportReport {
+    package func importSnapshot(from path: String, progress: ProgressHandler? = nil) throws -> ImportReport {
         let start = environment.clock.milliseconds()
         let archive = try SnapshotArchive(path: Self.absolutePath(path))
         guard archive.container == identity.container else {
@@ -132,7 +132,7 @@ extension Replica {
     ///   `nil`: the database belongs to no container, and Ferry leaves no trace in the database.
     /// - Throws: `invalidArgument` if a file is at `databasePath`, `containerMismatch` if the folder is a different
     ///   container; otherwise as `importSnapshot`.
-    public static func importDatabase(
+    package static func importDatabase(
         at databasePath: String, from path: String, containerPath: String? = nil, name: String? = nil,
         environment: ReplicaEnvironment = .live, progress: ProgressHandler? = nil
     ) throws -> (replica: Replica?, report: ImportReport) {

@@ -43,8 +43,15 @@ public final class SyncEngine: Sendable {
     /// - Throws: `notTracked` if the database belongs to no container; `invalidArgument` if a policy makes no sense for
     ///   its target.
     public convenience init(
+        _ store: Store, policies: [PolicySetting] = [], hooks: [String: MergeHook] = [:]
+    ) throws {
+        try self.init(store, policies: policies, hooks: hooks, configuration: WatchConfiguration())
+    }
+
+    /// Keeps a database in step as a configuration says, in the outside world that is given.
+    package convenience init(
         _ store: Store, policies: [PolicySetting] = [], hooks: [String: MergeHook] = [:],
-        configuration: WatchConfiguration = WatchConfiguration(), environment: ReplicaEnvironment = .live
+        configuration: WatchConfiguration, environment: ReplicaEnvironment = .live
     ) throws {
         for (name, function) in hooks { store.registerMergeHook(name, function) }
         let replica = try Replica(store, environment: environment)
@@ -53,7 +60,10 @@ public final class SyncEngine: Sendable {
     }
 
     /// Uses a replica, as returned by `Replica.create` and `Replica.join`.
-    public init(_ replica: Replica, configuration: WatchConfiguration = WatchConfiguration()) {
+    public convenience init(_ replica: Replica) { self.init(replica, configuration: WatchConfiguration()) }
+
+    /// Uses a replica as a configuration says.
+    package init(_ replica: Replica, configuration: WatchConfiguration) {
         self.replica = replica
         self.configuration = configuration
         core = SyncEngineCore(replica)

@@ -15,7 +15,7 @@ import Foundation
 /// (`Store.willCommitReplay`, hooks of columns) never follows, because no other process has these functions.
 ///
 /// `run` works on the calling thread; `stop` may be called from any thread.
-public final class WatchLoop: Sendable {
+package final class WatchLoop: Sendable {
     private let replica: Replica
     private let configuration: WatchConfiguration
     private let onEvent: @Sendable (SyncEvent) -> Void
@@ -24,7 +24,7 @@ public final class WatchLoop: Sendable {
     private let isStopped = Locked(false)
 
     /// - Parameter onEvent: called on the loop's thread; the loop waits for the return.
-    public convenience init(
+    package convenience init(
         _ replica: Replica, configuration: WatchConfiguration = WatchConfiguration(),
         onEvent: @escaping @Sendable (SyncEvent) -> Void
     ) {
@@ -49,7 +49,7 @@ public final class WatchLoop: Sendable {
 
     /// Ends `run`, now or when called. May be called from any thread, any number of times. A running pass is finished
     /// first; this call does not wait for the end.
-    public func stop() {
+    package func stop() {
         isStopped.withLock { $0 = true }
         watcher.wake()
     }
@@ -58,7 +58,7 @@ public final class WatchLoop: Sendable {
 
     /// Watches until `stop`, or until the database can no longer be kept in step. The database may have left its
     /// container, may need a different version of Ferry, or may be damaged. Call once, from a single thread.
-    public func run() {
+    package func run() {
         if !hasToStop {
             onEvent(.started)
             var turns = WatchTurns(configuration, now: { [watcher] in watcher.now })

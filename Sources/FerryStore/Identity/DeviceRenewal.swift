@@ -1,20 +1,20 @@
 import FerryCore
 
 /// The part of a device's log known to be in the container, and to be this database's own.
-public struct PublishedLog: Equatable, Sendable {
-    public var position: LogPosition
+package struct PublishedLog: Equatable, Sendable {
+    package var position: LogPosition
     /// The checksum of the last segment up to the position; `nil` if unknown.
-    public var checksum: Checksum?
+    package var checksum: Checksum?
     /// True if the container also holds foreign changesets under numbers used by this database.
-    public var isForked: Bool
+    package var isForked: Bool
     /// True if the branches, if any, certainly part at `position`.
-    public var isForkCertain: Bool
+    package var isForkCertain: Bool
     /// True if everything this database published after the position is still in the container.
-    public var isWhole: Bool
+    package var isWhole: Bool
     /// The end of this database's own branch in the container, if known.
-    public var end: LogEnd?
+    package var end: LogEnd?
 
-    public init(
+    package init(
         position: LogPosition, checksum: Checksum?, isForked: Bool, isForkCertain: Bool = true, isWhole: Bool = true,
         end: LogEnd? = nil
     ) {

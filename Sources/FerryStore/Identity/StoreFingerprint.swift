@@ -2,13 +2,13 @@ import FerryCore
 
 /// The place of a store at its last use: hashes of the machine's ID, of the database's path and of the file's number. A
 /// copy of the database carries the original's fingerprint and is thereby recognized.
-public struct StoreFingerprint: Equatable, Sendable {
+package struct StoreFingerprint: Equatable, Sendable {
     /// Hashes; `nil` without evidence.
-    public var machine: String?
-    public var path: String?
-    public var file: String?
+    package var machine: String?
+    package var path: String?
+    package var file: String?
 
-    public init(machine: String?, path: String?, file: String?) {
+    package init(machine: String?, path: String?, file: String?) {
         self.machine = machine
         self.path = path
         self.file = file
@@ -16,7 +16,7 @@ public struct StoreFingerprint: Equatable, Sendable {
 
     /// Takes the fingerprint of the database at a path.
     /// - Parameter path: absolute and without symbolic links; empty for a database in memory, which leaves no evidence.
-    public init(path: String, on host: any HostIdentity) {
+    package init(path: String, on host: any HostIdentity) {
         if path.isEmpty {
             self.init(machine: nil, path: nil, file: nil)
         } else {
@@ -29,7 +29,7 @@ public struct StoreFingerprint: Equatable, Sendable {
     private static func hash(_ text: String) -> String { hexString(ContentHash.checksum(Array(text.utf8)).bytes) }
 
     /// The fate of a store since the fingerprint was taken.
-    public enum Change: Equatable, Sendable {
+    package enum Change: Equatable, Sendable {
         case none
         /// The same file in a new place, or a different file in the same place: the container decides.
         case moved
@@ -45,7 +45,7 @@ public struct StoreFingerprint: Equatable, Sendable {
     ///
     /// Both together, or a different machine, mean a copy. If that is wrong, the database gets an unneeded device ID,
     /// and nothing else happens.
-    public func change(since former: StoreFingerprint) -> Change {
+    package func change(since former: StoreFingerprint) -> Change {
         func differs(_ part: KeyPath<StoreFingerprint, String?>) -> Bool {
             guard let present = self[keyPath: part], let former = former[keyPath: part] else { return false }
             return present != former

@@ -47,10 +47,10 @@ public struct ConflictFilter: Equatable, Sendable {
     }
 
     /// Only conflicts of this table.
-    public var table: String?
+    package var table: String?
     /// Only conflicts of this kind.
-    public var kind: Conflict.Kind?
-    public var resolution: Resolution
+    package var kind: Conflict.Kind?
+    package var resolution: Resolution
 
     public init(table: String? = nil, kind: Conflict.Kind? = nil, resolution: Resolution = .unresolved) {
         self.table = table

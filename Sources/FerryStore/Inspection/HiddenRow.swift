@@ -19,7 +19,7 @@ public struct NamedValue: Equatable, Sendable {
     public var column: String
     public var value: FieldValue
 
-    public init(column: String, value: FieldValue) {
+    package init(column: String, value: FieldValue) {
         self.column = column
         self.value = value
     }

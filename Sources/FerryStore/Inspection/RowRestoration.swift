@@ -22,7 +22,7 @@ public struct RestoredRow: Equatable, Sendable {
 }
 
 /// The wanted content of a row.
-public enum RowTarget: Equatable, Sendable {
+package enum RowTarget: Equatable, Sendable {
     /// Portable values by column name. Further columns stay unchanged, or get their default in a new row.
     case values([String: FieldValue])
     case absent

@@ -3,12 +3,12 @@ import FerryMerge
 import Foundation
 
 /// A policy, and whether this process can apply the policy.
-public struct StoredPolicy: Hashable, Sendable {
+package struct StoredPolicy: Hashable, Sendable {
     /// The text of `PolicyTarget.text`; a newer version of Ferry may use a new form.
-    public var target: String
-    public var word: String
+    package var target: String
+    package var word: String
     /// False for an unknown word or an unregistered hook: then nothing of the table is replayed.
-    public var isApplied: Bool
+    package var isApplied: Bool
 }
 
 /// Reads policies, and writes them as ordinary changes that travel.

@@ -3,49 +3,49 @@ import FerryCore
 /// The store's records of itself and of remote devices, read in a single transaction: for syncs, heads and reports.
 ///
 /// The content changes only under the device's lock, so the reading stays true until the lock's holder writes.
-public struct StoreReading: Sendable {
+package struct StoreReading: Sendable {
     /// All known devices, including this device, in the order of their numbers.
-    public let devices: [DeviceRecord]
+    package let devices: [DeviceRecord]
     /// The former IDs of the database, latest first.
-    public let formerDevices: [FormerDevice]
+    package let formerDevices: [FormerDevice]
     /// The digests of this database's tables. Empty while a snapshot is read: then the state belongs to no position.
-    public let tables: [TableDigests]
+    package let tables: [TableDigests]
     /// The first changeset of this device's log still in the container; earlier changesets are in snapshots. 0 if the
     /// log is complete.
-    public let logStart: UInt64
+    package let logStart: UInt64
     /// Compaction's notes (`Store.setCompactionNotes`).
-    public let compactionNotes: String?
+    package let compactionNotes: String?
     /// Number of hidden objects.
-    public let hidden: Int
+    package let hidden: Int
     /// True if unresolved objects may exist here (`Store.missingObjects`).
-    public let isMissingObjects: Bool
+    package let isMissingObjects: Bool
     /// True if everything packed is published.
-    public let isPublished: Bool
+    package let isPublished: Bool
     /// The last backdated changeset of each device's log.
-    public let lateChanges: [DeviceID: UInt64]
+    package let lateChanges: [DeviceID: UInt64]
     /// Logs written by two copies of a database, with an unknown fork position: logs this database wrote a branch of,
     /// or merged all branches of.
-    public let forkedLogs: Set<DeviceID>
+    package let forkedLogs: Set<DeviceID>
     /// Tables with a different primary key on remote devices.
-    public let otherGenerations: [OtherGeneration]
+    package let otherGenerations: [OtherGeneration]
     /// Tables with rows or changes waiting for a process with the app's collation or function.
-    public let waitingTables: [WaitingTable]
+    package let waitingTables: [WaitingTable]
     /// The reason and start of sync failures; `nil` if the last sync succeeded.
-    public let failure: WaitingReason?
+    package let failure: WaitingReason?
 
     /// The digests of state and rows for heads, by token.
-    public var digests: [UInt32: UInt64] { TableDigests.published(tables) }
+    package var digests: [UInt32: UInt64] { TableDigests.published(tables) }
 
     /// The replayed position of every device's log, including this device's.
-    public let vector: VersionVector
+    package let vector: VersionVector
     /// Retired devices that have not come back.
-    public let retired: Set<DeviceID>
+    package let retired: Set<DeviceID>
     /// The devices' names for people, if known.
-    public let names: [DeviceID: String]
+    package let names: [DeviceID: String]
     /// The checksum of each device's last packed or replayed segment, if known.
-    public let checksums: [DeviceID: Checksum]
+    package let checksums: [DeviceID: Checksum]
     /// The reasons for devices' logs to wait at the last sync.
-    public let waiting: [DeviceID: WaitingReason]
+    package let waiting: [DeviceID: WaitingReason]
 
     init(_ connection: SQLConnection) throws {
         let meta = StoreMeta(connection: connection)

@@ -1,56 +1,56 @@
 import FerryCore
 
 /// Counts and positions of the store, for `ferry status` and for a device's head.
-public struct StoreStatus: Sendable {
-    public struct TableCount: Sendable {
-        public var name: String
-        public var identity: TableIdentity
+package struct StoreStatus: Sendable {
+    package struct TableCount: Sendable {
+        package var name: String
+        package var identity: TableIdentity
         /// Number of living objects, including hidden objects; the objects of a unified row count once.
-        public var objects: Int
+        package var objects: Int
         /// True if this database has the table.
-        public var isLocal: Bool
+        package var isLocal: Bool
     }
 
-    public struct Device: Sendable {
-        public var id: DeviceID
-        public var name: String
-        public var position: LogPosition
-        public var isSelf: Bool
+    package struct Device: Sendable {
+        package var id: DeviceID
+        package var name: String
+        package var position: LogPosition
+        package var isSelf: Bool
     }
 
-    public struct Exceptional: Sendable {
-        public var table: String
-        public var kind: ExceptionKind
-        public var reason: String
-        public var count: Int
+    package struct Exceptional: Sendable {
+        package var table: String
+        package var kind: ExceptionKind
+        package var reason: String
+        package var count: Int
     }
 
     /// Dangling rows: rows of a local table referring to rows a replay removed.
-    public struct Stranded: Sendable {
-        public var table: String
+    package struct Stranded: Sendable {
+        package var table: String
         /// The parent table.
-        public var parent: String
-        public var rows: Int
+        package var parent: String
+        package var rows: Int
     }
 
-    public var tables: [TableCount]
-    public var leftOut: [LeftOutTable]
-    public var devices: [Device]
+    package var tables: [TableCount]
+    package var leftOut: [LeftOutTable]
+    package var devices: [Device]
     /// Pending changes not packed yet, and segments waiting to be published.
-    public var pendingNotes: Int
-    public var outboxSegments: Int
-    public var outboxChanges: Int
-    public var hidden: Int
-    public var exceptional: [Exceptional]
-    public var stranded: [Stranded]
+    package var pendingNotes: Int
+    package var outboxSegments: Int
+    package var outboxChanges: Int
+    package var hidden: Int
+    package var exceptional: [Exceptional]
+    package var stranded: [Stranded]
     /// Tables without triggers: an app made them, or made them anew, since the last pass. Writes to them were not noted.
-    public var unseen: [String]
+    package var unseen: [String]
     /// Number of objects without a row because their table was dropped or emptied without deletions, by table.
-    public var left: [String: Int]
+    package var left: [String: Int]
     /// Number of unresolved conflicts.
-    public var conflicts: Int
+    package var conflicts: Int
     /// The checksum of the last packed segment.
-    public var lastChecksum: Checksum?
+    package var lastChecksum: Checksum?
 }
 
 extension FieldValue {

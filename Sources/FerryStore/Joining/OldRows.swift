@@ -2,18 +2,18 @@ import FerryCore
 import FerryMerge
 
 /// Compares the pre-existing rows of a joining database with the container's rows.
-public struct RowComparisonCount: Codable, Equatable, Sendable {
-    public var table: String
+package struct RowComparisonCount: Codable, Equatable, Sendable {
+    package var table: String
     /// Equal rows on both sides.
-    public var same = 0
+    package var same = 0
     /// Rows only in this database.
-    public var onlyHere = 0
+    package var onlyHere = 0
     /// Rows only in the container.
-    public var onlyThere = 0
+    package var onlyThere = 0
     /// Rows on both sides with differences.
-    public var differing = 0
+    package var differing = 0
 
-    public init(table: String) { self.table = table }
+    package init(table: String) { self.table = table }
 }
 
 /// Compares the rows of a table.

@@ -2,7 +2,7 @@ import FerryCore
 import FerryMerge
 
 /// The objects of each table, by name in lower case.
-public typealias ObjectSets = [String: Set<ObjectID>]
+package typealias ObjectSets = [String: Set<ObjectID>]
 
 /// Removes rows only the joining database has: a container accepts no new rows from a database joining with `--rows
 /// theirs`.

@@ -1,15 +1,15 @@
 import FerryCore
 
 /// An encoded segment waiting to be published.
-public struct OutboxEntry: Sendable {
-    public var first: UInt64
-    public var last: UInt64
+package struct OutboxEntry: Sendable {
+    package var first: UInt64
+    package var last: UInt64
     /// Number of operations.
-    public var changes: Int
-    public var checksum: Checksum
-    public var bytes: [UInt8]
+    package var changes: Int
+    package var checksum: Checksum
+    package var bytes: [UInt8]
 
-    public init(first: UInt64, last: UInt64, changes: Int, checksum: Checksum, bytes: [UInt8]) {
+    package init(first: UInt64, last: UInt64, changes: Int, checksum: Checksum, bytes: [UInt8]) {
         self.first = first
         self.last = last
         self.changes = changes
@@ -19,14 +19,14 @@ public struct OutboxEntry: Sendable {
 }
 
 /// An outbox entry without its bytes.
-public struct OutboxSize: Equatable, Sendable {
-    public var first: UInt64
-    public var last: UInt64
+package struct OutboxSize: Equatable, Sendable {
+    package var first: UInt64
+    package var last: UInt64
     /// Number of operations.
-    public var changes: Int
-    public var bytes: Int
+    package var changes: Int
+    package var bytes: Int
 
-    public init(first: UInt64, last: UInt64, changes: Int, bytes: Int) {
+    package init(first: UInt64, last: UInt64, changes: Int, bytes: Int) {
         self.first = first
         self.last = last
         self.changes = changes

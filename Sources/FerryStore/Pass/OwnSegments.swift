@@ -1,24 +1,24 @@
 import FerryCore
 
 /// A segment of this device in the container, as remembered by its author: no directory listing is needed.
-public struct OwnSegment: Equatable, Sendable {
+package struct OwnSegment: Equatable, Sendable {
     /// The numbers of the first and last changesets.
-    public var first: UInt64
-    public var last: UInt64
+    package var first: UInt64
+    package var last: UInt64
     /// Number of operations.
-    public var changes: Int
+    package var changes: Int
     /// Size of the file in bytes.
-    public var bytes: Int
+    package var bytes: Int
     /// The file's checksum.
-    public var checksum: Checksum
+    package var checksum: Checksum
     /// The time of the last changeset.
-    public var time: HybridTime
+    package var time: HybridTime
     /// The time of publication by this device's wall clock, in milliseconds since the Unix epoch.
-    public var publishedMilliseconds: Int64
+    package var publishedMilliseconds: Int64
     /// The time since when a larger, rolled-up segment replaces this segment, in milliseconds; `nil` if none does.
-    public var replacedMilliseconds: Int64?
+    package var replacedMilliseconds: Int64?
 
-    public init(
+    package init(
         first: UInt64, last: UInt64, changes: Int, bytes: Int, checksum: Checksum, time: HybridTime,
         publishedMilliseconds: Int64, replacedMilliseconds: Int64? = nil
     ) {
@@ -33,7 +33,7 @@ public struct OwnSegment: Equatable, Sendable {
     }
 
     /// Number of changesets.
-    public var changesets: Int { Int(last - first) + 1 }
+    package var changesets: Int { Int(last - first) + 1 }
 }
 
 /// The author's list of its segments (`ferry_segment`).

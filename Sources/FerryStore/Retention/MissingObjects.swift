@@ -78,12 +78,12 @@ extension MissingObjects {
 }
 
 /// The objects missing on a remote device, from its head.
-public struct MissingRequest: Sendable {
-    public let objects: [ObjectID]
+package struct MissingRequest: Sendable {
+    package let objects: [ObjectID]
     /// The position replayed by the device, including its own changes.
-    public let known: VersionVector
+    package let known: VersionVector
 
-    public init(objects: [ObjectID], known: VersionVector) {
+    package init(objects: [ObjectID], known: VersionVector) {
         self.objects = objects
         self.known = known
     }

@@ -1,20 +1,20 @@
 import FerryCore
 
 /// An app's trigger left out of replay by this process, for lack of a function or a table.
-public struct LeftOutTrigger: Codable, Equatable, Sendable {
-    public var name: String
+package struct LeftOutTrigger: Codable, Equatable, Sendable {
+    package var name: String
     /// The table or view with the trigger.
-    public var table: String
+    package var table: String
     /// SQLite's message: `no such function: fold`.
-    public var reason: String
+    package var reason: String
 
     /// The problem, in a sentence.
-    public var problem: String {
+    package var problem: String {
         "The trigger “\(name)” on \(table) does not run for what other devices wrote: \(reason)."
     }
 
     /// The remedy, in a sentence.
-    public static let advice =
+    package static let advice =
         "The rows are right, and what a trigger keeps up beside them is not. Sync from the app's own process, which has what "
         + "its triggers need; or mend the trigger by SQL and make anew what it keeps up."
 }

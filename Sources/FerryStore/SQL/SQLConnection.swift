@@ -6,7 +6,7 @@ import GRDB
 ///
 /// Statements are finalized at the end of the access: an unfinalized statement stops an app from closing its GRDB pool.
 /// GRDB's own statements and these share the handle and its transaction.
-public final class SQLConnection {
+package final class SQLConnection {
     let handle: OpaquePointer
     /// GRDB's view of the connection, if GRDB opened the connection.
     private(set) weak var database: Database?
@@ -53,11 +53,11 @@ public final class SQLConnection {
     func finalizeStatements() { statements.removeAll() }
 
     /// Runs a statement with parameter values.
-    public func execute(_ sql: String, _ values: FieldValue...) throws {
+    package func execute(_ sql: String, _ values: FieldValue...) throws {
         try execute(sql, values)
     }
 
-    public func execute(_ sql: String, _ values: [FieldValue]) throws {
+    package func execute(_ sql: String, _ values: [FieldValue]) throws {
         let statement = try prepare(sql)
         for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
         try statement.run()
@@ -70,11 +70,11 @@ public final class SQLConnection {
     }
 
     /// All rows of a query.
-    public func rows(_ sql: String, _ values: FieldValue...) throws -> [[FieldValue]] {
+    package func rows(_ sql: String, _ values: FieldValue...) throws -> [[FieldValue]] {
         try rows(sql, values: values)
     }
 
-    public func rows(_ sql: String, values: [FieldValue]) throws -> [[FieldValue]] {
+    package func rows(_ sql: String, values: [FieldValue]) throws -> [[FieldValue]] {
         var rows: [[FieldValue]] = []
         try forEachRow(sql, values) { row in
             rows.append((0..<row.columnCount).map { row.value($0) })
@@ -83,7 +83,7 @@ public final class SQLConnection {
     }
 
     /// The first column of the first row; `nil` without a row.
-    public func firstValue(_ sql: String, _ values: FieldValue...) throws -> FieldValue? {
+    package func firstValue(_ sql: String, _ values: FieldValue...) throws -> FieldValue? {
         let statement = try prepare(sql)
         defer { statement.reset() }
         for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
@@ -91,7 +91,7 @@ public final class SQLConnection {
     }
 
     /// The first column of the first row as an integer; 0 without a row or for NULL.
-    public func count(_ sql: String, _ values: FieldValue...) throws -> Int { try count(sql, values: values) }
+    package func count(_ sql: String, _ values: FieldValue...) throws -> Int { try count(sql, values: values) }
 
     func count(_ sql: String, values: [FieldValue]) throws -> Int {
         let statement = try prepare(sql)
@@ -119,7 +119,7 @@ public final class SQLConnection {
     }
 
     /// The number of rows changed by the last statement.
-    public var changedRowCount: Int { Int(sqlite3_changes(handle)) }
+    package var changedRowCount: Int { Int(sqlite3_changes(handle)) }
 
     /// True if a transaction is open; false after SQLite rolled back on its own:
     /// https://www.sqlite.org/lang_transaction.html#response_to_errors_within_a_transaction

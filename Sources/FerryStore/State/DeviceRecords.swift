@@ -1,25 +1,25 @@
 import FerryCore
 
 /// The store's record of a device: how far the device's log is replayed here, and when the device was last seen.
-public struct DeviceRecord: Equatable, Sendable {
-    public var id: DeviceID
-    public var name: String
+package struct DeviceRecord: Equatable, Sendable {
+    package var id: DeviceID
+    package var name: String
     /// The replayed end of the device's log; for this device the packed end of its own log.
-    public var position: LogPosition
+    package var position: LogPosition
     /// The writing time of the device's last head seen here, by the device's own clock. Milliseconds since the Unix
     /// epoch; `nil` if no head was seen.
-    public var writtenMilliseconds: Int64?
+    package var writtenMilliseconds: Int64?
     /// The time this device first saw that head, by this device's clock.
-    public var heardMilliseconds: Int64?
+    package var heardMilliseconds: Int64?
     /// The checksum of the last packed or replayed segment of the log; `nil` if unknown.
-    public var checksum: Checksum?
+    package var checksum: Checksum?
     /// The reason for the log to wait at the last sync.
-    public var waiting: WaitingReason?
+    package var waiting: WaitingReason?
     /// For a retired device: the writing time of its last head at the moment of retirement. A later head means the
     /// device is back.
-    public var retiredMilliseconds: Int64?
+    package var retiredMilliseconds: Int64?
 
-    public init(
+    package init(
         id: DeviceID, name: String = "", position: LogPosition = .none, writtenMilliseconds: Int64? = nil,
         heardMilliseconds: Int64? = nil, retiredMilliseconds: Int64? = nil
     ) {

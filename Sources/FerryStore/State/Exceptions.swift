@@ -162,7 +162,7 @@ public enum ExceptionKind: Int, Sendable, Codable, CaseIterable {
     /// Shown with former values until such a pass.
     case outdated = 11
 
-    public var isHidden: Bool {
+    package var isHidden: Bool {
         switch self {
         case .waiting, .outranked, .refused, .missing, .awaitingApp: true
         case .heldBack, .clearedReference, .joined, .joining, .resolvedKey, .outdated: false

@@ -1,15 +1,15 @@
 import FerryCore
 
 /// A device ID of this database before the database was restored or copied.
-public struct FormerDevice: Equatable, Sendable {
-    public var device: DeviceID
+package struct FormerDevice: Equatable, Sendable {
+    package var device: DeviceID
     /// The last changeset of that device's log remembered as this database's own.
-    public var sequence: UInt64
+    package var sequence: UInt64
     /// The end of the branch this database published under that ID, if a different branch certainly parts behind
     /// `sequence`. Everything on the branch was written again.
-    public var end: LogEnd?
+    package var end: LogEnd?
 
-    public init(device: DeviceID, sequence: UInt64, end: LogEnd? = nil) {
+    package init(device: DeviceID, sequence: UInt64, end: LogEnd? = nil) {
         self.device = device
         self.sequence = sequence
         self.end = end

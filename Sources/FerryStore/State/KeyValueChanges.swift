@@ -1,7 +1,7 @@
 import FerryCore
 
 /// The parts of the key-value store.
-public enum KeyValueKind: Int64, CaseIterable, Hashable, Sendable {
+package enum KeyValueKind: Int64, CaseIterable, Hashable, Sendable {
     case value = 1
     case set = 2
     case counter = 3
@@ -25,11 +25,11 @@ public enum KeyValueKind: Int64, CaseIterable, Hashable, Sendable {
 }
 
 /// The name of a changed key, set or counter.
-public struct KeyValueName: Hashable, Sendable {
-    public var kind: KeyValueKind
-    public var name: String
+package struct KeyValueName: Hashable, Sendable {
+    package var kind: KeyValueKind
+    package var name: String
 
-    public init(_ kind: KeyValueKind, _ name: String) {
+    package init(_ kind: KeyValueKind, _ name: String) {
         self.kind = kind
         self.name = name
     }
@@ -86,12 +86,12 @@ final class KeyValueChanges {
 }
 
 /// The kind of ID by which a key-value store recognizes its own changes.
-public enum KeyValueWriter {}
+package enum KeyValueWriter {}
 
 extension SQLConnection {
     /// This device's ID as a value, for rows owned by a device.
     /// - Throws: `notTracked` if the database belongs to no container.
-    public func thisDevice() throws -> FieldValue {
+    package func thisDevice() throws -> FieldValue {
         let value = try firstValue(
             "SELECT id FROM ferry_device WHERE number = (SELECT value FROM ferry_meta WHERE name = 'device')")
         guard let value else { throw StoreIdentity.notTracked }
@@ -100,7 +100,7 @@ extension SQLConnection {
 
     /// An upper bound of the rows in a part of the key-value store, without counting rows. The sum of living objects in
     /// the state and pending changes.
-    public func largestKeyValueCount(_ kind: KeyValueKind) throws -> Int {
+    package func largestKeyValueCount(_ kind: KeyValueKind) throws -> Int {
         try count(
             """
             SELECT count FROM ferry_digest
@@ -110,16 +110,16 @@ extension SQLConnection {
     }
 
     /// Records changes of keys, sets or counters in this transaction.
-    public func noteKeyValueChanges(_ names: Set<KeyValueName>, by writer: UniqueID<KeyValueWriter>) throws {
+    package func noteKeyValueChanges(_ names: Set<KeyValueName>, by writer: UniqueID<KeyValueWriter>) throws {
         try KeyValueChanges.save(names, writer: writer, self)
     }
 
     /// The number of the last change to the key-value store; 0 before the first.
-    public func keyValueRevision() throws -> Int64 { try KeyValueChanges.revision(self) }
+    package func keyValueRevision() throws -> Int64 { try KeyValueChanges.revision(self) }
 
     /// The changes after a revision, as far as remembered.
     /// - Returns: each change once, with its writer: `nil` for remote devices.
-    public func keyValueChanges(
+    package func keyValueChanges(
         after revision: Int64
     ) throws -> [(name: KeyValueName, writer: UniqueID<KeyValueWriter>?)] {
         var changes: [(name: KeyValueName, writer: UniqueID<KeyValueWriter>?)] = []

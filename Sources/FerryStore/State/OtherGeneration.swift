@@ -1,12 +1,12 @@
 import FerryCore
 
 /// A table with a different primary key on a remote device: writes of either side wait on the opposite side.
-public struct OtherGeneration: Equatable, Sendable {
-    public var table: String
+package struct OtherGeneration: Equatable, Sendable {
+    package var table: String
     /// The table's identity in this database, and on that device.
-    public var identity: TableIdentity
-    public var otherIdentity: TableIdentity
-    public var device: DeviceID
+    package var identity: TableIdentity
+    package var otherIdentity: TableIdentity
+    package var device: DeviceID
 
     /// All such tables in this database, by table and device.
     static func all(_ connection: SQLConnection) throws -> [OtherGeneration] {

@@ -18,7 +18,7 @@ public typealias ReplayHook = @Sendable (Database, ReplayedChanges) throws -> Vo
 /// The rows changed by a replay, as found on this device.
 public struct ReplayedChanges: Sendable {
     /// Maximum number of named rows.
-    public static let maximumRows = 10_000
+    package static let maximumRows = 10_000
 
     /// The changed rows of a table.
     public struct Table: Sendable {
@@ -85,7 +85,7 @@ extension FieldValue {
     }
 
     /// Converts a value read by GRDB.
-    public init(_ value: DatabaseValue) {
+    package init(_ value: DatabaseValue) {
         switch value.storage {
         case .null: self = .null
         case .int64(let integer): self = .integer(integer)

@@ -2,27 +2,27 @@ import FerryCore
 
 /// The digests of a table for comparison between devices: state, rows, and the schema turning state into rows
 /// (Docs/Format.md, "Digests").
-public struct TableDigests: Hashable, Sendable {
+package struct TableDigests: Hashable, Sendable {
     /// The table's name.
-    public var name: String
+    package var name: String
     /// The digest of the state, with the token identifying table and covered columns.
-    public var stateToken: UInt32
-    public var state: UInt64
+    package var stateToken: UInt32
+    package var state: UInt64
     /// The digest of the rows not shown as written, with its token; `nil` if all rows are shown as written.
-    public var rowsToken: UInt32
-    public var rows: UInt64?
+    package var rowsToken: UInt32
+    package var rows: UInt64?
     /// The number of rows waiting for an equipped process, with its token.
-    public var waitingToken: UInt32
-    public var waiting = 0
+    package var waitingToken: UInt32
+    package var waiting = 0
     /// The shape of the table's schema, with its token; `nil` if not computed yet.
-    public var shapeToken: UInt32
-    public var shape: UInt64?
+    package var shapeToken: UInt32
+    package var shape: UInt64?
 
     /// The token announcing digests of rows and schemas in a head. With this token, a table without a digest of rows
     /// shows all rows as written.
-    public static let mark = UInt32(truncatingIfNeeded: markHash.adding(0))
+    package static let mark = UInt32(truncatingIfNeeded: markHash.adding(0))
     /// The value under `mark`. A different number means a different way of computing.
-    public static let version: UInt64 = 1
+    package static let version: UInt64 = 1
 
     private static var markHash: WordHash {
         var hash = WordHash()
@@ -35,7 +35,7 @@ public struct TableDigests: Hashable, Sendable {
     ///   - state: token and digest of the state.
     ///   - waiting: the number of rows waiting for an equipped process.
     ///   - identity: the identity, if several generations of the table are known. Only equal identities are compared.
-    public init(
+    package init(
         name: String, state: (token: UInt32, digest: UInt64), rows: UInt64? = nil, shape: UInt64? = nil,
         waiting: Int = 0, identity: TableIdentity? = nil
     ) {
@@ -57,7 +57,7 @@ public struct TableDigests: Hashable, Sendable {
 
     /// The digests to publish, by token.
     /// - Parameter limit: maximum number of digests. Beyond the limit only digests of states are published.
-    public static func published(_ tables: [TableDigests], atMost limit: Int = .max) -> [UInt32: UInt64] {
+    package static func published(_ tables: [TableDigests], atMost limit: Int = .max) -> [UInt32: UInt64] {
         let states = Dictionary(tables.map { ($0.stateToken, $0.state) }, uniquingKeysWith: { $1 })
         if tables.isEmpty || tables.contains(where: { $0.shape == nil }) { return states }
         var all = states
@@ -71,7 +71,7 @@ public struct TableDigests: Hashable, Sendable {
     }
 
     /// True if rows have the same meaning under both schemas, so digests of rows are comparable.
-    public static func mean(_ left: UInt64, _ right: UInt64) -> Bool { TableShape.mean(left, right) }
+    package static func mean(_ left: UInt64, _ right: UInt64) -> Bool { TableShape.mean(left, right) }
 
     /// Reads the digests of all tables in this database.
     static func all(_ connection: SQLConnection) throws -> [TableDigests] {

@@ -1,12 +1,12 @@
 import FerryCore
 
 /// The reason and start of a blockage: a device's log cannot be replayed, or this device's changes cannot be published.
-public struct WaitingReason: Codable, Equatable, Sendable {
+package struct WaitingReason: Codable, Equatable, Sendable {
     /// A `FerryError.Code`.
-    public var code: String
-    public var message: String
+    package var code: String
+    package var message: String
     /// Milliseconds since the Unix epoch, by this device's clock.
-    public var sinceMilliseconds: Int64
+    package var sinceMilliseconds: Int64
 
     init(_ error: FerryError, since: Int64) {
         code = error.code.rawValue
@@ -21,7 +21,7 @@ public struct WaitingReason: Codable, Equatable, Sendable {
     }
 
     /// True if the reason equals an error in code and message.
-    public func isSame(as error: FerryError) -> Bool { code == error.code.rawValue && message == error.message }
+    package func isSame(as error: FerryError) -> Bool { code == error.code.rawValue && message == error.message }
 
     /// The present reasons for logs to wait. A known reason keeps its start.
     static func reasons(

@@ -3,17 +3,17 @@ import FerryCore
 /// A table with rows waiting for a process with the app's collation or function. Changes are merged, and the rows do
 /// not show them yet (Docs/Merging.md, "Where a process lacks a function"). The JSON keys are fixed: scripts rely on
 /// them.
-public struct WaitingTable: Codable, Equatable, Sendable {
-    public var table: String
+package struct WaitingTable: Codable, Equatable, Sendable {
+    package var table: String
     /// Number of waiting rows.
-    public var rows: Int
+    package var rows: Int
     /// Number of the app's changes waiting to be packed; 0 if all are packed.
-    public var unpacked: Int
+    package var unpacked: Int
     /// The missing part, in SQLite's words: `no such collation sequence: de`.
-    public var missing: String
+    package var missing: String
 
     /// The problem, in a sentence.
-    public var problem: String {
+    package var problem: String {
         var parts: [String] = []
         if rows > 0 { parts.append("\(rows) \(rows == 1 ? "row waits" : "rows wait") for the app") }
         if unpacked > 0 {
@@ -24,7 +24,7 @@ public struct WaitingTable: Codable, Equatable, Sendable {
     }
 
     /// The remedy.
-    public static let advice = "Sync once from the app, which has it: then all of it is shown and sent."
+    package static let advice = "Sync once from the app, which has it: then all of it is shown and sent."
 
     /// All waiting tables, by name.
     static func all(_ connection: SQLConnection) throws -> [WaitingTable] {

@@ -13,23 +13,23 @@ extension Store {
     }
 
     /// Lists the conflicts recorded after a number, earliest first: for a caller who remembers the last number seen.
-    public func conflicts(after number: Int64, limit: Int = 50) throws -> [Conflict] {
+    package func conflicts(after number: Int64, limit: Int = 50) throws -> [Conflict] {
         try readAccess { try ConflictReader($0).list(after: number, limit: limit) }
     }
 
     /// A single conflict, resolved or not.
     /// - Throws: `nothingFound`.
-    public func conflict(_ number: Int64) throws -> Conflict {
+    package func conflict(_ number: Int64) throws -> Conflict {
         try readAccess { access in try ConflictReader(access).conflict(number) }
     }
 
     /// Counts conflicts.
-    public func conflictCount(_ filter: ConflictFilter = ConflictFilter()) throws -> Int {
+    package func conflictCount(_ filter: ConflictFilter = ConflictFilter()) throws -> Int {
         try readAccess { try ConflictReader($0).count(filter) }
     }
 
     /// The number of the last recorded conflict; 0 without any.
-    public func lastConflictNumber() throws -> Int64 {
+    package func lastConflictNumber() throws -> Int64 {
         try read { Int64(try $0.count("SELECT max(number) FROM ferry_conflict")) }
     }
 
@@ -47,7 +47,7 @@ extension Store {
     /// - Parameter seal: encodes pending changes as segments; they are packed first.
     /// - Throws: `nothingFound`; `restoreRefused` if row, column or table is gone, or the schema refuses the row.
     ///   Nothing is changed then.
-    public func restoreConflict(_ number: Int64, seal: SegmentSealer) throws -> RestoredRow {
+    package func restoreConflict(_ number: Int64, seal: SegmentSealer) throws -> RestoredRow {
         try transaction(sealing: seal) { try $0.restoreConflict(number) }
     }
 
@@ -57,7 +57,7 @@ extension Store {
     ///   - isDryRun: true to try and change nothing.
     ///   - seal: encodes pending changes as segments; they are packed first.
     /// - Throws: `invalidArgument` for a table that does not travel; `restoreRefused` as `restoreConflict`.
-    public func restoreRow(
+    package func restoreRow(
         _ object: ObjectID, table: String, to target: RowTarget, wish: FieldValue? = nil, isDryRun: Bool = false,
         seal: SegmentSealer
     ) throws -> RestoredRow {

@@ -4,20 +4,20 @@ import FerryCore
 extension Store {
     /// Saves when devices were last seen and retired. Registers unknown devices; leaves names and positions of known
     /// devices unchanged.
-    public func noteHeard(_ records: [DeviceRecord]) throws {
+    package func noteHeard(_ records: [DeviceRecord]) throws {
         if !records.isEmpty { try note { try DeviceTable($0).enter(records) } }
     }
 
     /// Renames this device. Remote devices learn the name from the next head.
-    public func rename(_ name: String) throws { try note { try DeviceTable($0).rename(name) } }
+    package func rename(_ name: String) throws { try note { try DeviceTable($0).rename(name) } }
 
     /// Records the name a device gives itself.
-    public func noteName(_ name: String, of device: DeviceID) throws {
+    package func noteName(_ name: String, of device: DeviceID) throws {
         try note { try DeviceTable($0).setName(name, of: device) }
     }
 
     /// Moves the beginning of the log forward. Write a head with the new beginning before removing anything.
-    public func beginLog(at sequence: UInt64) throws {
+    package func beginLog(at sequence: UInt64) throws {
         try note(durably: true) { connection in
             let meta = StoreMeta(connection: connection)
             if try UInt64(clamping: meta.integer(.logStart) ?? 0) < sequence {
@@ -27,7 +27,7 @@ extension Store {
     }
 
     /// Saves compaction's notes: the plan under way, and its findings.
-    public func setCompactionNotes(_ text: String) throws {
+    package func setCompactionNotes(_ text: String) throws {
         try note { try StoreMeta(connection: $0).set(.compaction, text) }
     }
 
@@ -35,7 +35,7 @@ extension Store {
     /// Writes only changes.
     /// - Parameter known: the saved reasons (`StoreReading.waiting`).
     /// - Returns: the start of each reason, in milliseconds.
-    public func noteWaiting(
+    package func noteWaiting(
         _ problems: [DeviceID: FerryError], known: [DeviceID: WaitingReason]
     ) throws -> [DeviceID: Int64] {
         let reasons = WaitingReason.reasons(problems, known: known, now: clock.milliseconds())
@@ -44,7 +44,7 @@ extension Store {
     }
 
     /// Saves the last sync's failure or success. Writes only changes.
-    public func noteFailure(_ error: FerryError?) throws {
+    package func noteFailure(_ error: FerryError?) throws {
         let known = try reading().failure
         if let known, let error, known.isSame(as: error) { return }
         if known == nil && error == nil { return }

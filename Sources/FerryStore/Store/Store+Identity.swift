@@ -14,7 +14,7 @@ extension Store {
     ///   - isForkCertain: true if the branches certainly part there.
     ///   - seal: encodes the repeated changes as segments; these wait in the outbox.
     /// - Returns: the number of repeated and of pending changes.
-    public func takeInBranches(
+    package func takeInBranches(
         _ branches: [Changeset], of device: DeviceID, after position: LogPosition, isForkCertain: Bool = true,
         seal: SegmentSealer
     ) throws -> Int {
@@ -25,7 +25,7 @@ extension Store {
     }
 
     /// Records a device's log as having branches with an unknown fork position (`ForkedLogList`).
-    public func noteForkedLog(_ device: DeviceID) throws {
+    package func noteForkedLog(_ device: DeviceID) throws {
         // Usually the log is known already, and nothing is written.
         if try read({ try ForkedLogList.all(StoreMeta(connection: $0)).contains(device) }) { return }
         try note { try ForkedLogList.add(device, StoreMeta(connection: $0)) }
@@ -33,12 +33,12 @@ extension Store {
 
     /// The files of a device's log present at the last search for branches, and the snapshots read for them; empty
     /// before the first search.
-    public func branchesTakenIn(of device: DeviceID) throws -> [String] {
+    package func branchesTakenIn(of device: DeviceID) throws -> [String] {
         try read { try TakenBranches($0).names(of: device) }
     }
 
     /// Records the files of a device's log present when its branches were merged, and the snapshots read for them.
-    public func noteBranchesTakenIn(_ names: [String], of device: DeviceID) throws {
+    package func noteBranchesTakenIn(_ names: [String], of device: DeviceID) throws {
         try note { try TakenBranches($0).set(names, of: device) }
     }
 
@@ -55,7 +55,7 @@ extension Store {
     ///   - fingerprint: the database's present place.
     ///   - seal: encodes the repeated changes as segments; these wait in the outbox.
     /// - Returns: the number of repeated changes.
-    public func becomeNewDevice(
+    package func becomeNewDevice(
         _ device: DeviceID, published: PublishedLog, branches: [Changeset] = [], fingerprint: StoreFingerprint,
         seal: SegmentSealer
     ) throws -> Int {
@@ -66,12 +66,12 @@ extension Store {
     }
 
     /// The saved fingerprint; `nil` if none was saved.
-    public func fingerprint() throws -> StoreFingerprint? {
+    package func fingerprint() throws -> StoreFingerprint? {
         try read { try StoreMeta(connection: $0).string(.fingerprint).flatMap { StoreFingerprint(text: $0) } }
     }
 
     /// Saves the store's present place.
-    public func note(_ fingerprint: StoreFingerprint) throws {
+    package func note(_ fingerprint: StoreFingerprint) throws {
         try note { try StoreMeta(connection: $0).set(.fingerprint, fingerprint.text) }
     }
 }

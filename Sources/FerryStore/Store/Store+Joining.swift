@@ -5,15 +5,15 @@ extension Store {
     /// Makes rows under integer keys the container's objects, before anything is packed.
     /// - Parameter holders: for each table, by name in lower case, the object of each key.
     /// - Returns: the number of adopted rows.
-    public func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> Int {
+    package func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> Int {
         try transaction { try OldKeys($0.access).adopt(holders) }
     }
 
     /// The keys of rows in tables with integer keys, by the tables' names in lower case.
-    public func integerKeys() throws -> [String: Set<FieldValue>] { try readAccess { try OldKeys($0).all() } }
+    package func integerKeys() throws -> [String: Set<FieldValue>] { try readAccess { try OldKeys($0).all() } }
 
     /// True if any table about to travel has rows, before tracking.
-    public func hasRows(_ selection: TableSelection) throws -> Bool {
+    package func hasRows(_ selection: TableSelection) throws -> Bool {
         try read { connection in
             let plan = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
             return try plan.tracked.contains { table in
@@ -27,23 +27,23 @@ extension Store {
     /// - Parameters:
     ///   - here: the pre-existing objects of the database.
     ///   - there: the container's living objects.
-    public func compareRows(here: ObjectSets, there: ObjectSets) throws -> [RowComparisonCount] {
+    package func compareRows(here: ObjectSets, there: ObjectSets) throws -> [RowComparisonCount] {
         try readAccess { try OldRowComparison($0, here: here, there: there).counts() }
     }
 
     /// Sets the time of pre-existing rows, before they are packed.
-    public func setOldTime(_ time: HybridTime) throws { try transaction { try $0.access.setOldTime(time) } }
+    package func setOldTime(_ time: HybridTime) throws { try transaction { try $0.access.setOldTime(time) } }
 
     /// The objects present on both sides: by identity, or unified with a row of the container.
     /// - Parameters:
     ///   - here: the pre-existing objects of the database.
     ///   - there: the container's living objects.
-    public func matchedRows(here: ObjectSets, there: ObjectSets) throws -> ObjectSets {
+    package func matchedRows(here: ObjectSets, there: ObjectSets) throws -> ObjectSets {
         try readAccess { try OldRowComparison($0, here: here, there: there).matched() }
     }
 
     /// The objects a deletion of the container removed.
-    public func deletedRows(among here: ObjectSets) throws -> ObjectSets {
+    package func deletedRows(among here: ObjectSets) throws -> ObjectSets {
         try readAccess { try OldRowSelection($0).deleted(among: here) }
     }
 
@@ -53,7 +53,7 @@ extension Store {
     ///   - revived: objects inserted again, because a deletion removed them.
     ///   - renewed: objects with all fields written again. Overwritten values become conflicts.
     /// - Returns: the number of written rows.
-    public func writeOldRowsAgain(
+    package func writeOldRowsAgain(
         _ changes: [TableChanges], revived: ObjectSets, renewed: ObjectSets, seal: SegmentSealer
     ) throws -> Int {
         try passing(seal) { try $0.writeOldRowsAgain(changes, revived: revived, renewed: renewed) }
@@ -61,7 +61,7 @@ extension Store {
 
     /// Returns the packed changes of pre-existing rows without the parts repeated by `writeOldRowsAgain`: nobody else
     /// may merge both.
-    public func withoutWhatIsWrittenAgain(
+    package func withoutWhatIsWrittenAgain(
         _ changes: TableChanges, revived: ObjectSets, renewed: ObjectSets
     ) throws -> TableChanges {
         try readAccess { try OldRowSelection($0).rest(of: changes, revived: revived, renewed: renewed) }
@@ -70,18 +70,18 @@ extension Store {
     /// Deletes rows only this database has, here and for remote devices, and keeps them as conflicts. Nobody else knows
     /// them: their packed changes are out of the outbox (`rewriteOutbox`).
     /// - Returns: the number of deleted rows.
-    public func removeOldRows(_ gone: ObjectSets, seal: SegmentSealer) throws -> Int {
+    package func removeOldRows(_ gone: ObjectSets, seal: SegmentSealer) throws -> Int {
         try passing(seal) { try $0.removeOldRows(gone) }
     }
 
     /// Replaces the segments waiting to be published.
     /// - Parameter make: makes the new entry from the present entry and the checksum of the new entry before.
-    public func rewriteOutbox(_ make: (OutboxEntry, Checksum?) throws -> OutboxEntry) throws {
+    package func rewriteOutbox(_ make: (OutboxEntry, Checksum?) throws -> OutboxEntry) throws {
         try transaction { try $0.rewriteOutbox(make) }
     }
 
     /// The number of fields differing between pre-existing rows and the container's rows.
-    public func differingFieldCount() throws -> Int {
+    package func differingFieldCount() throws -> Int {
         try read { try $0.count("SELECT count(*) FROM ferry_conflict WHERE kind IN ('field', 'joined')") }
     }
 }

@@ -2,33 +2,33 @@ import FerryCore
 
 extension Store {
     /// The oldest segment waiting to be published, after a sequence number.
-    public func outboxEntry(after sequence: UInt64 = 0) throws -> OutboxEntry? {
+    package func outboxEntry(after sequence: UInt64 = 0) throws -> OutboxEntry? {
         try read { try Outbox($0).entry(after: sequence) }
     }
 
     /// The segments waiting to be published, in order, without their bytes.
-    public func outboxSizes() throws -> [OutboxSize] {
+    package func outboxSizes() throws -> [OutboxSize] {
         try read { try Outbox($0).sizes() }
     }
 
     /// Replaces the waiting segments with the same changesets by a single segment, durably: the head will name the
     /// segment.
-    public func gatherInOutbox(_ entry: OutboxEntry) throws {
+    package func gatherInOutbox(_ entry: OutboxEntry) throws {
         try note(durably: true) { try Outbox($0).gather(entry) }
     }
 
     /// This device's segments in the container, including replaced segments not yet removed.
-    public func ownSegments() throws -> [OwnSegment] {
+    package func ownSegments() throws -> [OwnSegment] {
         try read { try OwnSegmentList($0).all() }
     }
 
     /// The segment this device published last.
-    public func newestOwnSegment() throws -> OwnSegment? {
+    package func newestOwnSegment() throws -> OwnSegment? {
         try read { try OwnSegmentList($0).newest() }
     }
 
     /// Removes a published outbox entry, and adds its segment to the list, in a single transaction.
-    public func notePublished(_ segment: OwnSegment) throws {
+    package func notePublished(_ segment: OwnSegment) throws {
         try note { connection in
             try OwnSegmentList(connection).enter(segment)
             try Outbox(connection).remove(first: segment.first)
@@ -36,19 +36,19 @@ extension Store {
     }
 
     /// Adds a rolled-up segment, and marks the segments inside as replaced. Repeating the call changes nothing.
-    public func noteRolledUp(_ segment: OwnSegment) throws {
+    package func noteRolledUp(_ segment: OwnSegment) throws {
         try note { try OwnSegmentList($0).enterRolledUp(segment) }
     }
 
     /// Removes segments without files from the list. Segments not covered by a larger segment are remembered. Their
     /// numbers are used up for good, whoever else publishes under them (`OwnLog`).
-    public func forgetSegments(_ segments: [(first: UInt64, last: UInt64)]) throws {
+    package func forgetSegments(_ segments: [(first: UInt64, last: UInt64)]) throws {
         if segments.isEmpty { return }
         try note { try OwnSegmentList($0).forget(segments) }
     }
 
     /// The last of this device's segments with removed files and without a larger segment, by number.
-    public func removedSegments() throws -> [OwnSegment] {
+    package func removedSegments() throws -> [OwnSegment] {
         try read { try RemovedSegments(StoreMeta(connection: $0)).all() }
     }
 }

@@ -30,7 +30,7 @@ extension Store {
     ///   - checksums: the checksum of each device's last segment, if `incoming` ends with that segment.
     ///   - seal: encodes packed changesets as segments.
     /// - Throws: `replayHookFailed` if `willCommitReplay` fails; nothing is packed or replayed then.
-    public func pass(
+    package func pass(
         replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], seal: SegmentSealer
     ) throws -> PassOutcome {
         var gate = PolicyGate(incoming)
@@ -60,7 +60,7 @@ extension Store {
     /// If the state identifies the written column, the change is as of now. Otherwise all columns of the row travel,
     /// each at the time just after its former value, so they overwrite no later remote write.
     /// - Returns: the accepted changes, for tables with any difference.
-    public func takeUnseenWrites(seal: SegmentSealer) throws -> [UnseenChanges] {
+    package func takeUnseenWrites(seal: SegmentSealer) throws -> [UnseenChanges] {
         try passing(seal) { try $0.takeUnseenWrites() }
     }
 
@@ -74,25 +74,25 @@ extension Store {
 
     /// True if a head naming the log up to `sequence`, with the last segment's checksum `checksum`, can be this store's
     /// own. False if the store has not published so far, or published a different segment there.
-    public func publishedSegments(include sequence: UInt64, _ checksum: Checksum) throws -> Bool {
+    package func publishedSegments(include sequence: UInt64, _ checksum: Checksum) throws -> Bool {
         try read { try OwnLogPosition($0).includes(sequence, checksum) }
     }
 
     /// The published end of this device's log, as remembered by the store: the packed changesets without the outbox.
     /// - Returns: the number of the last published changeset; with time and checksum if the outbox is empty.
-    public func publishedLog() throws -> (sequence: UInt64, last: LogPosition?, checksum: Checksum?) {
+    package func publishedLog() throws -> (sequence: UInt64, last: LogPosition?, checksum: Checksum?) {
         try read { try OwnLogPosition($0).published() }
     }
 
     /// True if a pass without incoming changesets would have work: pending changes, or a new or unsent schema. Cheap,
     /// and writes nothing.
-    public func needsPass() throws -> Bool { try read { try passNeed.isThere($0) } }
+    package func needsPass() throws -> Bool { try read { try passNeed.isThere($0) } }
 
     var passNeed: PassNeed { PassNeed(registries: registries, hooks: hooks) }
 
     /// A number changed by commits of any further connection, of this process or not. Commits of the store's own
     /// connection leave the number: https://www.sqlite.org/pragma.html#pragma_data_version
-    public func dataVersion() throws -> Int {
+    package func dataVersion() throws -> Int {
         try read { try $0.count("PRAGMA data_version") }
     }
 }

@@ -11,20 +11,20 @@ extension Store {
 
     /// The policies set by any device, in the order of their targets. (`plainReferences` lists the plain references
     /// travelling with them.)
-    public func policies() throws -> [StoredPolicy] { try readAccess { try PolicySettings($0).all() } }
+    package func policies() throws -> [StoredPolicy] { try readAccess { try PolicySettings($0).all() } }
 
     /// Sets policies, as an ordinary change that travels; the next pass applies them here.
     ///
     /// Setting an existing policy writes nothing.
     /// - Throws: `invalidArgument` for a policy unsuitable for its target; nothing is changed then.
-    public func setPolicies(_ settings: [PolicySetting]) throws {
+    package func setPolicies(_ settings: [PolicySetting]) throws {
         let rows = try readAccess { try PolicySettings($0).rows(settings) }
         try write { try PolicySettings.set(rows, $0) }
     }
 
     /// Removes policies, as an ordinary change that travels; the next pass applies the removal here.
     /// - Returns: the number of removed policies.
-    public func removePolicies(_ targets: [PolicyTarget]) throws -> Int {
+    package func removePolicies(_ targets: [PolicyTarget]) throws -> Int {
         // Policies under a different form of the name are removed too.
         let names = try readAccess { PolicySettings($0).names(targets) }
         return try write { try PolicySettings.remove(names, $0) }
@@ -32,7 +32,7 @@ extension Store {
 
     /// Sets policies declared in the app's code, if the declaration changed since the last time.
     /// - Throws: as `setPolicies`.
-    public func declarePolicies(_ settings: [PolicySetting]) throws {
+    package func declarePolicies(_ settings: [PolicySetting]) throws {
         let declared = Dictionary(settings.map { ($0.target.text, $0.word) }) { $1 }
         let known: [String: String]? = try read { try StoreMeta(connection: $0).json(.declaredPolicies) }
         if known == declared { return }
@@ -42,7 +42,7 @@ extension Store {
 
     /// The devices whose changesets cannot be replayed: the content is inadmissible, or changes a table under an
     /// unknown policy. Problems found only by replaying are not included.
-    public func refusals(of changesets: [Changeset]) throws -> [DeviceID: FerryError] {
+    package func refusals(of changesets: [Changeset]) throws -> [DeviceID: FerryError] {
         var gate = PolicyGate(changesets)
         gate.withdrawInadmissible(ChangesetAdmission(clock))
         return try readAccess { access in

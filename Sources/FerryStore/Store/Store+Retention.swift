@@ -3,13 +3,13 @@ import FerryCore
 extension Store {
     /// Records the devices in a container this device is about to join. The folder may be in an older state, and these
     /// devices may have forgotten deletions unknown here.
-    public func awaitCounting(by devices: [DeviceID]) throws {
+    package func awaitCounting(by devices: [DeviceID]) throws {
         try note { try CountingDevices.expect(devices, StoreMeta(connection: $0)) }
     }
 
     /// The devices known to count this device before they forget deletions. Also the number of this device's changeset
     /// a device must acknowledge to count.
-    public func countingDevices() throws -> (devices: Set<DeviceID>, acknowledging: UInt64) {
+    package func countingDevices() throws -> (devices: Set<DeviceID>, acknowledging: UInt64) {
         try read { try lastCounting.value($0, CountingDevices.known) }
     }
 
@@ -24,7 +24,7 @@ extension Store {
     ///   - successors: newly counting devices with an earlier ID.
     ///   - requests: objects missing on remote devices.
     /// - Returns: true if there is something new to publish, including pending changes.
-    public func publishKeptRows(
+    package func publishKeptRows(
         isLast: Bool, counting: Set<DeviceID> = [], successors: Set<DeviceID> = [], requests: [MissingRequest] = [],
         seal: SegmentSealer
     ) throws -> Bool {
@@ -41,7 +41,7 @@ extension Store {
     ///   - isContradicted: true if a device has replayed the same and holds a different state. Otherwise only listed objects are
     ///     checked.
     ///   - maximumCount: maximum number of listed objects.
-    public func noteUpdatedObjects(isContradicted: Bool, atMost maximumCount: Int) throws {
+    package func noteUpdatedObjects(isContradicted: Bool, atMost maximumCount: Int) throws {
         guard try isContradicted || read({ try StoreMeta(connection: $0).string(.updated) }) != nil else { return }
         let (known, found) = try readAccess { access in
             let objects = MissingObjects(access, atMost: maximumCount)
@@ -53,7 +53,7 @@ extension Store {
 
     /// The unresolved objects for this device's head: IDs in ascending order. Empty while a snapshot is read, since the
     /// snapshot may contain them.
-    public func missingObjects(atMost maximumCount: Int) throws -> [ObjectID] {
+    package func missingObjects(atMost maximumCount: Int) throws -> [ObjectID] {
         try readAccess { access in
             try lastMissing.value(access.connection) { _ in
                 try SnapshotProgress.read(access.meta) == nil ? MissingObjects(access, atMost: maximumCount).find() : []
@@ -69,7 +69,7 @@ extension Store {
     /// - Returns: the number of forgotten objects.
     /// - Throws: `busy`, `inputOutput`; earlier batches stay collected.
     @discardableResult
-    public func collectTombstones(stable: VersionVector) throws -> Int {
+    package func collectTombstones(stable: VersionVector) throws -> Int {
         if try tombstoneCount() == 0 { return 0 }
         var progress = TombstoneCollection.Progress(stable: stable)
         for number in try readAccess({ try TombstoneCollection.tables($0, stable: stable) }) {
@@ -79,5 +79,5 @@ extension Store {
     }
 
     /// The number of remembered tombstones.
-    public func tombstoneCount() throws -> Int { try readAccess(TombstoneCollection.count) }
+    package func tombstoneCount() throws -> Int { try readAccess(TombstoneCollection.count) }
 }

@@ -9,7 +9,7 @@ extension Store {
     ///   - key: the key's parts in key order as text, compared with the columns as SQLite compares; `x'…'` is a blob.
     /// - Throws: `invalidArgument` for a table that does not travel, or a wrong number of parts; `nothingFound`.
     ///   Changes not packed yet are not found.
-    public func findRows(table: String, key: [String]) throws -> [FoundRow] {
+    package func findRows(table: String, key: [String]) throws -> [FoundRow] {
         try readAccess { access in
             let table = try access.registry.travellingTable(table)
             return try RowSearch(access, table).find(key)
@@ -27,7 +27,7 @@ extension Store {
     }
 
     /// Counts the objects listed by `hiddenRows`.
-    public func hiddenRowCount(table: String? = nil) throws -> Int {
+    package func hiddenRowCount(table: String? = nil) throws -> Int {
         try readAccess { try HiddenRowReader($0).count(table: table) }
     }
 
@@ -51,7 +51,7 @@ extension Store {
 
     /// The key of an object's row on this device, in readable form; without a row, the former or intended key; `nil` if
     /// unknown.
-    public func keyText(table: String, object: ObjectID) throws -> String? {
+    package func keyText(table: String, object: ObjectID) throws -> String? {
         try readAccess { access in
             guard let table = access.registry.table(named: table) else { return nil }
             let key = try RowNames(access).key(of: object, table)
@@ -61,7 +61,7 @@ extension Store {
 
     /// Converts values to this device's values: references become local keys, if the target is known.
     /// - Parameter rows: portable values by column name, for any number of rows of a table.
-    public func localValues(table: String, _ rows: [[String: FieldValue]]) throws -> [[String: FieldValue]] {
+    package func localValues(table: String, _ rows: [[String: FieldValue]]) throws -> [[String: FieldValue]] {
         try readAccess { try RowNames($0).localValues(table: table, rows) }
     }
 }

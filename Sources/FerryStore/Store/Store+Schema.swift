@@ -4,7 +4,7 @@ import FerryCore
 extension Store {
     /// Returns columns likely to refer to rows with device-specific keys, declared by no foreign key and not in the
     /// selection. Reads at most `ReferenceHints.sampleSize` values of a column.
-    public func referenceHints(_ selection: TableSelection) throws -> [UndeclaredReference] {
+    package func referenceHints(_ selection: TableSelection) throws -> [UndeclaredReference] {
         try read { connection in
             let schema = try SchemaReader(connection: connection).read()
             let plan = try TrackingPlan(schema, selection)
@@ -14,7 +14,7 @@ extension Store {
     }
 
     /// Returns advice before a Core Data store starts to travel; `nil` where the database is no Core Data store.
-    public func coreDataAdvice(_ selection: TableSelection) throws -> CoreDataAdvice? {
+    package func coreDataAdvice(_ selection: TableSelection) throws -> CoreDataAdvice? {
         try read { connection in
             let schema = try SchemaReader(connection: connection).read()
             return try CoreDataStore(connection, schema)?.advice(TrackingPlan(schema, selection).tracked, connection)
@@ -29,5 +29,5 @@ extension Store {
 
     /// Returns the app's triggers left out of replay by this process. Tries each trigger; changes only temporary
     /// objects.
-    public func leftOutTriggers() throws -> [LeftOutTrigger] { try readAccess(LeftOutTrigger.all) }
+    package func leftOutTriggers() throws -> [LeftOutTrigger] { try readAccess(LeftOutTrigger.all) }
 }

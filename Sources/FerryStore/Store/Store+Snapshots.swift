@@ -13,7 +13,7 @@ extension Store {
     /// writers wait until the end.
     /// - Parameter body: receives each chunk, in order, and returns its entry for the manifest.
     /// - Throws: `busy` if anything is not packed or not published yet: make a pass, publish, and try again.
-    public func readSnapshot(
+    package func readSnapshot(
         _ body: (SnapshotChunk) throws -> SnapshotManifest.Chunk
     ) throws -> SnapshotManifest {
         func check(_ connection: SQLConnection) throws {
@@ -30,21 +30,21 @@ extension Store {
 
     /// Begins to read a snapshot, or continues.
     /// - Throws: `deviceForked` if the snapshot knows more of this device's log than the store does.
-    public func beginSnapshot(_ manifest: SnapshotManifest, checksum: Checksum, of device: DeviceID) throws {
+    package func beginSnapshot(_ manifest: SnapshotManifest, checksum: Checksum, of device: DeviceID) throws {
         try transaction { try $0.beginSnapshot(manifest, checksum: checksum, of: device) }
     }
 
     /// The author of the snapshot being read, and the manifest's checksum; `nil` if none is being read.
-    public func snapshotUnderWay() throws -> (device: DeviceID, manifest: Checksum)? {
+    package func snapshotUnderWay() throws -> (device: DeviceID, manifest: Checksum)? {
         try read { try SnapshotProgress.read(StoreMeta(connection: $0))?.source }
     }
 
     /// Abandons a snapshot that cannot be read further. Merged content stays: it is true, and comes again.
-    public func abandonSnapshot() throws { try writeAsFerry { (try SnapshotImport.abandon($0), []) } }
+    package func abandonSnapshot() throws { try writeAsFerry { (try SnapshotImport.abandon($0), []) } }
 
     /// The chunks still to merge, in order: policies first, then parents before children, as far as this database knows
     /// the tables.
-    public func snapshotOrder(
+    package func snapshotOrder(
         _ manifest: SnapshotManifest
     ) throws -> [(table: String, chunk: SnapshotManifest.Chunk)] {
         try readAccess { try SnapshotImport.order(manifest, $0) }
@@ -53,7 +53,7 @@ extension Store {
     /// Packs pending changes, then merges the next chunks.
     /// - Parameter chunks: the next chunks in the order of `snapshotOrder`.
     /// - Throws: `incompatibleSchema`, `unknownPolicy`, `damagedFile`, `replayHookFailed`; nothing is merged then.
-    public func mergeSnapshot(
+    package func mergeSnapshot(
         _ chunks: [SnapshotChunk], of manifest: SnapshotManifest, seal: SegmentSealer
     ) throws -> PassOutcome {
         try SnapshotImport.check(chunks, clock)
@@ -68,7 +68,7 @@ extension Store {
     /// too. An object this device wrote to since is published again whole. Under `deleteWins` such writes become
     /// conflicts instead.
     /// - Returns: the outcome, and whether everything is done.
-    public func finishSnapshot(
+    package func finishSnapshot(
         _ manifest: SnapshotManifest, seal: SegmentSealer
     ) throws -> (outcome: PassOutcome, isDone: Bool) {
         try passing(seal) { try $0.finishSnapshot(manifest) }

@@ -3,40 +3,40 @@ import FerryCore
 extension Store {
     /// Reads the store's status in a single transaction.
     /// - Parameter counting: true to count objects, at the cost of reading the whole state.
-    public func status(counting: Bool = true) throws -> StoreStatus {
+    package func status(counting: Bool = true) throws -> StoreStatus {
         try readAccess { try StoreStatus($0, counting: counting) }
     }
 
     /// Reads the records needed by a sync.
-    public func reading() throws -> StoreReading {
+    package func reading() throws -> StoreReading {
         try read { try lastReading.value($0) { try StoreReading($0) } }
     }
 
     /// The replayed position of every device's log, including this device's. Every pass reads only this.
-    public func versionVector() throws -> VersionVector {
+    package func versionVector() throws -> VersionVector {
         try read { try lastVector.value($0) { try StoreAccess.versionVector($0) } }
     }
 
     /// The replayed position of every device's log, and the digests of state and rows by token. Without digests while a
     /// snapshot is read.
-    public func statePosition() throws -> (vector: VersionVector, digests: [UInt32: UInt64]) {
+    package func statePosition() throws -> (vector: VersionVector, digests: [UInt32: UInt64]) {
         let reading = try reading()
         return (reading.vector, reading.digests)
     }
 
     /// The tables with a UNIQUE index computed from device-specific integer keys. Devices may show different rows of
     /// the same state in such a table (Docs/Rules.md, "Indexes on integer keys").
-    public func tablesWithIndexesOnKeys() throws -> Set<String> {
+    package func tablesWithIndexesOnKeys() throws -> Set<String> {
         try readAccess { access in Set(access.registry.tables.values.filter(\.hasIndexOnKey).map(\.name)) }
     }
 
     /// The number of living objects in all tables.
-    public func livingObjects() throws -> Int {
+    package func livingObjects() throws -> Int {
         try read { try $0.count("SELECT coalesce(sum(count), 0) FROM ferry_digest") }
     }
 
     /// Writes a consistent copy of the database to an unused path.
-    public func copy(to path: String) throws {
+    package func copy(to path: String) throws {
         try vacuum(into: path)
     }
 }

@@ -10,7 +10,7 @@ extension Store {
     /// unchecked, and the rest is checked.
     /// - Throws: `busy` if changes wait to be packed: a deep check would take them for damage. `Replica.verify` packs
     ///   them first. `notTracked`.
-    public func verify(deep: Bool = false) throws -> VerificationReport {
+    package func verify(deep: Bool = false) throws -> VerificationReport {
         let start = clock.milliseconds()
         var report = try readAccess { try StoreVerification($0).run(deep: deep) }
         report.noteRemedies()

@@ -12,7 +12,7 @@ import Synchronization
 /// are restored after the access.
 public final class Store: Sendable {
     /// The database's path; empty for a database in memory.
-    public let path: String
+    package let path: String
     let clock: any WallClock
     let random: any RandomSource
     let hooks = MergeHooks()
@@ -48,15 +48,18 @@ public final class Store: Sendable {
     let lastMissing = ReadingMemo<[ObjectID]>()
 
     /// Uses an app's own connection. The store writes through the connection and never closes it.
-    public convenience init(
-        _ writer: any DatabaseWriter, clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()
+    public convenience init(_ writer: any DatabaseWriter) { self.init(writer, clock: SystemClock()) }
+
+    /// Uses an app's own connection, and the time and random numbers that are given.
+    package convenience init(
+        _ writer: any DatabaseWriter, clock: any WallClock, random: any RandomSource = SystemRandom()
     ) {
         self.init(writer, keepsStatements: false, clock: clock, random: random)
     }
 
     /// Takes over a connection. Prepared statements are cached between accesses, so small syncs are several times as
     /// fast. Close the connection by `close()`.
-    public convenience init(
+    package convenience init(
         owning writer: any DatabaseWriter, clock: any WallClock = SystemClock(),
         random: any RandomSource = SystemRandom()
     ) {
@@ -83,7 +86,7 @@ public final class Store: Sendable {
 
     /// Opens an existing database file.
     /// - Throws: `databaseMissing`, `notADatabase`, `busy`, `inputOutput`.
-    public convenience init(
+    package convenience init(
         path: String, busyTimeoutSeconds: Double = 10, clock: any WallClock = SystemClock(),
         random: any RandomSource = SystemRandom()
     ) throws {
@@ -122,10 +125,10 @@ public final class Store: Sendable {
     }
 
     /// True if functions of the app take part in replays: further processes lack them.
-    public var hasHooks: Bool { willCommitReplay != nil || !hooks.isEmpty }
+    package var hasHooks: Bool { willCommitReplay != nil || !hooks.isEmpty }
 
     /// Closes the connection opened by `init(path:)` or taken over by `init(owning:)`.
-    public func close() throws {
+    package func close() throws {
         try Self.translating(path) {
             writer.writeWithoutTransaction { _ in kept?.clear() }
             try writer.close()
@@ -135,7 +138,7 @@ public final class Store: Sendable {
     // MARK: Access
 
     /// Reads in a single transaction.
-    public func read<Result>(_ body: (SQLConnection) throws -> Result) throws -> Result {
+    package func read<Result>(_ body: (SQLConnection) throws -> Result) throws -> Result {
         // Uses the writer's connection: it sees the latest commits and is never a snapshot.
         try Self.translating(path) {
             try onWriter { database in
@@ -154,7 +157,7 @@ public final class Store: Sendable {
     }
 
     /// Writes like an app, with triggers and foreign keys on, so writes are captured.
-    public func write<Result>(_ body: (SQLConnection) throws -> Result) throws -> Result {
+    package func write<Result>(_ body: (SQLConnection) throws -> Result) throws -> Result {
         try writing(asApp: true, durably: false, body)
     }
 
@@ -354,7 +357,7 @@ public final class Store: Sendable {
     }
 
     /// The identity of a connection's database (`identity`).
-    public static func identity(_ connection: SQLConnection) throws -> StoreIdentity? {
+    package static func identity(_ connection: SQLConnection) throws -> StoreIdentity? {
         try StoreIdentity.read(connection)
     }
 }

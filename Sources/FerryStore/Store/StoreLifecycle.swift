@@ -7,7 +7,7 @@ extension Store {
     ///   (`ferry join`). Otherwise the rows are as of now (`ferry init`).
     /// - Returns: the local tables, with reasons.
     /// - Throws: `alreadyTracked`, `invalidArgument`, `unsupportedTable`; nothing is changed then.
-    public func beginTracking(
+    package func beginTracking(
         _ identity: StoreIdentity, _ selection: TableSelection, rowsAreOld: Bool = false
     ) throws -> [LeftOutTable] {
         try writeAsFerry { connection in
@@ -24,7 +24,7 @@ extension Store {
     }
 
     /// Returns the tables that would travel, and the tables that would stay local. Changes nothing.
-    public func trackingPlan(
+    package func trackingPlan(
         _ selection: TableSelection
     ) throws -> (tracked: [TrackedTableRecord], leftOut: [LeftOutTable]) {
         try read { connection in
@@ -35,7 +35,7 @@ extension Store {
     }
 
     /// The number of changes not in the container: pending changes, and operations in the outbox.
-    public func unpublishedCount() throws -> Int {
+    package func unpublishedCount() throws -> Int {
         try read { connection in
             try connection.count(
                 "SELECT (SELECT count(*) FROM ferry_pending) + (SELECT coalesce(sum(changes), 0) FROM ferry_outbox)")
@@ -46,7 +46,7 @@ extension Store {
     /// - Parameter emptying: true to empty the travelling tables, because they were empty before tracking.
     /// - Returns: the app's triggers and views reading `ferry_replay`: the table stays for them, with the value 0.
     @discardableResult
-    public func endTracking(emptying: Bool = false) throws -> [String] {
+    package func endTracking(emptying: Bool = false) throws -> [String] {
         try writeAsFerry { connection in
             try StoreIdentity.required(connection)
             let registry = emptying ? try Registry(connection, SchemaReader(connection: connection).read()) : nil
@@ -64,7 +64,7 @@ extension Store {
     /// Removes Ferry's triggers from an untracked database. They are left if somebody dropped Ferry's tables, and make every
     /// write of the app fail.
     /// - Returns: the number of triggers.
-    public func removeRemains() throws -> Int {
+    package func removeRemains() throws -> Int {
         try writeAsFerry { connection in
             let hasNotes = try connection.count("SELECT count(*) FROM sqlite_schema WHERE name = 'ferry_pending'") != 0
             guard try Self.identity(connection) == nil, !hasNotes else { return (0, []) }
@@ -77,7 +77,7 @@ extension Store {
     }
 
     /// Drops tables made by `DatabaseCreator`, after a failure of the following work.
-    public func dropTables(_ names: [String]) throws {
+    package func dropTables(_ names: [String]) throws {
         try writeAsFerry { connection in
             for name in names { try connection.executeScript("DROP TABLE IF EXISTS \(quoted(name))") }
             return ((), [])

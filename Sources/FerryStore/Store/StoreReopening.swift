@@ -5,11 +5,11 @@ import GRDBSQLite
 /// Replacement of the open database file by a different file.
 extension Store {
     /// True if the store opened the file itself, and so can open a replacement.
-    public var canReopen: Bool { open != nil }
+    package var canReopen: Bool { open != nil }
 
     /// True if the open file is no longer at its path: moved, deleted or replaced.
     /// https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlhasmoved
-    public func hasMoved() throws -> Bool {
+    package func hasMoved() throws -> Bool {
         if path.isEmpty { return false }
         return try Self.translating(path) {
             writer.writeWithoutTransaction { database in
@@ -26,7 +26,7 @@ extension Store {
     /// - Parameter check: throws if the new file is unsuitable. The store stays unchanged then.
     /// - Throws: `databaseReplaced` on a connection of the app's; `databaseMissing`, `notADatabase`, `busy`, and errors
     ///   of `check`.
-    public func reopen(_ check: (SQLConnection) throws -> Void) throws {
+    package func reopen(_ check: (SQLConnection) throws -> Void) throws {
         guard let open else {
             throw FerryError(
                 .databaseReplaced,

@@ -5,7 +5,7 @@ import GRDB
 extension Store {
     /// Runs `body` with all its accesses to the store in a single transaction. If `body` throws, everything is rolled
     /// back. No foreign access comes in between. For work with no effects outside of the store before the end.
-    public func atomically<Result>(_ body: () throws -> Result) throws -> Result {
+    package func atomically<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try Self.translating(path) {
                 try writer.writeWithoutTransaction { database in
@@ -36,7 +36,7 @@ extension Store {
     }
 
     /// Runs `body` for its result, and rolls back its accesses. Only inside `atomically`.
-    public func tentatively<Result>(_ body: () throws -> Result) throws -> Result {
+    package func tentatively<Result>(_ body: () throws -> Result) throws -> Result {
         func run(_ script: String) throws {
             try onWriter { database in
                 let connection = try connection(database)

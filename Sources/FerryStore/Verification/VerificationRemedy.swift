@@ -45,7 +45,7 @@ public enum VerificationRemedy: String, Codable, CaseIterable, Sendable {
 
 extension VerificationReport.Difference.Kind {
     /// The remedy for a difference of this kind.
-    public var remedy: VerificationRemedy {
+    package var remedy: VerificationRemedy {
         switch self {
         case .missingRow, .unknownRow, .value, .check: .take
         case .needlessRow, .lostValue, .digest, .identity, .mark: .rejoin

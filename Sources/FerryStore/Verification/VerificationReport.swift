@@ -1,15 +1,15 @@
 /// The findings of `Store.verify`. The JSON keys are fixed: scripts rely on them.
 public struct VerificationReport: Codable, Equatable, Sendable {
     /// Maximum number of listed differences; further differences are only counted.
-    public static let maximumListed = 1000
+    package static let maximumListed = 1000
 
     /// A row referring to a missing row.
-    public struct ForeignKeyViolation: Codable, Equatable, Sendable {
-        public var table: String
+    package struct ForeignKeyViolation: Codable, Equatable, Sendable {
+        package var table: String
         /// The row's rowid; absent in a table without rowids.
-        public var rowID: Int64?
+        package var rowID: Int64?
         /// The parent table.
-        public var parent: String
+        package var parent: String
     }
 
     /// A difference between the store and the rows expected from the state.
@@ -45,10 +45,10 @@ public struct VerificationReport: Codable, Equatable, Sendable {
         /// The problem, in a sentence without values.
         public var problem: String
         /// The remedy.
-        public var remedy: VerificationRemedy
+        package var remedy: VerificationRemedy
 
         /// - Parameter remedy: `nil` for the usual remedy of the kind.
-        public init(
+        package init(
             table: String, key: String, kind: Kind, column: String? = nil, problem: String,
             remedy: VerificationRemedy? = nil
         ) {
@@ -67,29 +67,29 @@ public struct VerificationReport: Codable, Equatable, Sendable {
         /// The missing part, in SQLite's words.
         public var reason: String
 
-        public init(table: String, reason: String) {
+        package init(table: String, reason: String) {
             self.table = table
             self.reason = reason
         }
     }
 
-    public struct Table: Codable, Equatable, Sendable {
-        public var name: String
+    package struct Table: Codable, Equatable, Sendable {
+        package var name: String
         /// Number of all known objects, including deleted objects.
-        public var objects: Int
-        public var rows: Int
+        package var objects: Int
+        package var rows: Int
     }
 
     /// The output of `PRAGMA integrity_check`; empty for a sound file.
     public var integrity: [String] = []
     /// The output of `PRAGMA foreign_key_check`, without plain references.
-    public var foreignKeys: [ForeignKeyViolation] = []
+    package var foreignKeys: [ForeignKeyViolation] = []
     /// Foreign keys that need no parent row.
-    public var plainReferences: [PlainReference] = []
+    package var plainReferences: [PlainReference] = []
     /// True if all rows were computed anew from the state and compared.
-    public var deep = false
+    package var deep = false
     /// The compared tables; empty unless `deep`.
-    public var tables: [Table] = []
+    package var tables: [Table] = []
     /// The listed differences, at most `maximumListed`.
     public var differences: [Difference] = []
     /// The number of all differences.
@@ -99,17 +99,17 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     /// The remedies for all findings, each once.
     public private(set) var remedies: [VerificationRemedy] = []
     /// Unseen writes accepted as changes before; absent unless requested.
-    public var taken: [UnseenChanges]?
+    package var taken: [UnseenChanges]?
     /// Duration in seconds.
-    public var seconds: Double = 0
+    package var seconds: Double = 0
 
-    public init() {}
+    package init() {}
 
     /// True if everything was checked, and nothing is wrong.
     public var isSound: Bool { !hasFindings && unchecked.isEmpty }
 
     /// True if anything is wrong.
-    public var hasFindings: Bool { !integrity.isEmpty || !foreignKeys.isEmpty || differenceCount > 0 }
+    package var hasFindings: Bool { !integrity.isEmpty || !foreignKeys.isEmpty || differenceCount > 0 }
 
     /// Computes the remedies for all findings.
     mutating func noteRemedies() {
@@ -123,7 +123,7 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     }
 
     /// True if SQLite finds the file itself sound: the content can be read and compared.
-    public var isReadable: Bool { integrity.allSatisfy(Self.isOfAConstraint) }
+    package var isReadable: Bool { integrity.allSatisfy(Self.isOfAConstraint) }
 
     /// True for a row breaking a constraint SQLite was told to ignore at the write.
     private static func isOfAConstraint(_ line: String) -> Bool {
@@ -137,7 +137,7 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     }
 
     /// True if some findings may be writes without a trigger. `Store.takeUnseenWrites` accepts these as changes.
-    public var mayBeTaken: Bool {
+    package var mayBeTaken: Bool {
         isReadable
             && differences.contains { [.missingRow, .unknownRow, .value, .check].contains($0.kind) }
     }

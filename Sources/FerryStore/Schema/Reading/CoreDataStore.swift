@@ -1,12 +1,12 @@
 import FerryCore
 
 /// Advice for a person who puts a Core Data store into a container (Docs/Merging.md, "Core Data stores").
-public struct CoreDataAdvice: Codable, Equatable, Sendable {
+package struct CoreDataAdvice: Codable, Equatable, Sendable {
     /// Core Data's own tables, always local tables.
-    public var staying: [String]
+    package var staying: [String]
     /// Triggers for the entities without a trigger yet: they raise `Z_PRIMARYKEY.Z_MAX` above the keys of rows from
     /// remote devices.
-    public var triggers: [String]
+    package var triggers: [String]
 }
 
 /// Recognizes a Core Data store by its tables: a pure function of the schema.

@@ -1,9 +1,9 @@
 /// A local table or view, and the reason.
-public struct LeftOutTable: Equatable, Sendable {
-    public var name: String
-    public var reason: String
+package struct LeftOutTable: Equatable, Sendable {
+    package var name: String
+    package var reason: String
 
-    public init(name: String, reason: String) {
+    package init(name: String, reason: String) {
         self.name = name
         self.reason = reason
     }

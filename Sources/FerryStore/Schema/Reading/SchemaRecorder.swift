@@ -88,13 +88,13 @@ struct SchemaRecorder {
 }
 
 /// The outcome of creating a container's schema.
-public struct CreatedSchema: Equatable, Sendable {
+package struct CreatedSchema: Equatable, Sendable {
     /// The names of the created tables.
-    public var tables: [String] = []
+    package var tables: [String] = []
     /// Virtual tables impossible to make here, and the triggers and views naming them.
-    public var leftOut: [LeftOutTable] = []
+    package var leftOut: [LeftOutTable] = []
 
-    public init() {}
+    package init() {}
 }
 
 extension SQLConnection {
@@ -159,9 +159,9 @@ extension SQLConnection {
 }
 
 /// Creates a database file, or the missing parts of a file, from a container's record.
-public enum DatabaseCreator {
+package enum DatabaseCreator {
     /// Opens `path` on a temporary connection and creates the missing parts. Closes the connection.
-    public static func create(_ record: SchemaRecord, at path: String) throws -> CreatedSchema {
+    package static func create(_ record: SchemaRecord, at path: String) throws -> CreatedSchema {
         var handle: OpaquePointer?
         let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
         guard code == SQLITE_OK, let handle else {

@@ -3,7 +3,7 @@ import FerryMerge
 import Synchronization
 
 /// An app's function that merges an older write and a newer concurrent write into a single value.
-public typealias MergeHook = MergeFunction
+public typealias MergeHook = @Sendable (_ older: FieldValue, _ newer: FieldValue) -> FieldValue
 
 /// The app's registered functions, by the names used in policies (`hook:NAME`).
 final class MergeHooks: Sendable {

@@ -13,9 +13,9 @@ public struct PlainReference: Codable, Equatable, Sendable {
 
 /// A foreign key named by a person by table and columns, to be a plain reference from the beginning.
 public struct PlainReferenceName: Hashable, Sendable {
-    public var table: String
+    package var table: String
     /// In any order.
-    public var columns: [String]
+    package var columns: [String]
 
     public init(table: String, columns: [String]) {
         self.table = table

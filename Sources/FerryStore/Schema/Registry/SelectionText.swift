@@ -24,9 +24,11 @@ enum SelectionText {
 
     static func parse(_ text: String) throws -> TableSelection {
         let form = try JSONDecoder().decode(Form.self, from: Data(text.utf8))
-        return TableSelection(
+        var selection = TableSelection(
             only: form.only, except: form.except, declaredIdentities: form.identities,
-            references: form.references ?? [],
-            travelling: form.travelling ?? [], movedKeys: form.movedKeys ?? [:])
+            references: form.references ?? [])
+        selection.travelling = form.travelling ?? []
+        selection.movedKeys = form.movedKeys ?? [:]
+        return selection
     }
 }

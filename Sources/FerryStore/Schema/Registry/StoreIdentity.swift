@@ -9,7 +9,7 @@ public struct StoreIdentity: Equatable, Sendable {
     /// The folder's path as given, made absolute.
     public var containerPath: String
 
-    public init(
+    package init(
         device: DeviceID, deviceName: String, container: ContainerID, containerName: String, containerPath: String
     ) {
         self.device = device

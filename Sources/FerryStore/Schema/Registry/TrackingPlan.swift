@@ -3,32 +3,31 @@ import FerryCore
 /// A person's choice of travelling tables.
 public struct TableSelection: Equatable, Sendable {
     /// The chosen tables; `nil` for all possible tables.
-    public var only: [String]?
-    public var except: [String]
+    package var only: [String]?
+    package var except: [String]
     /// Tables with objects identified by the values of named columns at insertion.
-    public var declaredIdentities: [String: [String]]
+    package var declaredIdentities: [String: [String]]
     /// Columns holding a table's keys without a foreign key. If the parent's keys are device-specific, the values
     /// travel as objects, like values of foreign keys.
-    public var references: [UndeclaredReference]
+    package var references: [UndeclaredReference]
     /// Foreign keys made plain references from the beginning, permanently and for the whole container.
-    public var plainReferences: [PlainReferenceName]
+    package var plainReferences: [PlainReferenceName]
     /// Tables already travelling in the container, although a new container would leave them local.
-    public var travelling: [String]
+    package var travelling: [String]
     /// Integer keys previously moved to a new column in the container: the column, by the table's name.
-    public var movedKeys: [String: String]
+    package var movedKeys: [String: String]
 
     public init(
         only: [String]? = nil, except: [String] = [], declaredIdentities: [String: [String]] = [:],
-        references: [UndeclaredReference] = [], plainReferences: [PlainReferenceName] = [],
-        travelling: [String] = [], movedKeys: [String: String] = [:]
+        references: [UndeclaredReference] = [], plainReferences: [PlainReferenceName] = []
     ) {
         self.only = only
         self.except = except
         self.declaredIdentities = declaredIdentities
         self.references = references
         self.plainReferences = plainReferences
-        self.travelling = travelling
-        self.movedKeys = movedKeys
+        travelling = []
+        movedKeys = [:]
     }
 }
 
