@@ -107,6 +107,9 @@ final class RuleRegion {
         let object = RegionObject(
             token: token, table: table, state: state, row: row, values: values, references: references, claims: claims,
             offers: offers, formerTokens: former, place: objects.count)
+        if try !access.isKeyKnown(values, state.registers, table) {
+            object.refusal = "what identifies its row is not known"
+        }
         objects.append(object)
         places.insert(objects.count - 1, in: objects)
         let isJoined = try addClass(of: object)

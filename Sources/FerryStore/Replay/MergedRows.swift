@@ -91,6 +91,7 @@ final class MergedRows {
         }
         switch (merge.before.shown, isAlive) {
         case (.row, true):
+            if try hasLostKey(merge) { return try leaveToRules(&merge) }
             try update(&merge)
         case (.row, false):
             try delete(&merge)
@@ -152,6 +153,17 @@ final class MergedRows {
         guard table.hasUncheckedReferences, GivenKeys.isPlain(state.givenKey) else { return false }
         let token = RowToken(table: table.id, id: state.object)
         return try !state.key.isEmpty || !access.exceptionTokens.objects(concernedBy: token).isEmpty
+    }
+
+    /// Whether what identifies a row is void with the row's former life, and nobody has said it again.
+    private func hasLostKey(_ merge: ObjectMerge) throws -> Bool {
+        let isAsBefore =
+            merge.before.registers.inserted == merge.state.registers.inserted
+            && !merge.won.hasAny(of: table.keyColumnIDs)
+        if isAsBefore || table.isMapped { return false }
+        var key: FieldValues = [:]
+        for (value, column) in zip(merge.before.key, table.keyColumnIDs) { key[column] = merge.won[column] ?? value }
+        return try !access.isKeyKnown(key, merge.state.registers, table)
     }
 
     private func isHolding(_ incoming: TrackedTable.IncomingKey) -> Bool {
@@ -229,7 +241,11 @@ final class MergedRows {
     private func insert(_ merge: inout ObjectMerge) throws {
         let all = merge.state.kept.fields.overlaid(with: merge.won)
         let shown = hasForeignColumns ? all.filter { table.columns[$0.key].isLocal } : all
-        if try isNewTarget(merge.state) || claimsByGivenKeys(shown) { return try leaveToRules(&merge) }
+        if try isNewTarget(merge.state) || claimsByGivenKeys(shown)
+            || !access.isKeyKnown(all, merge.state.registers, table)
+        {
+            return try leaveToRules(&merge)
+        }
         guard !refersToItself(merge.state.object, shown), let values = try localValues(shown),
             try references.targetsAreShown(all)
         else {

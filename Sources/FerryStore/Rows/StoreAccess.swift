@@ -1,4 +1,5 @@
 import FerryCore
+import FerryMerge
 
 /// The session of an access to a tracked store: connection, registry, device numbers and state tables. Lives inside a
 /// single transaction.
@@ -179,6 +180,15 @@ final class StoreAccess {
     func defaultValue(of column: TrackedColumn) throws -> FieldValue? {
         guard let sql = column.defaultSQL else { return nil }
         return try connection.firstValue("SELECT \(sql)") ?? .null
+    }
+
+    /// Whether something is known of an object by which its row is identified. No Ferry inserts a row without it.
+    /// - Parameter values: those that its row shows or would show.
+    func isKeyKnown(_ values: FieldValues, _ registers: ObjectRegisters, _ table: TrackedTable) throws -> Bool {
+        for column in table.keyColumnIDs where values[column] ?? .null == .null || registers.stamp(of: column) == nil {
+            if try defaultValue(of: table.columns[column]) ?? .null == .null { return false }
+        }
+        return true
     }
 
     /// The time for rows of unknown age.

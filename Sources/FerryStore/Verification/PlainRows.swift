@@ -32,6 +32,9 @@ final class PlainRows {
         let plainWorld = PlainWorld(objects, schema, policies, scratch.equality)
         var refused: [Int: String] = [:]
         for (object, outcome) in given where outcome == .hidden { refused[object] = "" }
+        for object in plainWorld.subjects.indices where try !isKeyKnown(object, plainWorld) {
+            refused[object] = "what identifies its row is not known"
+        }
         let pairs = given.sorted { $0.key < $1.key }.compactMap { object, outcome -> (Int, Int)? in
             guard case .joined(let id) = outcome else { return nil }
             return plainWorld.places[plainWorld.subjects[object].table][id].map { (object, $0) }
@@ -121,6 +124,16 @@ final class PlainRows {
             local.append((place, world.valueHere(value, column)))
         }
         return (made, local)
+    }
+
+    /// Whether something is known by which a row is identified that is no row by an integer of each device's own.
+    private func isKeyKnown(_ object: Int, _ world: PlainWorld) throws -> Bool {
+        let table = world.table(of: object)
+        if table.isMapped || table.isGiven { return true }
+        return try table.key.allSatisfy { column in
+            if world.subjects[object].values[column] ?? .null != .null { return true }
+            return try table.columns[column].defaultSQL.map(defaultValue) ?? .null != .null
+        }
     }
 
     private func defaultValue(_ sql: String) throws -> FieldValue {

@@ -118,6 +118,9 @@ final class NewRows {
         } else if insertion.key != nil {
             return false
         }
+        for place in keyPlaces {
+            guard let place, insertion.values[insertion.values.startIndex + place] != .null else { return false }
+        }
         if try hasKeysByValue && !targetsAreShown(insertion) { return false }
         guard let statement, try bind(insertion, wish, to: statement) else { return false }
         let check = objects.checks.check(
