@@ -45,7 +45,7 @@ public enum ContentHash {
     }
 
     /// Hashes `bytes` under a 16-byte namespace, for an app's own names that every device must give alike.
-    package static func hash<Kind, Namespace>(_ bytes: [UInt8], in namespace: UniqueID<Namespace>) -> UniqueID<Kind> {
+    public static func hash<Kind, Namespace>(_ bytes: [UInt8], in namespace: UniqueID<Namespace>) -> UniqueID<Kind> {
         bytes.withUnsafeBytes { hash($0, in: namespace) }
     }
 
