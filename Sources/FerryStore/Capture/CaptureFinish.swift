@@ -285,8 +285,16 @@ extension CaptureHistory {
         _ rowKey: [FieldValue], of child: TrackedTable, as object: ObjectID, _ detached: FieldValues,
         _ change: KeyChange, _ clock: inout HybridClock
     ) throws {
-        if try tracks[child.id]?[object] != nil || access.objects(of: child.id).load(object).shown.hasRow { return }
+        if let known = tracks[child.id]?[object] {
+            // A live object has a different row. A deleted object left its row to another object, as where two targets
+            // exchange their keys.
+            guard known.isDeleted else { return }
+        } else if try access.objects(of: child.id).load(object).shown.hasRow {
+            return
+        }
         let track = try self.track(object, child, key: rowKey, isFresh: false)
+        track.key = rowKey
+        track.isDeleted = false
         track.detached = detached
         track.insertedAt = time(for: track, change.time, togglesLife: true, &clock)
     }

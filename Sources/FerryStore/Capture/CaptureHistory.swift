@@ -267,8 +267,9 @@ struct CaptureHistory {
         try translateOldRow(&old, of: track, table)
         if !table.isMapped, table.derivedID(of: old) != object {
             // The object is identified by the keys at that time, as found by `derivedObject`.
+            let values = identities[table.id]?[object]
             for (place, column) in table.keyColumnIDs.enumerated() where table.columns[column].reference != nil {
-                old[column] = try formerTravelling(key[place], table.columns[column])
+                old[column] = try values?[place] ?? formerTravelling(key[place], table.columns[column])
             }
         }
         let deletion = self.time(for: track, time, togglesLife: true, &clock)

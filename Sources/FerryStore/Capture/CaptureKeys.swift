@@ -11,49 +11,82 @@ extension CaptureHistory {
         return try formerOwners.object(table.id, key[0])
     }
 
+    /// The object of the row with a key made of values. The row may be older than the present meaning of its key.
     mutating func derivedObject(_ table: TrackedTable, _ key: [FieldValue]) throws -> ObjectID {
         let object = try presentObject(table, key)
+        if let track = tracks[table.id]?[object], track.holds(key) { return object }
+        if mayHaveChanged(key, table), let owner = try earlierOwner(of: key, table, besides: object) { return owner }
         // A different object's row may show this key.
         if tracks[table.id]?[object] == nil, let shown = try access.joined.representative(of: object, table.id) {
             return shown
         }
-        let mapped =
-            table.hasReferencesInKey
-            && zip(key, table.keyColumnIDs).contains { value, column in
-                table.columns[column].reference.map { keys[$0]?[table.columns[column].key(value)] != nil } ?? false
-            }
-        if !mapped || tracks[table.id]?[object] != nil { return object }
-        if let kept = keptObject(table, key) { return kept }
-        // A key in the row's references has a new owner since, possible with foreign keys off. The store finds the
-        // row's former object under the keys at that time.
-        var former: [FieldValue] = key
-        for (place, column) in table.keyColumnIDs.enumerated() {
-            guard let parent = table.columns[column].reference else { continue }
-            if let known = try access.objects(of: parent).object(forKey: table.columns[column].key(key[place])) {
-                former[place] = .reference(known)
-            }
-        }
-        let before = table.derivedID(former)
-        identities[table.id, default: [:]][before] = former
-        let states = access.objects(of: table.id)
-        if try !states.load(object).shown.hasRow, try states.load(before).shown.hasRow { return before }
         return object
     }
 
-    /// The object of a row written in this flush before its target was deleted, if the row stayed. `followKeys` finally
-    /// decides about the row.
-    private mutating func keptObject(_ table: TrackedTable, _ key: [FieldValue]) -> ObjectID? {
-        var isLeft = false
+    /// True if this flush concerns an object that a key refers to.
+    private func mayHaveChanged(_ key: [FieldValue], _ table: TrackedTable) -> Bool {
+        table.hasReferencesInKey
+            && zip(key, table.keyColumnIDs).contains { value, column in
+                table.columns[column].reference.map { keys[$0]?[table.columns[column].key(value)] != nil } ?? false
+            }
+    }
+
+    /// The object of a row by an earlier meaning of its key. With foreign keys off or deferred, a key of the row's
+    /// target may have a new owner since the row was written. `followKeys` finally decides about such a row.
+    /// - Parameter present: the object the key means now, which has no row with the key in this flush.
+    private mutating func earlierOwner(
+        of key: [FieldValue], _ table: TrackedTable, besides present: ObjectID
+    ) throws -> ObjectID? {
+        var candidates: [[FieldValue]] = [[]]
         var former = key
         for (place, number) in table.keyColumnIDs.enumerated() {
             let column = table.columns[number]
-            guard let parent = column.reference, let holder = keys[parent]?[column.key(key[place])] else { continue }
-            former[place] = .reference(holder.object)
-            isLeft = isLeft || holder.isGone
+            var meanings = [key[place]]
+            if let parent = column.reference {
+                let value = column.key(key[place])
+                let stored = try formerOwners.object(parent, value)
+                if let stored { former[place] = .reference(stored) }
+                meanings = earlierMeanings(key[place], column, in: registry[parent], stored)
+            }
+            candidates = candidates.flatMap { known in meanings.map { known + [$0] } }
         }
-        let object = table.derivedID(former)
-        guard isLeft, let track = tracks[table.id]?[object], !track.isDeleted, track.key == key else { return nil }
-        return object
+        if candidates.count == 1, candidates[0] == former { return nil }
+        // A row of this flush: the last object that got the key has the row.
+        for values in candidates {
+            let object = table.derivedID(values)
+            if object == present { continue }
+            let known = tracks[table.id]?[object] != nil
+            let owner = try known ? object : access.joined.representative(of: object, table.id) ?? object
+            guard let track = tracks[table.id]?[owner], track.holds(key) else { continue }
+            identities[table.id, default: [:]][object] = values
+            return owner
+        }
+        // A row that this flush did not touch: the store knows the row by the meaning at the end of the last flush.
+        let before = table.derivedID(former)
+        if before == present { return nil }
+        identities[table.id, default: [:]][before] = former
+        let states = access.objects(of: table.id)
+        if tracks[table.id]?[before] == nil, try states.load(before).shown.hasRow { return before }
+        guard let shown = try access.joined.representative(of: before, table.id), tracks[table.id]?[shown] == nil
+        else { return nil }
+        let state = try states.load(shown)
+        return state.shown.hasRow && state.key == key ? shown : nil
+    }
+
+    /// The meanings of a key in this flush and at the end of the last flush, the latest first.
+    /// - Parameter stored: the owner at the end of the last flush.
+    private func earlierMeanings(
+        _ written: FieldValue, _ column: TrackedColumn, in parent: TrackedTable, _ stored: ObjectID?
+    ) -> [FieldValue] {
+        let key = column.key(written)
+        let holders = keys[parent.id]
+        var owners = holders?[key].map { [$0.object] } ?? []
+        owners += (holders?.earlier[key] ?? []).reversed()
+        if let stored { owners.append(stored) }
+        var meanings: [FieldValue] = []
+        for owner in owners where !meanings.contains(.reference(owner)) { meanings.append(.reference(owner)) }
+        if stored == nil || !isReservable(key, in: parent, by: column) { meanings.append(written) }
+        return meanings
     }
 
     /// The object of a row by the meaning of its key as of the pending change being read.

@@ -83,6 +83,9 @@ extension CaptureHistory {
         /// True if the flush only deleted this object's row, under the key the row had when the flush began.
         var isOnlyDeleted: Bool { isDeleted && doneCount == 1 && !isFresh && formerKeys.isEmpty }
 
+        /// True if the object has the row with a key, as of the pending change being read.
+        func holds(_ key: [FieldValue]) -> Bool { !isDeleted && self.key == key }
+
         /// True if nothing was recorded so far that must be written.
         var isUntouched: Bool {
             doneCount == 0 && insertedAt == nil && changed.isEmpty && reviewed.columns.isEmpty

@@ -9,6 +9,8 @@ struct KeyHolders: ExpressibleByDictionaryLiteral {
     private var holders: [Holder?] = []
     /// Keys of any further type.
     private var others: [FieldValue: Holder] = [:]
+    /// The objects that held a key before, the oldest first. Few keys change holders within a flush.
+    private(set) var earlier: [FieldValue: [ObjectID]] = [:]
 
     init(dictionaryLiteral elements: (FieldValue, Holder)...) {
         for (key, holder) in elements { self[key] = holder }
@@ -21,14 +23,21 @@ struct KeyHolders: ExpressibleByDictionaryLiteral {
         }
         set {
             guard case .integer(let integer) = key else {
-                others[key] = newValue
+                let former = newValue.map { others.updateValue($0, forKey: key) } ?? others.removeValue(forKey: key)
+                noteChange(of: key, from: former, to: newValue)
                 return
             }
             if let place = places.place(of: integer) {
+                noteChange(of: key, from: holders[place], to: newValue)
                 holders[place] = newValue
             } else if newValue != nil, places.insert(integer, at: holders.count) {
                 holders.append(newValue)
             }
         }
+    }
+
+    private mutating func noteChange(of key: FieldValue, from former: Holder?, to holder: Holder?) {
+        guard let former, former.object != holder?.object else { return }
+        earlier[key, default: []].append(former.object)
     }
 }

@@ -8,7 +8,7 @@ import Foundation
 /// statements are left out one by one while the rest still fails.
 ///
 /// Clocks go on by steps that depend on a line's place in the whole story, so that a line keeps its time while others are
-/// left out.
+/// left out. Or the story says what they showed.
 struct HistoryScript {
     /// One line of a story, and its place in the whole one.
     struct Line {
@@ -30,6 +30,10 @@ struct HistoryScript {
     let deleteWins: String?
     /// Another one leads to other times.
     let pace: Int
+    /// What the devices' clocks showed at each place of the whole story; nil: the pace says it.
+    var times: [[Int64]]?
+    /// How far apart the notes of one flush are, for each device.
+    var captureSteps: [Int64] = []
 
     /// - Parameter story: lines as a history tells them, or as `text` writes them, with their places before them.
     /// - Returns: the lines of a story; nil where a line is of a kind that is not played.
@@ -68,10 +72,15 @@ struct HistoryScript {
                     try device.store.setPolicies([PolicySetting(.table(deleteWins), PolicyWord.deleteWins)])
                     try device.flush()
                 }
+                if number <= captureSteps.count { device.clock.captureStep = captureSteps[number - 1] }
                 return device
             }
             var place = 0
             for line in lines {
+                if let times, line.place < times.count {
+                    for (device, time) in zip(all, times[line.place]) { device.clock.now = time }
+                    place = line.place
+                }
                 while place < line.place {
                     for device in all { device.clock.now += Int64((place * pace + Int(device.id.low)) % 3) * 500 }
                     place += 1
@@ -173,13 +182,18 @@ extension RandomHistory {
         guard let lines = HistoryScript.lines(of: story) else { return nil }
         let deleteWins = story.first { $0.hasPrefix("all: deleteWins ") }?.split(separator: " ").last.map(String.init)
         let count = lines.map(\.device).filter { $0 < 90 }.max() ?? 1
-        for pace in 0..<6 {
+        for pace in [nil, 0, 1, 2, 3, 4, 5] {
             let policies = PlainPolicies(deleteWins: deleteWins.map { [$0.lowercased()] } ?? [])
             let oracle = try Oracle(schema, policies: policies)
-            let reduction = HistoryScript(
-                schema: schema, oracle: oracle, devices: count, deleteWins: deleteWins, pace: pace)
+            var reduction = HistoryScript(
+                schema: schema, oracle: oracle, devices: count, deleteWins: deleteWins, pace: pace ?? 0)
+            if pace == nil {
+                reduction.times = times
+                reduction.captureSteps = devices.map(\.clock.captureStep)
+            }
             guard let least = reduction.reduce(lines), let problem = reduction.failure(of: least) else { continue }
-            return "pace \(pace), \(deleteWins ?? "")\n" + least.map(HistoryScript.text).joined(separator: "\n") + "\n"
+            let name = pace.map { "\($0)" } ?? "of the history"
+            return "pace \(name), \(deleteWins ?? "")\n" + least.map(HistoryScript.text).joined(separator: "\n") + "\n"
                 + problem
         }
         return nil

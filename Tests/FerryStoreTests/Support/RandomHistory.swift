@@ -38,7 +38,11 @@ struct RandomHistory {
     /// The kinds of exceptions and conflicts that were met, and how often.
     private(set) var met: [String: Int] = [:]
     /// What was done, for a person who looks into a failure.
-    private(set) var story: [String] = []
+    private(set) var story: [String] = [] {
+        didSet { while times.count < story.count { times.append(devices.map(\.clock.now)) } }
+    }
+    /// What the devices' clocks showed at each line of the story.
+    private(set) var times: [[Int64]] = []
 
     struct Failure: Error, CustomStringConvertible {
         var description: String
