@@ -4,9 +4,8 @@ import FerryMerge
 /// The consequences of schema changes (`SchemaNews`), and tables that this process cannot write to
 /// (Docs/Architecture/replay.md, "Tables that wait for the app").
 extension StoreSession {
-    /// Records unseen writes, then renews the object checksums used to find them.
-    func takeUpSchemaNews() throws {
-        let news = access.registry.news
+    /// Records unseen writes, then renews the object checksums used to find them. The news are of this transaction alone.
+    func takeUp(_ news: SchemaNews) throws {
         if news.unseen.isEmpty, news.reshaped.isEmpty { return }
         for unseen in news.unseen {
             guard let table = access.registry.tables[unseen.table], table.isLocal else { continue }

@@ -23,10 +23,10 @@ extension Store {
     ) throws -> Result {
         try forgettingRegistryOnFailure {
             try writeAsFerry { connection in
+                let (access, news) = try writingAccess(connection)
                 let session = try StoreSession(
-                    writingAccess(connection), sealer: sealer, hook: hook,
-                    maximumPackedBytes: maximumPackedBytes.withLock { $0 })
-                try session.takeUpSchemaNews()
+                    access, sealer: sealer, hook: hook, maximumPackedBytes: maximumPackedBytes.withLock { $0 })
+                try session.takeUp(news)
                 let result = try body(session)
                 return (result, try session.commit())
             }
@@ -44,13 +44,17 @@ extension Store {
         }
     }
 
-    private func writingAccess(_ connection: SQLConnection) throws -> StoreAccess {
-        let (registry, version) = try currentRegistry(connection)
+    /// An access for writing, and the one-time work of a changed schema. The work never lies in the access, because the
+    /// store keeps the access for further transactions.
+    private func writingAccess(_ connection: SQLConnection) throws -> (access: StoreAccess, news: SchemaNews) {
+        var (registry, version) = try currentRegistry(connection)
+        let news = registry.news
+        registry.news = SchemaNews()
         let access = try makeAccess(connection, registry, version)
         access.newRowsAtOnce = newRowsAtOnce.withLock { $0 }
         access.seedsAtOnce = seedsAtOnce.withLock { $0 }
         try access.noteWaitingTables()
-        return access
+        return (access, news)
     }
 
     /// The session for a registry. Reuses the last session if statements are cached and nothing has changed.
