@@ -132,4 +132,45 @@ final class KeyMeaningTests: XCTestCase {
             }
         }
     }
+
+    /// The second device knows the deleted place by a placeholder key. The place comes back there under another key.
+    func testAPlaceholderKeyOfAPlaceThatComesBackUnderAnotherKeyDoesNotTravelAsAValue() throws {
+        for key in [0, 7] {
+            for deed in ["", "INSERT INTO note VALUES (\(key), 'new', 1)"] {
+                try assertHolds(
+                    Self.declared,
+                    """
+                    1: INSERT INTO place VALUES (5, 'x', NULL), (8, 'z', 5); INSERT INTO note VALUES (5, 'first', 0.5)
+                    1: DELETE FROM place WHERE id = 5  -- foreign keys off
+                    1: pass
+                    2: pass 1
+                    3: pass 1
+                    2: INSERT INTO place VALUES (\(key), 'x', NULL); \(deed)  -- foreign keys off
+                    2: pass
+                    3: pass 2
+                    1: pass 2
+                    """)
+            }
+        }
+    }
+
+    /// No app should choose such an integer. A device that did must not stop the others.
+    func testAPlainValueThatIsThePlaceholderKeyOfAnotherDeviceDoesNotStopThatDevice() throws {
+        let device = try TestDevice(3, Self.declared)
+        let one = try TestDevice(1, Self.declared)
+        let two = try TestDevice(2, Self.declared)
+        try one.run("INSERT INTO place VALUES (5, 'x', NULL); INSERT INTO note VALUES (5, 'first', 0.5)")
+        try one.run("DELETE FROM place WHERE id = 5", foreignKeys: false)
+        try one.flush()
+        try device.receive(one)
+        XCTAssertEqual(try device.query("SELECT place, text FROM note"), ["-1000000001|first"])
+        try two.run(
+            """
+            INSERT INTO place VALUES (7, 'x', NULL); INSERT INTO note VALUES (7, 'new', 1), (-1000000001, 'odd', 2)
+            """, foreignKeys: false)
+        try two.flush()
+        try device.receive(two)
+        XCTAssertEqual(try device.query("SELECT id, name FROM place"), ["7|x"])
+        XCTAssertEqual(try device.query("SELECT text FROM note WHERE place = 7"), ["new"])
+    }
 }

@@ -65,6 +65,8 @@ struct CaptureHistory {
     let formerOwners: FormerOwners
     /// Keys without an owner (their object has a new key now).
     var freedKeys: [Int: Set<FieldValue>] = [:]
+    /// Placeholder keys whose object got a row under another key. Rows may still refer by them.
+    var leftStandIns: [Int: Set<FieldValue>] = [:]
     /// Mapped keys a later pending change gives to an object. ON UPDATE CASCADE records the children's change before
     /// the parent's, so children mention a key nobody has yet.
     var upcomingKeys: [Int: [FieldValue: FieldValue]] = [:]

@@ -152,6 +152,8 @@ extension CaptureHistory {
     /// True if a key without a row still means an object for referring rows. Even a checked column must not turn a
     /// plain value into a key (foreign keys may be off). Unchecked columns would find the key, too.
     func isReservable(_ value: FieldValue, in parent: TrackedTable, by column: TrackedColumn? = nil) -> Bool {
+        // A placeholder key means something else on every device, and must not travel as a value.
+        if leftStandIns[parent.id]?.contains(value) ?? false { return true }
         let isPlain = column?.isUnchecked ?? false || parent.hasUncheckedReferences
         return !isPlain || KeyReservations.isReservable(value, in: parent)
     }
@@ -245,6 +247,7 @@ extension CaptureHistory {
         let stored = try access.objects(of: table.id).load(object).key.first
         for former in [track?.key.first, stored].compactMap({ $0 }) where former != key {
             if let holder = keys[table.id]?[former], holder.object != object { continue }
+            if KeyReservations.isStandIn(former, for: object) { leftStandIns[table.id, default: []].insert(former) }
             keys[table.id]?[former] = nil
             freedKeys[table.id, default: []].insert(former)
             track?.formerKeys.append(former)

@@ -109,7 +109,8 @@ struct RegionWriter {
         if !taken.isEmpty { throw try takenRows(taken) }
         for (object, former) in moves {
             guard let key = object.state.key.first else { continue }
-            try KeyReservations(access).moveReferences(to: object.token.id, in: object.table, from: former, to: key)
+            try KeyReservations(access).moveReferences(
+                to: object.token.id, in: object.table, from: former, to: key, besides: { region[$0] != nil })
         }
         let formerMembers = FormerMembers()
         for object in region.objects { try record(object, formerMembers) }

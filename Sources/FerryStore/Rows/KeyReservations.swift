@@ -90,13 +90,19 @@ struct KeyReservations {
     }
 
     /// Rewrites the rows that refer to an object by a placeholder key to the key of the object's row.
+    /// - Parameter isWritten: true for objects whose rows refer to the object by the new key already.
     func moveReferences(
-        to object: ObjectID, in table: TrackedTable, from former: FieldValue, to key: FieldValue
+        to object: ObjectID, in table: TrackedTable, from former: FieldValue, to key: FieldValue,
+        besides isWritten: (RowToken) -> Bool = { _ in false }
     ) throws {
         for place in table.referringColumns {
             let child = access.registry[place.table]
             for rowKey in try rows(of: child, place.column, holding: former) {
                 let values = try self.values(of: rowKey, child, referringTo: object, in: table, by: [former, key])
+                // A row with the placeholder key may belong to another object, which has the integer as a plain value.
+                let owner =
+                    child.isMapped ? try Travelling(access).object(child, rowKey) : child.derivedID(values)
+                if let owner, isWritten(RowToken(table: child.id, id: owner)) { continue }
                 try move(rowKey, knownBy: values, of: child, place.column, to: key)
             }
         }
