@@ -158,6 +158,16 @@ package struct Container: Sendable {
         }
     }
 
+    /// Returns the numbers of a device's changesets with files, copies or placeholders, in ascending order.
+    package func segmentRanges(of device: DeviceID) throws -> [ClosedRange<UInt64>] {
+        let directory = Self.segmentsDirectory(of: device)
+        return try locating(device, directory) {
+            try backend.list(directory, after: nil)
+                .compactMap { SegmentFile(fileName: $0)?.name ?? SegmentName(placeholder: $0) }.sorted()
+                .map { $0.first...$0.last }
+        }
+    }
+
     /// The version of the directory of a device's segments: the same as before if no file came or went. `nil` if
     /// unknown: list the directory.
     package func segmentsVersion(of device: DeviceID) throws -> FileVersion? {

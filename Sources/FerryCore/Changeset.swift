@@ -10,6 +10,9 @@ package struct Changeset: Sendable {
     /// The author's schema; only in the author's first changeset and after a change of the schema.
     package var schema: SchemaRecord?
     package var tables: [TableChanges]
+    /// True if this device replayed or wrote the changeset before, under a previous identity or on a branch of a forked log. The
+    /// changeset is replayed again for forgotten deletions. No file holds this flag.
+    package var isReplayed = false
 
     package init(
         device: DeviceID, sequence: UInt64, time: HybridTime, context: VersionVector, schema: SchemaRecord? = nil,

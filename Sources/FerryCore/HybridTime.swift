@@ -24,6 +24,16 @@ package struct HybridTime: Hashable, Comparable, Sendable {
     /// The next time; the counter overflows into the milliseconds.
     @inlinable package var next: HybridTime { HybridTime(rawValue: rawValue == .max ? .max : rawValue + 1) }
 
+    /// A re-sent value is a tick later than the original, once more under each further device ID. A new change is so many ticks later
+    /// than the former value. So a new change wins over every re-sent former value.
+    private static let newChangeTicks: UInt64 = 256
+
+    /// The earliest time of a new change to a value of this time.
+    package var afterResending: HybridTime {
+        let (sum, overflows) = rawValue.addingReportingOverflow(Self.newChangeTicks)
+        return HybridTime(rawValue: overflows ? .max : sum)
+    }
+
     @inlinable
     package static func < (left: HybridTime, right: HybridTime) -> Bool { left.rawValue < right.rawValue }
 

@@ -97,6 +97,37 @@ final class ClockFaultTests: XCTestCase {
         XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item"), "second\n")
     }
 
+    /// Random numbers of which device IDs come that are later or earlier than all others.
+    private struct ExtremeRandom: RandomSource {
+        var number: UInt64
+        func next() -> UInt64 { number }
+    }
+
+    /// A copy says again what was not sent, a tick later than it was. So does nobody's clock who writes over the value: the new value
+    /// wins, whichever ID is the larger one.
+    func testWhatIsWrittenOverAValueWinsOverACopyThatSaysTheValueAgainThoughTheClockIsBehind() throws {
+        for number in [UInt64.max, 0] {
+            for isDeletion in [false, true] {
+                let (fleet, fast, slow) = try household(ahead: 2 * 3_600_000)
+                try fleet.shell(0, "UPDATE item SET name = 'former'")
+                _ = try fast.store.pass(replaying: [], seal: fast.sealer(for: fast.identity))
+                try fleet.shell(0, "VACUUM INTO '\(fleet.databasePath(2))'")
+                let copy = try Replica(
+                    path: fleet.databasePath(2),
+                    environment: ReplicaEnvironment(
+                        clock: SystemClock(), random: ExtremeRandom(number: number), fileSystem: PosixFileSystem()))
+                XCTAssertEqual(try copy.sync().renewed?.sentAgain, 1)
+                try fleet.shell(0, isDeletion ? "DELETE FROM item" : "UPDATE item SET name = 'new'")
+                // Its clock is right by now, and so two hours behind what it wrote before.
+                fleet.replicas[0] = try Replica(path: fleet.databasePath(0))
+                for replica in [fleet.replicas[0], copy, slow, fleet.replicas[0], copy] { _ = try replica.sync() }
+                for index in 0..<3 {
+                    XCTAssertEqual(try fleet.shell(index, "SELECT name FROM item"), isDeletion ? "" : "new\n")
+                }
+            }
+        }
+    }
+
     /// A clock that says what it is set to, and triggers that noted what another one said.
     private struct MendedClock: WallClock {
         var now = SystemClock().milliseconds()

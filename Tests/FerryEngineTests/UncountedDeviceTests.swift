@@ -300,6 +300,35 @@ final class UncountedDeviceTests: XCTestCase {
         try checkAClone(forgotten: [1], isCloneFirst: true)
     }
 
+    /// The original takes in both branches, after it forgot another device's deletion of a row on its own. Nobody else says what the
+    /// clone had said.
+    func testARowOfALogWithTwoBranchesStaysDeletedWhereTheCloneIsGone() throws {
+        for isRetired in [false, true] {
+            let world = try World()
+            let fleet = world.fleet
+            try fleet.join()
+            try fleet.settle()
+            let folder = try world.folder()
+            let clone = try world.clone(0, folder)
+            try fleet.shell(clone, "INSERT INTO item(name) VALUES ('copy');")
+            XCTAssertNil(try fleet.replicas[clone].sync().renewed)
+            fleet.replicas.removeLast()
+            try fleet.shell(0, "INSERT INTO item(name) VALUES ('four');")
+            for index in 0..<3 { _ = try fleet.replicas[index].sync() }
+            try fleet.shell(1, "DELETE FROM item WHERE name = 'four'; UPDATE item SET note = 'new' WHERE id = 3;")
+            for index in [1, 0, 2, 1, 0, 2] { _ = try fleet.replicas[index].sync() }
+            try world.forget([0, 1])
+            XCTAssertEqual(try fleet.replicas[2].store.tombstoneCount(), 1)
+            let former = fleet.replicas[0].identity.device
+            try world.meet()
+            // The others take in both branches, too, as far as they have read one.
+            if isRetired { try fleet.replicas[1].retire(former.description) }
+            try world.meet()
+            XCTAssertNotEqual(fleet.replicas[0].identity.device, former)
+            try world.assertAgreement("copy|\none|\nthree|new\ntwo|\n")
+        }
+    }
+
     func testARowOfALogWithTwoBranchesStaysDeletedWhereTheOriginalForgotTheDeletion() throws {
         try checkAClone(forgotten: [0, 1], isCloneFirst: false)
         try checkAClone(forgotten: [0, 1], isCloneFirst: true)

@@ -82,6 +82,7 @@ public final class Simulation {
         retention.replacedMilliseconds = 5 * 60_000
         retention.tombstoneMilliseconds = 0
         retention.retryMilliseconds = 60_000
+        retention.undeliveredMilliseconds = 5 * 60_000
         retention.snapshotMinimumBytes = 1 << (8 + random.below(5))
         retention.firstSnapshotChangesPerRow = Double(plan.seed % 2)
         retention.segmentBytes = 4 << 10
@@ -271,7 +272,10 @@ public final class Simulation {
                     hasNews = true
                     continue
                 }
-                hasNews = hasNews || report.hasNews || report.renewed != nil
+                // What is not in the container is waited for, and then told of by a snapshot.
+                let keeps = try !machine.opened().store.reading().undelivered.kept.isEmpty
+                let isNews = report.hasNews || report.replayed.changes > 0 || report.renewed != nil || keeps
+                hasNews = hasNews || isNews
                 try exchange(machine)
             }
             quiet = hasNews ? 0 : quiet + 1

@@ -33,6 +33,8 @@ struct CompactionFacts: Equatable {
     /// The last of this device's changesets without a whole file in the container, though a file should be there; 0 if
     /// none is lost.
     var lost: UInt64 = 0
+    /// True if a snapshot must publish other devices' changes that are not in the container otherwise.
+    var isSnapshotDue = false
     /// True if everything packed is published: a snapshot holds only changes that all devices can read.
     var isPublished = true
     /// All counted devices know the deletions up to this vector; `nil` if unknown, or soon after the last search for
@@ -162,9 +164,9 @@ struct CompactionPlan: Codable, Equatable, Sendable {
         steps += rollUps.runs(Array(live.dropFirst(collected.count))).map { .rollUp(first: $0.first, last: $0.last) }
 
         let outgrown = facts.snapshotBytes(changesPerRow: settings.firstSnapshotChangesPerRow)
-        if facts.isPublished, facts.uncoveredBytes > settings.snapshotMinimumBytes,
-            Double(facts.uncoveredBytes) > outgrown
-        {
+        let isOutgrown =
+            facts.uncoveredBytes > settings.snapshotMinimumBytes && Double(facts.uncoveredBytes) > outgrown
+        if facts.isPublished, isOutgrown || facts.isSnapshotDue {
             steps.append(.writeSnapshot)
         }
         if let last = collected.last {

@@ -36,6 +36,8 @@ struct Compactor {
     let collectTombstones: (VersionVector) throws -> Int
     /// True: check that expected files are in the container.
     var isThorough = false
+    /// Whether other devices' changes are to be told of in a snapshot (`Undelivered`).
+    var isSnapshotDue = false
 
     /// Maximum number of plans in a run. A step may change the facts: a snapshot makes segments removable.
     private static let maximumRounds = 4
@@ -53,7 +55,8 @@ struct Compactor {
         if lost > notes.lost ?? 0 { notes.lost = lost }
         guard try finish(&notes, &report), isAsked || !isTooEarly(notes) else { return report }
         for _ in 0..<Self.maximumRounds {
-            let plan = try nextPlan(&notes, isAsked: isAsked)
+            let isSnapshotDue = isSnapshotDue && report.snapshot == nil
+            let plan = try nextPlan(&notes, isAsked: isAsked, isSnapshotDue: isSnapshotDue)
             if plan.isEmpty { break }
             notes.plan = plan
             try keep(notes)
@@ -82,9 +85,10 @@ struct Compactor {
     }
 
     private func nextPlan(
-        _ notes: inout CompactionNotes, isAsked: Bool, isDryRun: Bool = false
+        _ notes: inout CompactionNotes, isAsked: Bool, isSnapshotDue: Bool = false, isDryRun: Bool = false
     ) throws -> CompactionPlan {
-        let first = try facts(&notes, isAsked: isAsked, isDryRun: isDryRun)
+        var first = try facts(&notes, isAsked: isAsked, isDryRun: isDryRun)
+        first.isSnapshotDue = isSnapshotDue
         let plan = CompactionPlan(first, retention)
         if !isAsked, first.lost == 0, !plan.concernsSnapshots { return plan }
         // The container's present content counts, before anything is written or removed.

@@ -12,6 +12,8 @@ struct ContainerLook {
     var gaps: [DeviceID: UInt64] = [:]
     /// Devices whose logs continue on a branch unreadable here (`LogReader.Batch.abandoned`).
     var abandoned: Set<DeviceID> = []
+    /// Whether all looks as it did when it was looked at last (`QuietLook`).
+    var isQuiet = false
 
     /// The objects that devices lack, by their heads.
     var requests: [MissingRequest] {
@@ -76,13 +78,16 @@ extension Replica {
     ///
     /// Without due steps the cost does not grow with history. The decision needs this device's list of segments (some
     /// dozens, thanks to compaction), a note, and the heads just read. The container is neither listed nor read.
-    /// - Parameter isThorough: true: check that own files are present, by listing the own directory.
+    /// - Parameters:
+    ///   - isThorough: true: check that own files are present, by listing the own directory.
+    ///   - isSnapshotDue: true: a snapshot must publish changes that other devices lack.
     /// - Returns: `nil` if nothing was due.
     func compactIfDue(
-        _ container: Container, _ activity: DeviceActivity, isThorough: Bool
+        _ container: Container, _ activity: DeviceActivity, isThorough: Bool, isSnapshotDue: Bool
     ) throws -> CompactionReport? {
         var compactor = compactor(container, activity)
         compactor.isThorough = isThorough
+        compactor.isSnapshotDue = isSnapshotDue
         let report = try compactor.run()
         return report.hasNews || !report.skipped.isEmpty ? report : nil
     }

@@ -22,7 +22,14 @@ package struct RetentionSettings: Equatable, Sendable {
     /// The number of segments of similar size that become one segment: a power of two, 2 or more.
     package var rollUpFanout = 16
 
+    /// How long this device waits for another device's files, if it has their changes and the container lacks the files, in
+    /// milliseconds. Then this device writes a snapshot, because the author may be lost.
+    package var undeliveredMilliseconds: Int64 = 86_400_000
+
     package init() {}
+
+    /// How long a device waits before it reads a snapshot that is further in a log than the log's author.
+    var patienceMilliseconds: Int64 { undeliveredMilliseconds / 24 }
 
     /// The interval after which a head is written again even without news.
     var heartbeatMilliseconds: Int64 { silentAfterMilliseconds / 8 }

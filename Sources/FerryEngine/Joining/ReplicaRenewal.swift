@@ -119,13 +119,15 @@ extension Replica {
         let former = identity.device
         // Without a known time, every stamp of the former device is written again.
         let position = LogPosition(sequence: common.sequence, time: common.time ?? .zero)
+        let branches =
+            try common.isForked
+            ? OwnLog.changesets(after: common.sequence, container, former, own: log.ownNames) : []
         let sentAgain = try store.becomeNewDevice(
             environment.random.makeID(),
             published: PublishedLog(
                 position: position, checksum: common.checksum, isForked: common.isForked,
                 isForkCertain: log.isForkCertain, isWhole: log.isWhole, end: log.end),
-            branches: common.isForked ? OwnLog.changesets(after: common.sequence, container, former) : [],
-            fingerprint: fingerprint, seal: sealer(for: identity))
+            branches: branches, fingerprint: fingerprint, seal: sealer(for: identity))
         try refreshIdentity()
         if common.isForked {
             let branches = try ForkedLog(container.segmentFiles(of: former), of: former, container)

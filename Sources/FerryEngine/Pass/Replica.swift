@@ -132,6 +132,7 @@ public final class Replica: Sendable {
         var look = ContainerLook()
         // Devices whose logs this sync refuses. Logs behind them in a full batch are read all the same.
         var refused: [DeviceID: FerryError] = [:]
+        var undelivered: Undelivered?
         let snapshots = SnapshotReading(replica: self, container: container, progress: progress)
         try snapshots.start(&report)
         repeat {
@@ -141,8 +142,9 @@ public final class Replica: Sendable {
                     container, &report, &problems, &names, &look, &refused, isThorough: isThorough, progress)
                 if !isDone { FreedMemory.giveBack() }
             }
-            // If a log begins later or is damaged, a snapshot bridges the gap.
-        } while try !look.gaps.isEmpty && snapshots.bridge(look.gaps, &report, &problems)
+            if isThorough { undelivered = try Undelivered(self, look, problems) }
+            // If a log begins later, is damaged or does not arrive, a snapshot bridges the gap.
+        } while try bridge(look, undelivered, snapshots, &report, &problems)
         if isThorough, look.gaps.isEmpty, try takeInBranches(container, abandoned: look.abandoned) {
             try publisher(container).publish(&report, progress, total: nil)
         }
@@ -164,7 +166,9 @@ public final class Replica: Sendable {
         if isThorough, look.gaps.isEmpty { try noteContradiction(look) }
         let (activity, reading) = try noteActivity(look)
         try publisher(container).refreshHead(reading, others: look.heads)
-        report.compaction = try compactIfDue(container, activity, isThorough: isThorough)
+        let isSnapshotDue = try undelivered?.note(container, activity) ?? false
+        report.compaction = try compactIfDue(
+            container, activity, isThorough: isThorough, isSnapshotDue: isSnapshotDue)
         problems.merge(clocksAhead(reading.vector)) { reason, _ in reason }
         let since = try store.noteWaiting(problems, known: reading.waiting)
         if reading.failure != nil { try store.noteFailure(nil) }
@@ -207,10 +211,12 @@ public final class Replica: Sendable {
         var reader = reader(container, reading)
         (reader.quiet, reader.last) = (quiet, last)
         reader.setAside = Set(refused.keys)
-        let batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
+        var batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
+        try noteReplayed(&batch.changesets, reading, container)
         problems = batch.problems
         look = ContainerLook(
-            heads: batch.heads, devices: batch.devices, gaps: batch.gaps, abandoned: batch.abandoned)
+            heads: batch.heads, devices: batch.devices, gaps: batch.gaps, abandoned: batch.abandoned,
+            isQuiet: batch.isQuiet)
         names = try noteNames(batch.heads, known: reading.names)
         progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: nil))
         let outcomes: [PassOutcome]

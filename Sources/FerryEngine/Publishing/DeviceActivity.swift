@@ -155,6 +155,17 @@ struct DeviceActivity {
         return least ?? end
     }
 
+    /// Returns the lowest acknowledgement of a log among active devices with readable heads, without the log's author.
+    /// - Parameter end: the result if all devices have as much.
+    func acknowledged(of device: DeviceID, before end: UInt64) -> UInt64 {
+        var least = end
+        for place in peers.indices where peers[place].state == .active && peers[place].record.id != device {
+            guard let head = peers[place].head else { continue }
+            least = min(least, head.acknowledgements[device]?.sequence ?? 0)
+        }
+        return least
+    }
+
     /// What every counted device has replayed, this device included: deletions below need no tombstones.
     ///
     /// Counted are active devices, and devices that could still replay every log from their positions. A device left

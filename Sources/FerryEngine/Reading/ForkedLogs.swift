@@ -39,14 +39,14 @@ extension Replica {
             if !ended.contains(device) { continue }
             let known = Set(try store.branchesTakenIn(of: device))
             if files.allSatisfy({ known.contains($0.fileName) }) { continue }
-            let log = try ForkedLog(files, of: device, container)
+            let log = try ForkedLog(files, of: device, container, readThrough: ends(of: device))
             // Incomplete files are not recorded: they are examined again.
             if log.read.isSubset(of: known) { continue }
             if log.isForked {
                 do {
                     let sent = try store.takeInBranches(
-                        log.changesets, of: device, after: log.common, isForkCertain: log.fork != nil,
-                        seal: sealer(for: identity))
+                        log.changesets, of: device, after: log.common,
+                        isForkCertain: log.fork != nil, seal: sealer(for: identity))
                     isNews = isNews || sent > 0
                 } catch let error as FerryError where error.mayConcernOneLog(besides: identity.device) {
                     // A nonsensical branch is not sent again, and stops no device.
@@ -56,6 +56,34 @@ extension Replica {
             try store.noteBranchesTakenIn(log.read.union(known).sorted(), of: device)
         }
         return isNews
+    }
+
+    /// Notes which changesets this database wrote itself under an ID that it had before. Where another copy wrote under that ID too, the
+    /// log is read from the place on where the branches part.
+    func noteReplayed(_ changesets: inout [Changeset], _ reading: StoreReading, _ container: Container) throws {
+        for former in reading.formerDevices {
+            guard let end = former.end, changesets.contains(where: { $0.device == former.device }) else { continue }
+            let log: ForkedLog
+            do {
+                log = try ForkedLog(
+                    container.segmentFiles(of: former.device), of: former.device, container, readThrough: [end])
+            } catch let error as FerryError where error.concernsOneFile {
+                // Readers of the log report the file.
+                continue
+            }
+            for place in changesets.indices where changesets[place].device == former.device {
+                let mark = try OwnLog.mark(changesets[place], container)
+                changesets[place].isReplayed = log.replayed.contains(mark)
+            }
+        }
+    }
+
+    /// Where this store stands in a log, and where what it wrote under that ID ends, as far as something tells.
+    private func ends(of device: DeviceID) throws -> Set<LogEnd> {
+        let reading = try store.reading()
+        let read = reading.checksums[device].map { LogEnd(sequence: reading.vector[device].sequence, checksum: $0) }
+        let written = reading.formerDevices.first { $0.device == device }?.end
+        return Set([read, written].compactMap { $0 })
     }
 }
 
@@ -120,6 +148,8 @@ struct ForkedLog {
     private(set) var fork: LogPosition?
     /// All changesets behind `common`, each once; empty if the files are of a single log.
     private(set) var changesets: [Changeset] = []
+    /// What this store has replayed of all that is there.
+    private(set) var replayed: Set<OwnLog.Mark> = []
 
     var isForked: Bool { !changesets.isEmpty }
 
@@ -137,9 +167,12 @@ struct ForkedLog {
     }
 
     /// Reads a device's files.
-    init(_ files: [SegmentFile], of device: DeviceID, _ container: Container) throws {
+    /// - Parameter ends: where what this store has replayed ends.
+    init(
+        _ files: [SegmentFile], of device: DeviceID, _ container: Container, readThrough ends: Set<LogEnd> = []
+    ) throws {
         var found: [UInt64: [OwnLog.Mark: Changeset]] = [:]
-        var headers: [SegmentHeader] = []
+        var parts: [Part] = []
         for file in files {
             guard let bytes = try container.readSegment(file, of: device) else { continue }
             let (header, decoded): (SegmentHeader, [Changeset])
@@ -150,20 +183,51 @@ struct ForkedLog {
                 continue
             }
             read.insert(file.fileName)
-            headers.append(header)
-            for changeset in decoded {
-                found[changeset.sequence, default: [:]][try OwnLog.mark(changeset, container)] = changeset
+            let marks = try decoded.map { try OwnLog.mark($0, container) }
+            parts.append(Part(header: header, marks: Set(marks)))
+            for (mark, changeset) in zip(marks, decoded) {
+                found[changeset.sequence, default: [:]][mark] = changeset
             }
         }
+        replayed = Self.chain(to: ends, parts)
         guard let fork = found.filter({ $0.value.count > 1 }).keys.min() else { return }
         common = LogPosition(sequence: fork - 1, time: found[fork - 1]?.keys.first?.time ?? .zero)
         changesets = found.filter { $0.key >= fork }.sorted { $0.key < $1.key }.flatMap { _, branches in
-            branches.sorted { ($0.key.time, $0.key.content) < ($1.key.time, $1.key.content) }.map(\.value)
+            branches.sorted { ($0.key.time, $0.key.content) < ($1.key.time, $1.key.content) }.map { mark, changeset in
+                var changeset = changeset
+                changeset.isReplayed = replayed.contains(mark)
+                return changeset
+            }
         }
-        if Self.isCertain(fork, headers) {
+        if Self.isCertain(fork, parts.map(\.header)) {
             let time = found[fork - 1]?.keys.first?.time ?? Self.time(before: changesets)
             self.fork = LogPosition(sequence: fork - 1, time: time)
         }
+    }
+
+    /// A file of the log.
+    private struct Part {
+        var header: SegmentHeader
+        var marks: Set<OwnLog.Mark>
+    }
+
+    /// The changesets that lead to places in the log: each segment names the one before it.
+    private static func chain(to ends: Set<LogEnd>, _ parts: [Part]) -> Set<OwnLog.Mark> {
+        if ends.isEmpty { return [] }
+        var ends = ends
+        var marks: Set<OwnLog.Mark> = []
+        // From the end; of what was rolled up, the larger one first.
+        let fromTheEnd = parts.sorted {
+            ($0.header.lastSequence, $1.header.firstSequence) > ($1.header.lastSequence, $0.header.firstSequence)
+        }
+        for part in fromTheEnd
+        where ends.contains(LogEnd(sequence: part.header.lastSequence, checksum: part.header.chainEnd)) {
+            marks.formUnion(part.marks)
+            if let previous = part.header.previous {
+                ends.insert(LogEnd(sequence: part.header.firstSequence - 1, checksum: previous))
+            }
+        }
+        return marks
     }
 
     /// True if all files belong to branches that part at a number. Files with this number follow the same changeset,

@@ -83,6 +83,8 @@ struct LogReader {
         var heads: [DeviceID: Head] = [:]
         /// The devices with a directory, except this device.
         var devices: [DeviceID] = []
+        /// Whether all looks as it did at the look before.
+        var isQuiet = false
     }
 
     /// Maximum number of listings in a read of a device's log. Files may vanish between listing and reading, because
@@ -101,7 +103,9 @@ struct LogReader {
         let question = QuietLook.Question(
             container: container.id, positions: positions, ended: ended, devices: batch.devices, isThorough: isThorough)
         if setAside.isEmpty, let quiet, let known = last?.batch(question, in: container, quiet.milliseconds()) {
-            return known
+            batch = known
+            batch.isQuiet = true
+            return batch
         }
         var notes = QuietLook.Notes()
         var load = Load()

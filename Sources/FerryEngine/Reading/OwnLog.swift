@@ -19,6 +19,8 @@ struct OwnLog {
     var foreign: [Foreign] = []
     /// The numbers in files that this database wrote.
     var own: [ClosedRange<UInt64>] = []
+    /// The names of these files.
+    private(set) var ownNames: Set<SegmentName> = []
     /// The chain checksums after files that this database wrote, by last number.
     var ends: [UInt64: Checksum] = [:]
     /// The database's own segments in its memory, published or waiting, in the order of numbers.
@@ -189,15 +191,18 @@ extension OwnLog {
     }
 
     /// Returns all changesets under a device's ID after a number, by any author, each once.
+    /// - Parameter own: the files that this database wrote; their changesets are marked as replayed.
     static func changesets(
-        after sequence: UInt64, _ container: Container, _ device: DeviceID
+        after sequence: UInt64, _ container: Container, _ device: DeviceID, own: Set<SegmentName>
     ) throws -> [Changeset] {
         var changesets: [Mark: Changeset] = [:]
         for file in try container.segmentFiles(of: device, after: sequence) {
             guard let bytes = try container.readSegment(file, of: device) else { continue }
             let decoded = try? SegmentDecoder.decode(bytes, container: container.id, device: device)  // readers tell
-            for changeset in decoded?.1 ?? [] where changeset.sequence > sequence {
-                changesets[try mark(changeset, container)] = changeset
+            for var changeset in decoded?.1 ?? [] where changeset.sequence > sequence {
+                let mark = try mark(changeset, container)
+                changeset.isReplayed = own.contains(file.name) || changesets[mark]?.isReplayed ?? false
+                changesets[mark] = changeset
             }
         }
         return changesets.sorted {
@@ -251,6 +256,7 @@ extension OwnLog {
         }
         if isOwn {
             own.append(header.firstSequence...header.lastSequence)
+            ownNames.insert(file.name)
             ends[header.lastSequence] = header.chainEnd
         } else {
             foreign.append(

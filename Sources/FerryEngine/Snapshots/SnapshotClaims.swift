@@ -7,11 +7,15 @@ struct SnapshotClaims {
     private let container: Container
     private let own: DeviceID
     private let ownPosition: LogPosition
+    private let undelivered: Set<DeviceID>
 
     /// - Parameters:
     ///   - own: this device.
     ///   - ownPosition: the end of this device's log.
-    init(_ container: Container, own: DeviceID, _ ownPosition: LogPosition) {
+    ///   - undelivered: logs whose files never arrived, though other devices know the logs (`Undelivered`). Their authors'
+    ///     claims do not count.
+    init(_ container: Container, own: DeviceID, _ ownPosition: LogPosition, undelivered: Set<DeviceID> = []) {
+        self.undelivered = undelivered
         self.container = container
         self.own = own
         self.ownPosition = ownPosition
@@ -21,6 +25,7 @@ struct SnapshotClaims {
     /// container proves nothing.
     func objection(to entry: SnapshotShelf.Entry) throws -> FerryError? {
         for (device, position) in entry.manifest.positions.sorted(by: { $0.key < $1.key }) {
+            if undelivered.contains(device) { continue }
             guard let end = try end(of: device) else { continue }
             if position.log.sequence <= end { continue }
             return FerryError(

@@ -48,10 +48,12 @@ struct SnapshotReading {
     /// Reads a snapshot that covers removed or damaged parts of devices' logs.
     /// - Parameters:
     ///   - gaps: for each such device the changeset from which the log is readable again.
+    ///   - undelivered: the gaps that no file fills.
     ///   - problems: receives the reasons why suitable snapshots are unreadable.
     /// - Returns: true if a snapshot was read, so the logs hold more to replay.
     func bridge(
-        _ gaps: [DeviceID: UInt64], _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError]
+        _ gaps: [DeviceID: UInt64], undelivered: Set<DeviceID> = [], _ report: inout SyncReport,
+        _ problems: inout [DeviceID: FerryError]
     ) throws -> Bool {
         let vector = try store.versionVector()
         func bridged(_ entry: SnapshotShelf.Entry) -> [DeviceID] {
@@ -66,7 +68,7 @@ struct SnapshotReading {
             let (a, b) = (bridged(left.element).count, bridged(right.element).count)
             return a != b ? a > b : left.offset < right.offset
         }
-        let claims = SnapshotClaims(container, own: device, vector[device])
+        let claims = SnapshotClaims(container, own: device, vector[device], undelivered: undelivered)
         for (_, entry) in sorted {
             guard let problem = try claims.objection(to: entry) ?? load(entry, &report) else { return true }
             // A problem of the log itself is the better reason.

@@ -234,10 +234,11 @@ struct CapturedWriter {
         var changed: [Int] = []
         if state.registers.fields.isEmpty { state.registers.fields.reserveCapacity(table.columns.count) }
         let unshownKey = unshownKey(of: state)
+        let former = state.registers.newest
         for operation in operations.flatMap({ timed($0, state) }) {
             var operation = operation
             if operation.kind == .insert { operation.values = operation.values.overlaid(with: unshownKey) }
-            let time = operation.isReview ? operation.time : laterTime(operation.time, than: state, &clock)
+            let time = operation.isReview ? operation.time : laterTime(operation.time, than: state, former, &clock)
             let stamp = Stamp(time: time, device: access.device)
             let values = operation.values
             switch operation.kind {
@@ -353,13 +354,17 @@ struct CapturedWriter {
         state.kept.fields = row.overlaid(with: state.kept.fields)
     }
 
-    /// Makes a local change effective: its time is later than everything known of the object, even if a peer's clock is
-    /// far ahead. Only this object's time jumps then.
-    private func laterTime(_ time: HybridTime, than state: ObjectState, _ clock: inout HybridClock) -> HybridTime {
-        guard time.isKnown, let newest = state.registers.newest, time <= newest.time
-        else { return time }
-        let later = min(newest.time.next, .latest)
-        if later > clock.now { clock.observe(later, wallMilliseconds: access.clock.milliseconds()) }
-        return later
+    /// Makes a local change effective. Its time is later than everything known of the object, even if a peer's clock is
+    /// far ahead, and later than every re-sent former value (`HybridTime.afterResending`). Only this object's time jumps.
+    /// - Parameter former: the newest stamp before this flush.
+    private func laterTime(
+        _ time: HybridTime, than state: ObjectState, _ former: Stamp?, _ clock: inout HybridClock
+    ) -> HybridTime {
+        guard time.isKnown, let newest = state.registers.newest else { return time }
+        let later = max(time, newest.time.next, former?.time.afterResending ?? .zero)
+        if later == time { return time }
+        let admitted = min(later, .latest)
+        if admitted > clock.now { clock.observe(admitted, wallMilliseconds: access.clock.milliseconds()) }
+        return admitted
     }
 }

@@ -26,6 +26,8 @@ package struct StoreReading: Sendable {
     /// Logs written by two copies of a database, with an unknown fork position: logs this database wrote a branch of,
     /// or merged all branches of.
     package let forkedLogs: Set<DeviceID>
+    /// Logs known to some device and not fully in the container.
+    package let undelivered: UndeliveredLogs
     /// Tables with a different primary key on remote devices.
     package let otherGenerations: [OtherGeneration]
     /// Tables with rows or changes waiting for a process with the app's collation or function.
@@ -60,6 +62,7 @@ package struct StoreReading: Sendable {
         isPublished = try Outbox(connection).count() == 0
         lateChanges = try LateChanges.all(meta)
         forkedLogs = try ForkedLogList.all(meta)
+        undelivered = try UndeliveredLogs(meta)
         failure = try WaitingReason.failure(meta)
         waitingTables = try WaitingTable.all(connection)
         otherGenerations = try OtherGeneration.all(connection)

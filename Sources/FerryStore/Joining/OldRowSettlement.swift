@@ -173,7 +173,7 @@ private struct OldRows {
         var time = clock.tick()
         for member in try access.classmates(of: object, table.id) {
             guard let newest = try access.objects(of: table.id).load(member).registers.newest else { continue }
-            time = max(time, min(newest.time.next, .latest))
+            time = max(time, min(newest.time.afterResending, .latest))
         }
         if time > clock.now { clock.observe(time, wallMilliseconds: access.clock.milliseconds()) }
         return time

@@ -18,6 +18,18 @@ struct ChangesetApplier {
         var tables: Set<Int> = []
     }
 
+    /// Leaves out insertions and updates of objects without any state: such objects were deleted and collected.
+    private func withoutForgotten(_ changes: TableChanges, _ table: TrackedTable) throws -> TableChanges {
+        var changes = changes
+        try changes.operations.removeAll { operation in
+            try operation.kind != .delete
+                && access.connection.count(
+                    "SELECT EXISTS(SELECT 1 FROM \(table.objectTable) WHERE object = ?)",
+                    .blob(operation.object.bytes[...])) == 0
+        }
+        return changes
+    }
+
     /// Replays changesets, consecutive for each device and following the replayed position.
     /// - Parameters:
     ///   - snapshot: for parts of a snapshot: the relation of snapshot and store. Then no device's position moves.
@@ -38,6 +50,7 @@ struct ChangesetApplier {
                 guard let table = access.registry.table(named: changes.name, changes.identity) else {
                     throw FerryError(.internalInconsistency, "The table \(changes.name) was not entered before replay.")
                 }
+                let changes = try changeset.isReplayed ? withoutForgotten(changes, table) : changes
                 work[table.id, default: []].append(
                     ChangesetPart(changeset, changes, table, after: work[table.id]?.last))
                 outcome.changes += changes.operations.count

@@ -1,0 +1,40 @@
+import FerryCore
+
+/// Logs that some device has further than the container can give them, and since when, in milliseconds by this device's clock
+/// (`ferry_meta`, `undelivered`). Their files are late, or lost with their author.
+package struct UndeliveredLogs: Equatable, Sendable {
+    /// Those that this device has further, while another one lacks what is not there.
+    package var kept: [DeviceID: Int64]
+    /// Those that another device has further than this one.
+    package var lacked: [DeviceID: Int64]
+
+    package var isEmpty: Bool { kept.isEmpty && lacked.isEmpty }
+
+    package init(kept: [DeviceID: Int64] = [:], lacked: [DeviceID: Int64] = [:]) {
+        self.kept = kept
+        self.lacked = lacked
+    }
+
+    /// As JSON has them.
+    private struct Note: Codable {
+        var kept: [String: Int64]
+        var lacked: [String: Int64]
+    }
+
+    init(_ meta: StoreMeta) throws {
+        let note = try meta.json(.undelivered, as: Note.self)
+        func logs(_ known: [String: Int64]?) -> [DeviceID: Int64] {
+            let pairs = (known ?? [:]).compactMap { hex, since in DeviceID(hex).map { ($0, since) } }
+            return Dictionary(uniqueKeysWithValues: pairs)
+        }
+        self.init(kept: logs(note?.kept), lacked: logs(note?.lacked))
+    }
+
+    func save(_ meta: StoreMeta) throws {
+        if isEmpty { return try meta.remove(.undelivered) }
+        func hex(_ logs: [DeviceID: Int64]) -> [String: Int64] {
+            Dictionary(uniqueKeysWithValues: logs.map { ($0.key.hex, $0.value) })
+        }
+        try meta.set(.undelivered, json: Note(kept: hex(kept), lacked: hex(lacked)))
+    }
+}
