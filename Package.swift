@@ -31,6 +31,7 @@ let package = Package(
         .target(
             name: "FerrySeal", dependencies: ["FerryCore", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
+        .target(name: "FerryMembers", dependencies: ["FerryCore", "FerrySeal"], swiftSettings: strict),
         .target(name: "FerryContainer", dependencies: ["FerryCore"], swiftSettings: strict),
         .target(
             name: "FerryStore",
@@ -83,6 +84,10 @@ let package = Package(
             dependencies: [
                 "FerrySeal", "FerryCore", "FerryTestSupport", .product(name: "Crypto", package: "swift-crypto"),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FerryMembersTests", dependencies: ["FerryMembers", "FerrySeal", "FerryCore", "FerryTestSupport"],
+            exclude: ["Golden"],
             swiftSettings: strict),
         .testTarget(
             name: "FerryContainerTests", dependencies: ["FerryContainer", "FerryCore", "FerryTestSupport"],
@@ -153,7 +158,10 @@ if Context.environment["FERRY_FUZZ"] != nil {
     package.targets += [
         .target(
             name: "FuzzTargets",
-            dependencies: ["FerryEngine", "FerryStore", "FerryContainer", "FerryLog", "FerryMerge", "FerryCore"],
+            dependencies: [
+                "FerryEngine", "FerryStore", "FerryContainer", "FerryMembers", "FerrySeal", "FerryLog", "FerryMerge",
+                "FerryCore", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             path: "Tests/Fuzz/Targets", exclude: ["CorpusTests.swift"], swiftSettings: strict),
         .executableTarget(
             name: "FerryFuzzer", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Fuzzer",
@@ -164,7 +172,10 @@ if Context.environment["FERRY_FUZZ"] != nil {
     package.targets.append(
         .testTarget(
             name: "FerryFuzzTests",
-            dependencies: ["FerryEngine", "FerryStore", "FerryContainer", "FerryLog", "FerryMerge", "FerryCore"],
+            dependencies: [
+                "FerryEngine", "FerryStore", "FerryContainer", "FerryMembers", "FerrySeal", "FerryLog", "FerryMerge",
+                "FerryCore", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             path: "Tests/Fuzz/Targets", swiftSettings: strict))
 }
 if Context.environment["FERRY_BENCHMARKS"] != nil {

@@ -1,23 +1,39 @@
 import Foundation
 
 /// Runs `Tests/Golden/read.py`, which reads Ferry's files by Docs/Format.md and shares no code with Ferry.
-public enum IndependentReader {
+package enum IndependentReader {
     /// The script refused a file.
-    public struct Refusal: Error {
-        public var output: String
+    package struct Refusal: Error {
+        package var output: String
     }
 
     /// The script's description of a file; `nil` without Python.
     /// - Throws: `Refusal`.
-    public static func lines(of bytes: [UInt8]) throws -> [String]? {
+    package static func lines(of bytes: [UInt8]) throws -> [String]? {
         let folder = try ScratchFolder()
         let file = folder.path("file")
         try Data(bytes).write(to: URL(fileURLWithPath: file))
+        return try lines(of: "read.py", [file])
+    }
+
+    /// What `Tests/Golden/unseal.py` says of a sealed container; `nil` where there is no Python to run it, or not the package that
+    /// it needs.
+    /// - Parameter folders: the container's folder, then key files.
+    /// - Throws: `Refusal`.
+    package static func lines(ofSealed folders: [String]) throws -> [String]? {
+        do {
+            return try lines(of: "unseal.py", folders)
+        } catch let refusal as Refusal where refusal.output.contains("No module named 'cryptography'") {
+            return nil
+        }
+    }
+
+    private static func lines(of script: String, _ arguments: [String]) throws -> [String]? {
         let process = Process()
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        process.arguments = ["python3", tests.appendingPathComponent("Golden/read.py").path, file]
+        process.arguments = ["python3", tests.appendingPathComponent("Golden/" + script).path] + arguments
         process.standardOutput = output
         process.standardError = output
         try process.run()

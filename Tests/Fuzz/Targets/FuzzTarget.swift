@@ -38,6 +38,16 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case schema
     /// What a changeset says, by choices in the grammar of the format: it is replayed into a database.
     case meaning
+    /// A sealed file, or the stream that one is made of.
+    case envelope
+    /// A record of a membership.
+    case record
+    /// A newcomer's claim but for its keys and signature.
+    case claim
+    /// A key file but for its ID and checksum.
+    case keyFile = "key-file"
+    /// What a person types as a code.
+    case code
 
     /// Checks one input.
     /// - Returns: whether the bytes gave a value.
@@ -72,6 +82,11 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .state: try checkState(input)
         case .schema: try checkSchema(input)
         case .meaning: try checkMeaning(input)
+        case .envelope: try checkEnvelope(input)
+        case .record: try checkRecord(input)
+        case .claim: try checkClaim(input)
+        case .keyFile: try checkKeyFile(input)
+        case .code: try checkCode(input)
         }
     }
 }

@@ -1,0 +1,116 @@
+import FerryCore
+import FerrySeal
+
+/// The rules of membership, each for a scope: the past of a record, or all records (Docs/Sealing.md, "Who is a member").
+extension MemberGraph {
+    /// Whether a device may remove another now.
+    package func mayRemove(_ device: DeviceID, _ other: DeviceID) -> Bool {
+        guard let device = number(ofKnown: device), let other = number(ofKnown: other) else { return false }
+        return isOlderOrKin(device, other, by: all)
+    }
+
+    /// Whether some admission in the scope names the device.
+    func isNamed(_ device: Int, by scope: Scope) -> Bool {
+        devices[device].admissions.contains { sets.contains($0.record, in: scope.records) }
+    }
+
+    /// Whether a device is a member: admitted, not removed, not left.
+    func isMember(_ device: Int, by scope: Scope) -> Bool {
+        // It was one when it last said something, and nobody has gone since. More admissions take nobody out.
+        if let last = devices[device].lastRecord, nodes[last].scope.departures == scope.departures,
+            sets.contains(last, in: scope.records)
+        {
+            return true
+        }
+        return !isGone(device, by: scope) && isAdmitted(device, by: scope)
+    }
+
+    /// Whether a removal of the device that counts, or its leaving, is in the scope.
+    func isGone(_ device: Int, by scope: Scope) -> Bool {
+        devices[device].departures.contains { sets.contains($0, in: scope.departures) }
+    }
+
+    /// Whether a device is out, so that of its log only what was accepted counts: removed, a former log, or let in by nobody whose
+    /// admission stands.
+    func isOut(_ device: Int, by scope: Scope) -> Bool {
+        if devices[device].isFormer { return true }
+        if devices[device].removals.contains(where: { sets.contains($0.record, in: scope.records) }) { return true }
+        return isNamed(device, by: scope) && !isAdmitted(device, by: scope)
+    }
+
+    /// Whether the acts of an author in a record stand. Those of a device that is gone stand only where whoever put it out knew the
+    /// record; those of the recovery key always do.
+    func stands(_ record: Int, _ author: Int?, by scope: Scope) -> Bool {
+        guard let author else { return true }
+        return devices[author].departures.allSatisfy { number in
+            guard sets.contains(number, in: scope.departures) else { return true }
+            let departure = departures[number].record
+            return departure == record || sets.contains(record, in: nodes[departure].scope.records)
+        }
+    }
+
+    /// Whether a chain of admissions that stand leads to the device from the founder or the recovery key.
+    func isAdmitted(_ device: Int, by scope: Scope) -> Bool {
+        var (seen, rest): (Set<Int>, [Int]) = ([device], [device])
+        while let next = rest.popLast() {
+            for edge in devices[next].admissions where sets.contains(edge.record, in: scope.records) {
+                guard stands(edge.record, edge.author, by: scope) else { continue }
+                guard let author = edge.author else { return true }
+                if seen.insert(author).inserted { rest.append(author) }
+            }
+        }
+        return false
+    }
+
+    /// The admitted among all devices, found from the founder on.
+    func admitted(by scope: Scope) -> Set<Int> {
+        var next: [Int: [Int]] = [:]
+        var (found, rest): (Set<Int>, [Int]) = ([], [])
+        for (number, device) in devices.enumerated() {
+            for edge in device.admissions
+            where sets.contains(edge.record, in: scope.records) && stands(edge.record, edge.author, by: scope) {
+                if let author = edge.author {
+                    next[author, default: []].append(number)
+                } else if found.insert(number).inserted {
+                    rest.append(number)
+                }
+            }
+        }
+        while let author = rest.popLast() {
+            for device in next[author, default: []] where found.insert(device).inserted { rest.append(device) }
+        }
+        return found
+    }
+
+    /// Whether a device may remove another: where a seat of its is in the past of every seat of the other, or their seats are the
+    /// same.
+    func isOlderOrKin(_ device: Int, _ other: Int, by scope: Scope) -> Bool {
+        let (own, others) = (seats(of: device, by: scope), seats(of: other, by: scope))
+        guard !own.isEmpty, !others.isEmpty else { return false }
+        if own == others { return true }
+        return own.contains { seat in others.allSatisfy { sets.contains(seat, in: nodes[$0].scope.records) } }
+    }
+
+    /// The seats of a device, ascending: its admissions, in place of one by copy those of its author, as far as they follow none of
+    /// the others.
+    func seats(of device: Int, by scope: Scope) -> [Int] {
+        var (seen, rest): (Set<Int>, [Int]) = ([device], [device])
+        var all: Set<Int> = []
+        while let next = rest.popLast() {
+            for edge in devices[next].admissions where sets.contains(edge.record, in: scope.records) {
+                if edge.way == .copy, let author = edge.author {
+                    // What a device that is gone said too late raises nobody.
+                    guard stands(edge.record, author, by: scope) else { continue }
+                    if seen.insert(author).inserted { rest.append(author) }
+                } else {
+                    all.insert(edge.record)
+                }
+            }
+        }
+        var earliest: [Int] = []
+        for seat in all.sorted() where !earliest.contains(where: { sets.contains($0, in: nodes[seat].scope.records) }) {
+            earliest.append(seat)
+        }
+        return earliest
+    }
+}

@@ -1,0 +1,101 @@
+import FerryCore
+import FerrySeal
+
+/// A signed statement about members or epochs. It never changes; all records together make the roster (Docs/Format.md,
+/// "Records").
+package struct MemberRecord: Hashable, Sendable {
+    /// A longer record is damaged, in bytes.
+    package static let maximumBytes = 1 << 20
+    package static let maximumActs = 64
+    package static let maximumFollowed = 4096
+    /// The author of a record that the recovery key signs.
+    package static let recoveryAuthor = DeviceID(high: 0, low: 0)
+
+    package let container: ContainerID
+    /// The device that signs; `recoveryAuthor` for the recovery key.
+    package let author: DeviceID
+    /// When it was made by its author's wall clock, in milliseconds since the Unix epoch. For people only.
+    package let milliseconds: UInt64
+    /// The first record of all; `none` in that one.
+    package let genesis: RecordHash
+    /// What the author knew and nothing else followed, in strictly ascending order.
+    package let follows: [RecordHash]
+    package let acts: [MemberAct]
+    /// The whole file.
+    package let bytes: [UInt8]
+    package let hash: RecordHash
+
+    /// Whether the first record of a membership is this one.
+    package var isFirst: Bool { genesis == .none }
+    /// Whether the recovery key signs it.
+    package var isRecovery: Bool { author == Self.recoveryAuthor }
+    /// The record that its membership is pinned to.
+    package var membership: RecordHash { isFirst ? hash : genesis }
+
+    init(
+        container: ContainerID, author: DeviceID, milliseconds: UInt64, genesis: RecordHash, follows: [RecordHash],
+        acts: [MemberAct], bytes: [UInt8]
+    ) {
+        self.container = container
+        self.author = author
+        self.milliseconds = milliseconds
+        self.genesis = genesis
+        self.follows = follows
+        self.acts = acts
+        self.bytes = bytes
+        hash = RecordHash(of: bytes.dropLast(SealSuite.signatureLength))
+    }
+
+    /// Whether the keys signed it.
+    package func isSigned(by keys: DevicePublicKeys) -> Bool {
+        keys.isSignature(bytes.suffix(SealSuite.signatureLength), of: "record", digest: hash.bytes)
+    }
+
+    // MARK: Making records
+
+    /// Makes the first record of a membership.
+    /// - Parameter recovery: the keys of the recovery code, if there is one.
+    /// - Throws: `limitExceeded`, `invalidArgument` for what `init(decoding:)` would refuse.
+    package static func first(
+        by founder: DeviceKeys, recovery: DeviceKeys?, formerLogs: [Founding.FormerLog] = [],
+        further acts: [MemberAct] = [], milliseconds: UInt64
+    ) throws -> MemberRecord {
+        let founding = Founding(
+            recovery: recovery?.publicKeys, founder: founder.publicKeys, formerLogs: formerLogs)
+        return try make(
+            founder.container, founder.device, milliseconds, .none, [], [.found(founding)] + acts, founder, recovery)
+    }
+
+    /// Makes a record that a device signs.
+    /// - Throws: as `first`.
+    package init(
+        by keys: DeviceKeys, milliseconds: UInt64, genesis: RecordHash, follows: [RecordHash], acts: [MemberAct]
+    ) throws {
+        self = try Self.make(keys.container, keys.device, milliseconds, genesis, follows, acts, keys, nil)
+    }
+
+    /// Makes a record that the recovery key signs.
+    /// - Throws: as `first`.
+    package init(
+        byRecovery keys: DeviceKeys, milliseconds: UInt64, genesis: RecordHash, follows: [RecordHash],
+        acts: [MemberAct]
+    ) throws {
+        self = try Self.make(keys.container, Self.recoveryAuthor, milliseconds, genesis, follows, acts, keys, nil)
+    }
+
+    private static func make(
+        _ container: ContainerID, _ author: DeviceID, _ milliseconds: UInt64, _ genesis: RecordHash,
+        _ follows: [RecordHash], _ acts: [MemberAct], _ keys: DeviceKeys, _ recovery: DeviceKeys?
+    ) throws -> MemberRecord {
+        let unsigned = try MemberRecordCodec.encode(
+            container: container, author: author, milliseconds: milliseconds, genesis: genesis,
+            follows: follows.sorted(), acts: acts, recovery: recovery)
+        let signed = unsigned + (try keys.sign("record", digest: SealSuite.digest(unsigned)))
+        // Read back: what others would refuse is never published.
+        do throws(FerryError) {
+            return try MemberRecord(decoding: signed, container: container)
+        } catch {
+            throw FerryError(.invalidArgument, "A record cannot be written: \(error.message)", cause: error)
+        }
+    }
+}

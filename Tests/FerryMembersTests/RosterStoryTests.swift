@@ -1,0 +1,294 @@
+import FerryCore
+import FerryMembers
+import FerrySeal
+import FerryTestSupport
+import XCTest
+
+/// The rules of Docs/Sealing.md, one story each.
+final class RosterStoryTests: XCTestCase {
+    private let devices = TestKeys.devices
+    private var graph = MemberGraph(genesis: .none, container: TestKeys.container)
+    private var first: MemberRecord!
+
+    override func setUpWithError() throws {
+        first = try MemberRecord.first(by: devices[0], recovery: TestKeys.recovery, milliseconds: 1)
+        graph = MemberGraph(genesis: first.hash, container: TestKeys.container)
+        try graph.insert(first)
+    }
+
+    /// What a device says after some records.
+    private func record(_ author: Int?, after follows: [MemberRecord], _ acts: MemberAct...) throws -> MemberRecord {
+        let hashes = follows.map(\.hash)
+        guard let author else {
+            return try MemberRecord(
+                byRecovery: TestKeys.recovery, milliseconds: 5, genesis: first.hash, follows: hashes, acts: acts)
+        }
+        return try MemberRecord(
+            by: devices[author], milliseconds: 5, genesis: first.hash, follows: hashes, acts: acts)
+    }
+
+    private func insert(_ records: MemberRecord...) throws {
+        for record in records { try graph.insert(record) }
+    }
+
+    private var members: [Int] {
+        let roster = Roster(graph)
+        return devices.indices.filter { roster.members[devices[$0].device] != nil }
+    }
+
+    private func admit(_ device: Int, _ way: Admission.Way = .code) -> MemberAct {
+        TestKeys.admit(way, devices[device])
+    }
+    private func remove(_ device: Int) -> MemberAct { .remove(devices[device].device) }
+
+    func testTheFounderIsAMemberAndLetsOthersIn() throws {
+        XCTAssertEqual(members, [0])
+        let second = try record(0, after: [first], admit(1))
+        try insert(second, try record(1, after: [second], admit(2)))
+        XCTAssertEqual(members, [0, 1, 2])
+        let roster = Roster(graph)
+        XCTAssertNil(roster.members[devices[0].device]?.way)
+        XCTAssertEqual(roster.members[devices[2].device]?.admittedBy, devices[1].device)
+        XCTAssertEqual(roster.members[devices[2].device]?.way, .code)
+    }
+
+    func testWhoWasLetInByNobodyCannotSayAnything() throws {
+        XCTAssertEqual(try graph.insert(try record(5, after: [first], admit(6))), .refused)
+        XCTAssertEqual(members, [0])
+    }
+
+    func testASignatureThatIsAnothersIsRefused() throws {
+        let second = try record(0, after: [first], admit(1))
+        var bytes = second.bytes
+        bytes[bytes.count - 5] ^= 1
+        let forged = try MemberRecord(decoding: bytes, container: TestKeys.container)
+        XCTAssertEqual(try graph.insert(forged), .refused)
+        XCTAssertEqual(try graph.insert(second), .counts)
+        XCTAssertEqual(try graph.insert(second), .known)
+    }
+
+    func testARecordWaitsForWhatItFollows() throws {
+        let second = try record(0, after: [first], admit(1))
+        let third = try record(1, after: [second], admit(2))
+        let fourth = try record(2, after: [second, third], admit(3))
+        XCTAssertEqual(try graph.insert(fourth), .waits)
+        XCTAssertEqual(try graph.insert(third), .waits)
+        XCTAssertEqual(graph.missing, [second.hash])
+        XCTAssertEqual(try graph.insert(second), .counts)
+        XCTAssertEqual(members, [0, 1, 2, 3])
+        XCTAssertEqual(graph.missing, [])
+        XCTAssertEqual(graph.heads, [fourth.hash])
+    }
+
+    func testAnOlderDeviceRemovesAYoungerOneAndNotTheReverse() throws {
+        let second = try record(0, after: [first], admit(1))
+        let third = try record(1, after: [second], admit(2))
+        try insert(second, third)
+        XCTAssertTrue(graph.mayRemove(devices[1].device, devices[2].device))
+        XCTAssertFalse(graph.mayRemove(devices[2].device, devices[1].device))
+        try insert(try record(2, after: [third], remove(1)))
+        XCTAssertEqual(members, [0, 1, 2])
+        try insert(try record(1, after: [third], remove(2)))
+        XCTAssertEqual(members, [0, 1])
+        XCTAssertEqual(Roster(graph).removed[devices[2].device]?.removedBy, devices[1].device)
+    }
+
+    func testTwoDevicesThatWereLetInOnTwoSidesRemoveEachOtherNot() throws {
+        let (left, right) = (try record(0, after: [first], admit(1)), try record(0, after: [first], admit(2)))
+        try insert(left, right)
+        XCTAssertFalse(graph.mayRemove(devices[1].device, devices[2].device))
+        XCTAssertFalse(graph.mayRemove(devices[2].device, devices[1].device))
+        try insert(try record(1, after: [left, right], remove(2)))
+        XCTAssertEqual(members, [0, 1, 2])
+    }
+
+    func testTheRecoveryKeyRemovesAnybodyAndLetsIn() throws {
+        try insert(try record(nil, after: [first], remove(0), admit(1, .recovery)))
+        XCTAssertEqual(members, [1])
+        XCTAssertNil(Roster(graph).members[devices[1].device]?.admittedBy)
+    }
+
+    func testNobodyReturnsUnderAnID() throws {
+        let second = try record(0, after: [first], admit(1))
+        let third = try record(0, after: [second], remove(1))
+        try insert(second, third, try record(0, after: [third], admit(1)))
+        XCTAssertEqual(members, [0])
+    }
+
+    func testAThiefThatDatesRecordsBackBringsNobodyIn() throws {
+        let second = try record(0, after: [first], admit(1))
+        let removal = try record(0, after: [second], remove(1))
+        try insert(second, removal)
+        // The thief pretends not to know of the removal.
+        let dated = try record(1, after: [second], admit(2))
+        let further = try record(2, after: [dated], admit(3), remove(0))
+        try insert(dated, further)
+        XCTAssertEqual(members, [0])
+        XCTAssertNotNil(Roster(graph).removed[devices[2].device])
+        XCTAssertEqual(try graph.insert(try record(1, after: [removal], admit(4))), .refused)
+    }
+
+    func testAThiefThatDatesARemovalBackReachesYoungerDevicesOnce() throws {
+        let second = try record(0, after: [first], admit(1))
+        let third = try record(1, after: [second], admit(2))
+        let removal = try record(0, after: [third], remove(1))
+        try insert(second, third, removal, try record(1, after: [third], remove(2)))
+        XCTAssertEqual(members, [0])
+        let again = try record(0, after: [removal], admit(4))
+        try insert(again, try record(1, after: [third], remove(4)), try record(1, after: [second], admit(4), remove(0)))
+        XCTAssertEqual(members, [0, 4])
+    }
+
+    func testWhoeverFindsTheKeysOfADeviceThatLeftBringsNobodyIn() throws {
+        let second = try record(0, after: [first], admit(1))
+        let leaving = try record(1, after: [second], .leave(TestKeys.end(9)))
+        try insert(second, leaving, try record(1, after: [second], admit(2)))
+        XCTAssertEqual(members, [0])
+        XCTAssertEqual(Roster(graph).left[devices[1].device], TestKeys.end(9))
+        XCTAssertTrue(Roster(graph).isReadable(devices[1].device))
+        XCTAssertFalse(Roster(graph).isReadable(devices[2].device))
+    }
+
+    func testACopyIsAsOldAsItsOriginalAndEitherRemovesTheOther() throws {
+        let second = try record(0, after: [first], admit(1))
+        let copy = try record(1, after: [second], admit(2, .copy))
+        let younger = try record(0, after: [copy], admit(3))
+        try insert(second, copy, younger)
+        XCTAssertTrue(graph.mayRemove(devices[1].device, devices[2].device))
+        XCTAssertTrue(graph.mayRemove(devices[2].device, devices[1].device))
+        XCTAssertTrue(graph.mayRemove(devices[2].device, devices[3].device))
+        // Both at once: both go.
+        try insert(try record(1, after: [younger], remove(2)), try record(2, after: [younger], remove(1)))
+        XCTAssertEqual(members, [0, 3])
+    }
+
+    func testAStolenCopyDoesNotEscapeItsOriginalByBeingLetInAgain() throws {
+        let second = try record(0, after: [first], admit(1))
+        let copy = try record(1, after: [second], admit(2, .copy))
+        let accomplice = try record(2, after: [copy], admit(3))
+        let again = try record(3, after: [accomplice], admit(2, .words))
+        try insert(second, copy, accomplice, again)
+        XCTAssertTrue(graph.mayRemove(devices[1].device, devices[2].device))
+        try insert(try record(1, after: [again], remove(2)))
+        XCTAssertEqual(members, [0, 1, 3])
+    }
+
+    func testAnEndIsAcceptedOfWhoKnowsThatTheDeviceIsOut() throws {
+        let second = try record(0, after: [first], admit(1), admit(2))
+        let early = try record(2, after: [second], .accept(devices[1].device, TestKeys.end(99)))
+        let removal = try record(0, after: [early], remove(1))
+        try insert(second, early, removal)
+        XCTAssertEqual(Roster(graph).removed[devices[1].device]?.end, .none)
+        let accepted = try record(2, after: [removal], .accept(devices[1].device, TestKeys.end(5)))
+        try insert(accepted, try record(0, after: [removal], .accept(devices[1].device, TestKeys.end(4))))
+        XCTAssertEqual(Roster(graph).removed[devices[1].device]?.end, TestKeys.end(5))
+    }
+
+    func testTheLogOfADeviceThatAThiefBroughtInHasAnEndToo() throws {
+        let second = try record(0, after: [first], admit(1))
+        let removal = try record(0, after: [second], remove(1))
+        let dated = try record(1, after: [second], admit(2))
+        try insert(second, removal, dated)
+        try insert(try record(0, after: [removal, dated], .accept(devices[2].device, TestKeys.end(3))))
+        XCTAssertEqual(Roster(graph).removed[devices[2].device]?.end, TestKeys.end(3))
+        XCTAssertNil(Roster(graph).removed[devices[2].device]?.removedBy)
+    }
+
+    func testFormerLogsCountToTheirEndsAndFurtherWhereSomebodyHasMore() throws {
+        let former = DeviceID(high: 7, low: 7)
+        let first = try MemberRecord.first(
+            by: devices[0], recovery: nil, formerLogs: [.init(device: former, end: TestKeys.end(10))], milliseconds: 1)
+        var graph = MemberGraph(genesis: first.hash, container: TestKeys.container)
+        try graph.insert(first)
+        XCTAssertEqual(Roster(graph).removed[former]?.end, TestKeys.end(10))
+        let accept = try MemberRecord(
+            by: devices[0], milliseconds: 2, genesis: first.hash, follows: [first.hash],
+            acts: [.accept(former, TestKeys.end(12))])
+        try graph.insert(accept)
+        XCTAssertEqual(Roster(graph).removed[former]?.end, TestKeys.end(12))
+        XCTAssertNil(Roster(graph).recovery)
+    }
+
+    func testARecordOfAnotherMembershipIsRefused() throws {
+        let other = try MemberRecord.first(by: devices[3], recovery: nil, milliseconds: 1)
+        XCTAssertEqual(try graph.insert(other), .refused)
+        let follower = try MemberRecord(
+            by: devices[3], milliseconds: 2, genesis: other.hash, follows: [other.hash], acts: [admit(4)])
+        XCTAssertEqual(try graph.insert(follower), .refused)
+    }
+
+    // MARK: Epochs
+
+    private func making(_ number: UInt32, _ name: UInt64, for receivers: [Int]) throws -> MemberAct {
+        .epoch(try TestKeys.making(number, EpochID(high: 0, low: name), for: receivers.map { devices[$0].device }))
+    }
+
+    func testAnEpochIsCurrentWhileMembersAloneHaveIt() throws {
+        let second = try record(0, after: [first], admit(1), admit(2))
+        let made = try record(0, after: [second], try making(1, 1, for: [0, 1]))
+        try insert(second, made)
+        XCTAssertEqual(Roster(graph).epoch?.id, EpochID(high: 0, low: 1))
+        XCTAssertEqual(Roster(graph).epoch?.lacking, [devices[2].device])
+        let removal = try record(0, after: [made], remove(1))
+        try insert(removal)
+        XCTAssertNil(Roster(graph).epoch)
+        XCTAssertEqual(Roster(graph).greatestEpoch, 1)
+        try insert(try record(0, after: [removal], try making(2, 2, for: [0, 2])))
+        XCTAssertEqual(Roster(graph).epoch?.number, 2)
+        XCTAssertEqual(Roster(graph).epoch?.lacking, [])
+    }
+
+    func testALaterEpochExposesTheEarlierOneThatItsRingMayHold() throws {
+        let second = try record(0, after: [first], admit(1))
+        let early = try record(0, after: [second], try making(1, 1, for: [0]))
+        let late = try record(0, after: [early], try making(2, 2, for: [0, 1]))
+        try insert(second, early, late, try record(0, after: [late], remove(1)))
+        XCTAssertNil(Roster(graph).epoch)
+    }
+
+    func testNumbersOfEpochsGoUpByOne() throws {
+        try insert(try record(0, after: [first], try making(.max, 1, for: [0])))
+        XCTAssertNil(Roster(graph).epoch)
+        XCTAssertEqual(Roster(graph).greatestEpoch, 0)
+        let made = try record(0, after: [first], try making(1, 2, for: [0]))
+        try insert(made, try record(0, after: [made], try making(2, 2, for: [0])))
+        XCTAssertEqual(Roster(graph).greatestEpoch, 1, "an epoch is made once")
+    }
+
+    func testWhoIsDueForWhat() throws {
+        let second = try record(0, after: [first], admit(1), admit(2), try making(1, 1, for: [0, 1]))
+        try insert(second)
+        let epoch = EpochID(high: 0, low: 1)
+        var situation = MemberDuties.Situation(device: devices[1].device, roster: Roster(graph))
+        XCTAssertEqual(MemberDuties(situation).due, [], "it has not got the epoch itself")
+        situation.knownEpochs = [epoch]
+        XCTAssertEqual(MemberDuties(situation).due, [.grant(epoch, [devices[2].device])])
+        let claim = try Claim(by: devices[3], code: nil, genesis: first.hash, milliseconds: 5)
+        situation.claims = [claim]
+        XCTAssertEqual(MemberDuties(situation).due.first, .admit(claim, .words))
+
+        let removal = try record(0, after: [second], remove(2))
+        try insert(removal)
+        situation = .init(
+            device: devices[1].device, roster: Roster(graph), positions: [devices[2].device: TestKeys.end(8)])
+        XCTAssertEqual(MemberDuties(situation).due, [.cover(devices[2].device, TestKeys.end(8))])
+        situation.covered = [devices[2].device]
+        XCTAssertEqual(MemberDuties(situation).due, [.accept(devices[2].device, TestKeys.end(8))])
+        try insert(try record(0, after: [removal], .accept(devices[2].device, TestKeys.end(8)), remove(1)))
+        situation.roster = Roster(graph)
+        XCTAssertEqual(MemberDuties(situation).due, [], "it is no member any more")
+        situation.device = devices[0].device
+        XCTAssertEqual(MemberDuties(situation).due, [])
+        situation.hasSomethingToPublish = true
+        XCTAssertEqual(MemberDuties(situation).due, [.rotate])
+    }
+
+    func testTheDigestOfARosterTellsRostersApart() throws {
+        let before = Roster(graph).digest
+        let second = try record(0, after: [first], admit(1))
+        try insert(second)
+        let with = Roster(graph).digest
+        try insert(try record(0, after: [second], remove(1)))
+        XCTAssertEqual(Set([before, with, Roster(graph).digest]).count, 3)
+    }
+}
