@@ -55,8 +55,9 @@ struct Console: Sendable {
     // MARK: Standard error
 
     /// - Parameter time: tells when, in milliseconds since the Unix epoch.
-    func warn(_ text: String, at time: Int64? = nil) {
-        if isQuiet { return }
+    /// - Parameter isReason: true if the warning is the reason of the exit status: then also with `--quiet`.
+    func warn(_ text: String, at time: Int64? = nil, isReason: Bool = false) {
+        if isQuiet && !isReason { return }
         let when = time.map { errorStyle.dim(Wording.time($0)) + " " } ?? ""
         writeError(when + errorStyle.yellow("Warning: ") + text)
     }

@@ -30,6 +30,7 @@ enum ExitStatus: Int32 {
         .missingFunction: .badData,
         .storeTooNew: .badData,
         .storeTooOld: .badData,
+        .storeIncomplete: .badData,
         .containerTooNew: .badData,
         .formatTooNew: .badData,
         .damagedFile: .badData,

@@ -23,7 +23,7 @@ struct LeaveCommand: DatabaseCommand {
         let replica: Replica
         do {
             replica = try Replica(path: argument.database)
-        } catch let error as FerryError where error.code == .notTracked {
+        } catch let error as FerryError where error.code == .storeIncomplete {
             if try removeRemains(console) { return }
             throw error
         }
@@ -35,11 +35,7 @@ struct LeaveCommand: DatabaseCommand {
         try console.say(
             "\(argument.database) belongs to no container any more; its rows stay. "
                 + "The container in \(report.container) stays for the other devices.")
-        if !report.askers.isEmpty {
-            try console.say(
-                "The table ferry_replay stays, with a 0 in it, because the app asks it: "
-                    + report.askers.joined(separator: ", ") + ".")
-        }
+        try tell(askers: report.askers, console)
         if report.unpublished > 0 {
             console.warn(
                 Wording.count(report.unpublished, "change was", "changes were")
@@ -50,16 +46,25 @@ struct LeaveCommand: DatabaseCommand {
         }
     }
 
-    /// Where somebody dropped Ferry's tables, and its triggers are left.
+    /// Where somebody dropped Ferry's tables, and others or Ferry's triggers are left.
     private func removeRemains(_ console: Console) throws -> Bool {
-        guard let (count, report) = try Replica.leaveRemains(path: argument.database) else { return false }
+        guard let (triggers, tables, report) = try Replica.leaveRemains(path: argument.database) else { return false }
         if console.isJSON {
             try console.emit(report)
-        } else {
-            try console.say(
-                "Ferry's tables were gone from \(argument.database) already. "
-                    + "\(Wording.count(count, "trigger", "triggers")) of Ferry's went now; the app's rows stay.")
+            return true
         }
+        try console.say(
+            "\(tables == 0 ? "Ferry's tables" : "Tables of Ferry's") were gone from \(argument.database) already. "
+                + "\(Wording.count(tables, "table", "tables")) and \(Wording.count(triggers, "trigger", "triggers")) of "
+                + "Ferry's went now; the app's rows stay.")
+        try tell(askers: report.askers, console)
         return true
+    }
+
+    private func tell(askers: [String], _ console: Console) throws {
+        if askers.isEmpty { return }
+        try console.say(
+            "The table ferry_replay stays, with a 0 in it, because the app asks it: " + askers.joined(separator: ", ")
+                + ".")
     }
 }

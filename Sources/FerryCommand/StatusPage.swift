@@ -119,7 +119,7 @@ struct StatusPage {
         let rest =
             device.isLeftBehind
             ? "it was left behind, and starts from a snapshot when it returns." : "nothing is kept for it any more."
-        return style.yellow("\(device.name) is silent") + (since ?? "") + "; " + rest
+        return style.yellow("\(labels[device.id]) is silent") + (since ?? "") + "; " + rest
     }
 
     private func containerFailure(_ style: Style) -> [String] {
@@ -132,7 +132,7 @@ struct StatusPage {
 
     /// For a device that knows the same changes and does not prove equal rows: the difference, its reason, and advice.
     private func difference(_ device: StatusReport.Peer, _ style: Style) -> [String] {
-        let name = device.name
+        let name = labels[device.id]
         var lines: [String] = []
         let rows = device.differingRows ?? []
         let states = (device.differing ?? []).filter { !rows.contains($0) }

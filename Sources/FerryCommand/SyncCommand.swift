@@ -83,17 +83,18 @@ enum TablesApart {
 /// Devices whose logs cannot be replayed further for now.
 enum WaitingDevices {
     /// Warns of each.
-    static func warn(_ waiting: [SyncReport.Waiting], _ console: Console) {
+    /// - Parameter isLast: true if the command ends with the status of a damaged file.
+    static func warn(_ waiting: [SyncReport.Waiting], _ console: Console, isLast: Bool = false) {
         let now = ReplicaEnvironment.live.clock.milliseconds()
         for one in waiting {
             let age = Wording.waiting(sinceMilliseconds: one.sinceMilliseconds, now: now)
-            console.warn("\(one.device): \(one.reason)\(age)")
+            console.warn("\(one.device): \(one.reason)\(age)", isReason: isLast && one.isDamage)
         }
     }
 
     /// Warns of each device, and ends the command if time alone will not help: a file is damaged, foreign or too new.
     static func tell(_ waiting: [SyncReport.Waiting], of database: String, _ console: Console) throws {
-        warn(waiting, console)
+        warn(waiting, console, isLast: true)
         guard let code = waiting.first(where: \.isDamage)?.code else { return }
         console.hint("`ferry doctor \(Wording.shellWord(database))` says what to do.")
         throw ExitCode(ExitStatus(FerryError.Code(rawValue: code)).rawValue)

@@ -39,6 +39,8 @@ public struct FerryError: Error, Sendable {
         public static let storeTooNew = Code(rawValue: "storeTooNew")
         /// An earlier Ferry kept the store in another way. Leave the container and join again.
         public static let storeTooOld = Code(rawValue: "storeTooOld")
+        /// Somebody dropped a table of Ferry's from the database. Leave the container and join again.
+        public static let storeIncomplete = Code(rawValue: "storeIncomplete")
         /// The folder is missing: probably not mounted.
         public static let containerMissing = Code(rawValue: "containerMissing")
         /// The folder is there and holds no container: probably not mounted, or not synced yet.

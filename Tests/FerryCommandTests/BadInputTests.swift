@@ -117,6 +117,11 @@ final class BadInputTests: XCTestCase {
         XCTAssertEqual(plain.status, status, plain.errors, file: file, line: line)
         XCTAssertTrue(plain.errors.contains("laptop: "), plain.errors, file: file, line: line)
         XCTAssertTrue(plain.output.contains("Sent 1 change."), plain.output, file: file, line: line)
+        // An error is told also where nothing but errors is asked for.
+        let quiet = try workshop.ferry("sync", "b.sqlite", "--quiet")
+        XCTAssertEqual(quiet.status, status, file: file, line: line)
+        XCTAssertEqual(quiet.errors.contains("laptop: "), status != 0, quiet.errors, file: file, line: line)
+        XCTAssertEqual(quiet.output, "", file: file, line: line)
         let scripted = try workshop.ferry("sync", "b.sqlite", "--json")
         XCTAssertEqual(scripted.status, status, scripted.output, file: file, line: line)
         let report = try scripted.json()

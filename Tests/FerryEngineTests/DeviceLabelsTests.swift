@@ -15,4 +15,9 @@ final class DeviceLabelsTests: XCTestCase {
         let labels = DeviceLabels([("1a2b3c", "laptop"), ("1a2b3d", "laptop")])
         XCTAssertEqual(labels["1a2b3d"], "laptop (1a2b3d)")
     }
+
+    func testADeviceWithoutANameIsCalledByItsID() {
+        let labels = DeviceLabels([("1a2b-x", ""), ("3c4d-x", ""), ("5e6f-x", "phone")])
+        XCTAssertEqual(["1a2b-x", "3c4d-x", "5e6f-x"].map { labels[$0] }, ["1a2b-x", "3c4d-x", "phone"])
+    }
 }

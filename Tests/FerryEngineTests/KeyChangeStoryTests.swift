@@ -127,6 +127,7 @@ final class KeyChangeStoryTests: XCTestCase {
                 try fleet.replicas[index].examine().findings.contains { $0.problem == apart.problem })
             // Nobody says that the devices differ.
             XCTAssertEqual(try fleet.replicas[index].status().devices.compactMap(\.differing), [])
+            XCTAssertEqual(try fleet.replicas[index].status().devices.map(\.standing), ["unproven"])
         }
         try fleet.shell(1, byName)
         try fleet.settle()

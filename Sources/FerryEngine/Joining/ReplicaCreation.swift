@@ -402,6 +402,7 @@ extension Replica {
     }
 
     private static func refuseIfTracked(_ store: Store) throws {
+        try store.checkOwnTables()
         if let present = try store.identity() {
             throw FerryError(
                 .alreadyTracked,

@@ -12,7 +12,7 @@ extension FerryError {
     func mayConcernOneLog(besides own: DeviceID) -> Bool {
         let others: [FerryError.Code] = [
             .replayHookFailed, .busy, .databaseCorrupt, .databaseMissing, .notADatabase, .notTracked, .storeTooNew,
-            .storeTooOld, .inputOutput,
+            .storeTooOld, .storeIncomplete, .inputOutput,
         ]
         return device != own && !others.contains(code)
     }

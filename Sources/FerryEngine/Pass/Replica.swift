@@ -37,13 +37,14 @@ public final class Replica: Sendable {
     }
 
     /// Uses a tracked store.
-    /// - Throws: `notTracked`.
+    /// - Throws: `notTracked`; `storeIncomplete` if somebody dropped a table of Ferry's.
     public convenience init(_ store: Store) throws { try self.init(store, environment: .live) }
 
     /// Uses a tracked store, and the outside world that is given.
     package init(
         _ store: Store, environment: ReplicaEnvironment = .live, retention: RetentionSettings = RetentionSettings()
     ) throws {
+        try store.checkOwnTables()
         guard let identity = try store.identity() else { throw Store.untracked(store.path) }
         self.store = store
         known = Locked(Known(identity: identity))
@@ -324,11 +325,17 @@ public final class Replica: Sendable {
         }
     }
 
-    /// Removes Ferry's triggers from a database whose tables of Ferry's somebody dropped.
-    /// - Returns: how many there were, and what to report; `nil` where there were none.
-    package static func leaveRemains(path: String) throws -> (triggers: Int, report: LeaveReport)? {
-        let count = try Store(path: path).removeRemains()
-        return count == 0 ? nil : (count, LeaveReport(container: "", unpublished: 0, askers: []))
+    /// Leaves for a database in which somebody dropped Ferry's tables, or some of them.
+    /// - Returns: the numbers of removed triggers and tables, and what to report; `nil` if nothing of Ferry's is left.
+    package static func leaveRemains(path: String) throws -> (triggers: Int, tables: Int, report: LeaveReport)? {
+        let store = try Store(path: path)
+        let lock = DeviceLock(databasePath: path)
+        return try lock.withLock {
+            guard let (triggers, tables, askers) = try store.removeRemains() else { return nil }
+            lock.remove()
+            LeaderLock(databasePath: path).remove()
+            return (triggers, tables, LeaveReport(container: "", unpublished: 0, askers: askers))
+        }
     }
 }
 

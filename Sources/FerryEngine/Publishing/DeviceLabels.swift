@@ -5,10 +5,11 @@ package struct DeviceLabels: Sendable {
     /// The minimum number of ID digits shown.
     private static let minimumDigits = 4
 
-    /// - Parameter devices: IDs, as text, and names; every device once.
+    /// - Parameter devices: IDs, as text, and names; every device once. A device without a readable file has no name, and
+    ///   the ID is the label.
     package init(_ devices: [(id: String, name: String)]) {
         var labels: [String: String] = [:]
-        for (name, group) in Dictionary(grouping: devices, by: \.name) {
+        for (name, group) in Dictionary(grouping: devices.filter { !$0.name.isEmpty }, by: \.name) {
             guard group.count > 1 else {
                 labels[group[0].id] = name
                 continue

@@ -61,6 +61,7 @@ extension Replica {
         let activity = presentActivity(look, reading).activity
         let counted = Dictionary(activity.peers.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
         let indexedByKeys = try store.tablesWithIndexesOnKeys()
+        let apart = Set(reading.otherGenerations.map(\.device))
         let peers = seen.sorted { $0.key < $1.key }.map { device, known in
             let head = heads[device]
             let announced = head?.position.sequence ?? 0
@@ -78,7 +79,8 @@ extension Replica {
                 problem: problems[device]?.message,
                 problemCode: problems[device]?.code.rawValue, problemSinceMilliseconds: since(device),
                 problemFile: problems[device]?.path,
-                standing: Self.kind(standing, status)?.rawValue, changesetsBehind: standing?.behind,
+                standing: Self.kind(standing, status, isApart: apart.contains(device))?.rawValue,
+                changesetsBehind: standing?.behind,
                 changesetsAhead: standing?.ahead,
                 differing: Self.names(standing?.tables.differing),
                 waitingTables: Self.names(standing?.tables.waiting),
@@ -140,10 +142,12 @@ extension Replica {
         ![.fileNotThereYet, .logCollected, .olderState, .clockAhead, .deviceForked].contains(error.code)
     }
 
-    /// Digests prove nothing about a table that was made anew since the last pass.
-    private static func kind(_ standing: PeerStanding?, _ status: StoreStatus) -> PeerStanding.Kind? {
+    /// Digests prove nothing about a table that was made anew since the last pass, or that has another primary key there.
+    private static func kind(
+        _ standing: PeerStanding?, _ status: StoreStatus, isApart: Bool
+    ) -> PeerStanding.Kind? {
         guard let kind = standing?.kind else { return nil }
-        return kind == .inStep && !status.unseen.isEmpty ? .unproven : kind
+        return kind == .inStep && (isApart || !status.unseen.isEmpty) ? .unproven : kind
     }
 
     private static func names(_ tables: Set<String>?) -> [String]? {

@@ -131,7 +131,7 @@ struct WatchTurns {
             busySince = nil
             retry(firstMilliseconds: configuration.retryMinimumMilliseconds)
         }
-        isOver = isOver || [.storeTooNew, .storeTooOld].contains(error.code)
+        isOver = isOver || [.storeTooNew, .storeTooOld, .storeIncomplete].contains(error.code)
         let isKnown = isLast(error)
         failure = error
         if !isKnown { tell(.failed(error)) }
@@ -176,7 +176,7 @@ struct WatchTurns {
             return FerryError(.internalInconsistency, "A pass failed: \(error).", cause: error)
         }
         // Without Ferry's tables SQLite refuses the first statement: somebody made the database leave.
-        guard error.code == .database, !isTracked(store) else { return error }
+        guard error.code == .database || error.code == .storeIncomplete, !isTracked(store) else { return error }
         return FerryError(
             .notTracked, "The database left its container. Nothing is kept in step any more.", cause: error)
     }

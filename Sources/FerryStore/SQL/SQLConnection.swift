@@ -216,9 +216,16 @@ package final class SQLConnection {
                 "The database's schema uses a collation or a function that this process does not have (\(message)). Sync "
                     + "from the app that has it. Statement: \(sql.prefix(300))")
         default:
-            FerryError(.database, "SQLite refused a statement: \(message). Statement: \(sql.prefix(300))")
+            FerryError(
+                .database, "SQLite refused a statement: \(message). Statement: \(sql.prefix(300))",
+                cause: SQLiteRefusal(message: message))
         }
     }
+}
+
+/// SQLite's own words about a refused statement.
+struct SQLiteRefusal: Error {
+    let message: String
 }
 
 extension FerryError {

@@ -337,15 +337,23 @@ public final class Store: Sendable {
         } catch let error as DatabaseError {
             var translated = SQLConnection.error(
                 error.resultCode.rawValue, message: error.message ?? "unknown error", while: error.sql ?? "")
+            if let failure = missingTable(translated, path) { throw failure }
             translated.path = path
             translated.cause = error
             throw translated
         } catch var error as FerryError {
+            if let failure = missingTable(error, path) { throw failure }
             if error.path == nil, [.notADatabase, .busy, .databaseCorrupt, .inputOutput].contains(error.code) {
                 error.path = path
             }
             throw error
         }
+    }
+
+    /// The failure to tell if SQLite misses a table of Ferry's; `nil` for any other error.
+    private static func missingTable(_ error: FerryError, _ path: String) -> FerryError? {
+        guard let refusal = error.cause as? SQLiteRefusal else { return nil }
+        return OwnRemains.missingTable(refusal).map { OwnRemains.failure([$0], in: path) }
     }
 
     // MARK: Identity

@@ -11,6 +11,7 @@ extension Store {
         _ identity: StoreIdentity, _ selection: TableSelection, rowsAreOld: Bool = false
     ) throws -> [LeftOutTable] {
         try writeAsFerry { connection in
+            try Self.checkOwnTables(connection, path)
             if let present = try Self.identity(connection) {
                 throw FerryError(
                     .alreadyTracked,
@@ -28,6 +29,7 @@ extension Store {
         _ selection: TableSelection
     ) throws -> (tracked: [TrackedTableRecord], leftOut: [LeftOutTable]) {
         try read { connection in
+            try Self.checkOwnTables(connection, path)
             if try Self.identity(connection) == nil { try OwnNames.checkFree(connection) }
             let plan = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
             return (plan.tracked, plan.leftOut)
@@ -61,19 +63,33 @@ extension Store {
         }
     }
 
-    /// Removes Ferry's triggers from an untracked database. They are left if somebody dropped Ferry's tables, and make every
-    /// write of the app fail.
-    /// - Returns: the number of triggers.
-    package func removeRemains() throws -> Int {
+    /// Removes what is left of Ferry's from a database in which somebody dropped Ferry's tables, or some of them. Left
+    /// triggers make every write of the app fail.
+    /// - Returns: the numbers of removed triggers and tables, and as `endTracking`; `nil` if nothing is missing or left.
+    package func removeRemains() throws -> (triggers: Int, tables: Int, askers: [String])? {
         try writeAsFerry { connection in
-            let hasNotes = try connection.count("SELECT count(*) FROM sqlite_schema WHERE name = 'ferry_pending'") != 0
-            guard try Self.identity(connection) == nil, !hasNotes else { return (0, []) }
-            let names = try connection.rows(
-                "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%INSERT INTO ferry_pending(%'"
-            ).map { $0[0].text }.filter { OwnNames.table(ofTrigger: $0) != nil }
-            for name in names { try connection.executeScript("DROP TRIGGER \(quoted(name))") }
-            return (names.count, [])
+            let remains = try OwnRemains(connection)
+            guard !remains.missing.isEmpty, try remains.areThere else { return (nil, []) }
+            return (try remains.remove(), [])
         }
+    }
+
+    /// Makes sure that Ferry's tables are all there, or none of them.
+    /// - Throws: `storeIncomplete`.
+    package func checkOwnTables() throws {
+        try read { try Self.checkOwnTables($0, path) }
+    }
+
+    static func checkOwnTables(_ connection: SQLConnection, _ path: String) throws {
+        let remains = try OwnRemains(connection)
+        if remains.missing.isEmpty { return }
+        guard !remains.missing.contains(OwnNames.meta) else {
+            if try remains.areThere { throw remains.failure(in: path) }
+            return
+        }
+        // Tables of other versions are refused for their version.
+        let version = try StoreMeta(connection: connection).integer(.version) ?? 0
+        if (StoreTables.earliestVersion...StoreTables.version).contains(version) { throw remains.failure(in: path) }
     }
 
     /// Drops tables made by `DatabaseCreator`, after a failure of the following work.

@@ -286,7 +286,7 @@ struct Tracking {
         for row in try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'") {
             let name = row[0].text
             if name == ReplayFlag.table, !askers.isEmpty { continue }
-            guard own.contains(table: name), try own.hasShape(table: name, connection) else { continue }
+            guard own.contains(table: name), try OwnNames.hasShape(table: name, connection) else { continue }
             try connection.executeScript("DROP TABLE \(quoted(name))")
         }
         return askers

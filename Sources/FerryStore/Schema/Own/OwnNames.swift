@@ -26,6 +26,7 @@ struct OwnNames {
                 == 2
     }
 
+    static let meta = "ferry_meta"
     static let objects = "ferry_object_"
     static let oldRows = "ferry_old_"
 
@@ -42,13 +43,13 @@ struct OwnNames {
     func contains(table name: String) -> Bool { tables.contains(foldedName(name)) }
 
     /// True if a table with a name of Ferry's has the columns Ferry gives such a table.
-    func hasShape(table name: String, _ connection: SQLConnection) throws -> Bool {
+    static func hasShape(table name: String, _ connection: SQLConnection) throws -> Bool {
         let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map { $0[0].text }
         let folded = foldedName(name)
-        if folded.hasPrefix(Self.objects) {
+        if folded.hasPrefix(objects) {
             return Set(["object", "k0", "shown", "check", "state", "kept"]).isSubset(of: columns)
         }
-        if folded.hasPrefix(Self.oldRows) {
+        if folded.hasPrefix(oldRows) {
             return columns.first == "sequence" && columns.dropFirst().allSatisfy { $0.hasPrefix("c") }
         }
         return true
