@@ -71,8 +71,15 @@ struct ChangeCapture {
     func takeInsertions(
         _ mintedPrefix: (high: UInt64, low: UInt64), through end: Int64, _ clock: inout HybridClock, maximumBytes: Int
     ) throws -> InsertionCapture.Outcome? {
+        guard access.fastPaths.contains(.bulkInsertCapture) else {
+            access.fastPathLog.decline(.bulkInsertCapture, .off)
+            return nil
+        }
         // Retained rows must be published again.
-        guard try HeldBackRows(access).isEmpty else { return nil }
+        guard try HeldBackRows(access).isEmpty else {
+            access.fastPathLog.decline(.bulkInsertCapture, .heldBackRows)
+            return nil
+        }
         return try InsertionCapture.take(
             access, mintedPrefix, through: end, &clock, maximumBytes: maximumBytes,
             mayReferToHeldLinks: HeldLinks(access).concern)

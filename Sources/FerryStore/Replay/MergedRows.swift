@@ -58,7 +58,9 @@ final class MergedRows {
         self.dying = dying
         self.arriving = arriving
         objects = access.objects(of: table.id)
-        stamps = isIndependent ? StampUpdates(objects, atOnce: access.newRowsAtOnce) : nil
+        let batches = isIndependent && access.fastPaths.contains(.stampBatches)
+        stamps = batches ? StampUpdates(objects, atOnce: access.newRowsAtOnce) : nil
+        access.fastPathLog.note(.stampBatches, isIndependent ? .off : .uncheckedReferences, batches)
         checks = MergedChecks(access, table)
         writer = access.writer(of: table.id)
         meaning = References(registry: access.registry)

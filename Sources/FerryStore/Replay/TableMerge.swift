@@ -73,7 +73,10 @@ final class TableMerge {
         plainUpdates =
             snapshot == nil && !isWaiting
             ? PlainUpdates(access, table, plainColumns, rows, references, merging.conflicts) : nil
-        ahead = isNew || !isIndependent ? nil : StatesAhead(objects, atOnce: access.statesAhead)
+        let readsAhead = !isNew && isIndependent && access.fastPaths.contains(.statePrefetch)
+        ahead = readsAhead ? StatesAhead(objects, atOnce: access.statesAhead) : nil
+        access.fastPathLog.note(
+            .statePrefetch, isNew ? .known : isIndependent ? .off : .uncheckedReferences, readsAhead)
     }
 
     func run() throws {

@@ -47,7 +47,9 @@ extension StoreSession {
                 try gate.noteObstacles(access, areRowsNeeded: true)
                 if let objection = gate.objection(to: layouts, access.registry, access.hooks) { throw objection }
                 let merged = try AppTriggers(access).run {
-                    if progress.isFresh { return try SnapshotLoad(access).load(group) }
+                    let isLoaded = progress.isFresh && access.fastPaths.contains(.snapshotLoad)
+                    access.fastPathLog.note(.snapshotLoad, progress.isFresh ? .off : .known, isLoaded)
+                    if isLoaded { return try SnapshotLoad(access).load(group) }
                     let changesets = try SnapshotOperations(manifest.vector).changesets(of: group)
                     return try ChangesetApplier(access).apply(changesets, &clock, from: standing)
                 }

@@ -28,6 +28,8 @@ extension Store {
                     maximumPackedBytes: maximumPackedBytes.withLock { $0 })
                 try session.takeUpSchemaNews()
                 let result = try body(session)
+                let counts = session.access.fastPathLog.counts()
+                countedFastPaths.withLock { $0.add(counts) }
                 return (result, try session.commit())
             }
         }
@@ -49,6 +51,7 @@ extension Store {
         let access = try makeAccess(connection, registry, version)
         access.newRowsAtOnce = newRowsAtOnce.withLock { $0 }
         access.seedsAtOnce = seedsAtOnce.withLock { $0 }
+        access.fastPaths = fastPaths
         try access.noteWaitingTables()
         return access
     }

@@ -7,9 +7,6 @@ import FerryMerge
 /// and handles every remaining flush. Here each row was only inserted, its object is new, and its targets exist. Some
 /// conditions show only at the writing of rows: then everything written is rolled back.
 struct InsertionCapture {
-    /// Thrown if the flush needs the general path.
-    struct Unsuited: Error {}
-
     /// The pending insertions into a table.
     final class Insertions {
         let table: TrackedTable
@@ -73,7 +70,9 @@ struct InsertionCapture {
             var capture = try InsertionCapture(access, mintedPrefix, mayReferToHeldLinks: mayReferToHeldLinks)
             try capture.read(through: end, &clock)
             return try access.savepoint { try capture.write(maximumBytes: maximumBytes) }
-        } catch is Unsuited {
+        } catch let reason as FastPathDecline {
+            // The savepoint took back what was written.
+            access.fastPathLog.decline(.bulkInsertCapture, reason)
             clock = before
             return nil
         }
@@ -89,7 +88,7 @@ struct InsertionCapture {
             SELECT "table", event, at, \(slots) FROM ferry_pending WHERE sequence <= ? ORDER BY sequence
             """, [.integer(end)]
         ) { note in
-            guard note.int(1) == PendingEvent.insert.rawValue else { throw Unsuited() }
+            guard note.int(1) == PendingEvent.insert.rawValue else { throw FastPathDecline.otherNotes }
             let number = note.int(0)
             if last?.table.id != number { last = try insertions(into: number) }
             if let last { try take(note, last, &clock) }
@@ -100,23 +99,24 @@ struct InsertionCapture {
     private mutating func insertions(into number: Int) throws -> Insertions? {
         if let known = insertions[number] { return known }
         guard let table = access.registry.tables[number], table.isLocal else { return nil }
-        guard try isSuited(table) else { throw Unsuited() }
+        if let reason = try decline(table) { throw reason }
         let made = Insertions(table)
         insertions[number] = made
         return made
     }
 
-    /// True if insertions into a table concern only their targets, judging by the table.
-    private func isSuited(_ table: TrackedTable) throws -> Bool {
-        if case .declared = table.identity { return false }
-        // Some rows may belong only to the next generation.
-        if access.registry.leaving.contains(table.id), table.identity.isSurrogate { return false }
-        if table.hasColumnPolicies || table.hasUncheckedReferences { return false }
-        if try access.joined.areAny(in: table.id) || access.exceptionTokens.areAny(of: table.id) { return false }
-        if !table.uniqueIndexes.isEmpty, table.telltaleColumns.count > table.keyColumnIDs.count { return false }
-        if try mayReferToHeldLinks(table) { return false }
+    /// Why insertions into a table may concern more than their targets, judging by the table; `nil` if they do not.
+    private func decline(_ table: TrackedTable) throws -> FastPathDecline? {
+        if case .declared = table.identity { return .identity }
+        // Some may be rows of the next generation alone.
+        if access.registry.leaving.contains(table.id), table.identity.isSurrogate { return .identity }
+        if table.hasColumnPolicies { return .policies }
+        if table.hasUncheckedReferences { return .uncheckedReferences }
+        if try access.joined.areAny(in: table.id) || access.exceptionTokens.areAny(of: table.id) { return .anomalies }
+        if !table.uniqueIndexes.isEmpty, table.telltaleColumns.count > table.keyColumnIDs.count { return .claims }
+        if try mayReferToHeldLinks(table) { return .links }
         let near = [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table)
-        return exceptionalTables.isDisjoint(with: near)
+        return exceptionalTables.isDisjoint(with: near) ? nil : .anomalies
     }
 
     private mutating func take(
@@ -150,7 +150,7 @@ struct InsertionCapture {
             // A repeated key: OR REPLACE.
             guard case .integer(let key) = insertions.keys[first],
                 insertions.places.insert(key, at: insertions.objects.count)
-            else { throw Unsuited() }
+            else { throw FastPathDecline.repeated }
             minted += 1
             return ObjectID(high: mintedPrefix.high, low: mintedPrefix.low | UInt64(minted))
         }
@@ -161,7 +161,7 @@ struct InsertionCapture {
                 guard let parent = table.columns[column].reference else { continue }
                 // A target inserted later had its key reserved by this row.
                 let key = table.columns[column].key(scratch[place])
-                guard let target = try object(of: parent, key) else { throw Unsuited() }
+                guard let target = try object(of: parent, key) else { throw FastPathDecline.missingTarget }
                 scratch[place] = .reference(target)
             }
         }
@@ -175,7 +175,7 @@ struct InsertionCapture {
         {
             return known.objects[place]
         }
-        guard access.registry[parent].isMapped else { throw Unsuited() }
+        guard access.registry[parent].isMapped else { throw FastPathDecline.missingTarget }
         return try access.objects(of: parent).object(forKey: key)
     }
 
@@ -190,6 +190,7 @@ struct InsertionCapture {
             var writer = try InsertionWriter(access, rows, among: insertions)
             valueBytes += try writer.write(in: order(of: rows), maximumBytes: maximumBytes - valueBytes)
             outcome.tables.append(writer.changes)
+            access.fastPathLog.take(.bulkInsertCapture, rows.objects.count)
             outcome.touched.append(
                 TouchedObject(
                     table: table.id, object: rows.objects[0], columns: table.columns.map(\.id), isDeleted: false,
@@ -206,7 +207,7 @@ struct InsertionCapture {
         let order = objects.indices.sorted { objects[$0] < objects[$1] }
         for (place, next) in zip(order, order.dropFirst()) where objects[place] == objects[next] {
             // A repeated object: OR REPLACE.
-            throw Unsuited()
+            throw FastPathDecline.repeated
         }
         return order
     }

@@ -70,17 +70,11 @@ final class NewRows {
 
     /// Returns nil if inserting a row could affect further rows, or if an observer needs every row.
     init?(_ access: StoreAccess, _ table: TrackedTable, _ references: LocalReferences) throws {
-        let isPlain =
-            table.isLocal && !table.hasColumnPolicies && !table.hasUncheckedReferences
-            && table.columns.allSatisfy { $0.isLocal && !$0.isUnchecked }
-            && (!table.isMapped || table.isIntegerKey && !table.isWithoutRowID)
+        if let reason = try Self.decline(access, table) {
+            access.fastPathLog.decline(.bulkRowInsert, reason)
+            return nil
+        }
         runsTriggers = access.triggerCopies?.concern(table, .insert) ?? false
-        // An OR clause here would also overrule the triggers' own statements.
-        if runsTriggers, access.triggerCopies?.resolvesConflicts ?? false { return nil }
-        guard isPlain, table.columns.count <= Self.maximumColumns,
-            !access.obligations.recordsRows, KeyValueKind(table: table.name) == nil,
-            try !access.exceptionTokens.areAny(of: table.id)
-        else { return nil }
         self.access = access
         self.table = table
         self.references = references
@@ -95,6 +89,22 @@ final class NewRows {
         rows.reserveCapacity(access.newRowsAtOnce)
     }
 
+    /// Why rows of a table may concern others, or somebody is to be told of each; `nil` where neither is so.
+    private static func decline(_ access: StoreAccess, _ table: TrackedTable) throws -> FastPathDecline? {
+        if !access.fastPaths.contains(.bulkRowInsert) { return .off }
+        if !table.isLocal || table.columns.count > maximumColumns { return .shape }
+        if table.columns.contains(where: { !$0.isLocal }) { return .shape }
+        if table.hasColumnPolicies { return .policies }
+        if table.hasUncheckedReferences || table.columns.contains(where: \.isUnchecked) { return .uncheckedReferences }
+        if table.isMapped, !table.isIntegerKey || table.isWithoutRowID { return .key }
+        // What is said here of rows that are in the way would be said to the triggers' own statements too.
+        if let copies = access.triggerCopies, copies.concern(table, .insert), copies.resolvesConflicts {
+            return .observed
+        }
+        if access.obligations.recordsRows || KeyValueKind(table: table.name) != nil { return .observed }
+        return try access.exceptionTokens.areAny(of: table.id) ? .anomalies : nil
+    }
+
     /// True if the batch is complete.
     var isFull: Bool { rows.count == access.newRowsAtOnce }
 
@@ -104,22 +114,32 @@ final class NewRows {
     /// Adds an insertion to the batch, to be written by `write`.
     /// - Returns: false if the insertion needs the general path.
     func take(_ insertion: Insertion) throws -> Bool {
+        if let reason = try add(insertion) {
+            access.fastPathLog.decline(.bulkRowInsert, reason)
+            return false
+        }
+        access.fastPathLog.take(.bulkRowInsert)
+        return true
+    }
+
+    /// - Returns: why the insertion is not one that is simply written.
+    private func add(_ insertion: Insertion) throws -> FastPathDecline? {
         if insertion.columns != columns || statement == nil {
             // Column names of the author unknown to this database, or indistinguishable here.
             guard insertion.columns.allSatisfy({ $0 >= 0 }),
                 Set(insertion.columns).count == insertion.columns.count
-            else { return false }
+            else { return .shape }
             try prepare(insertion.columns)
         }
         var wish: Int64?
         if table.isMapped {
-            guard case .integer(let key)? = insertion.key, key > highestKey else { return false }
+            guard case .integer(let key)? = insertion.key, key > highestKey else { return .key }
             wish = key
         } else if insertion.key != nil {
-            return false
+            return .key
         }
-        if try hasKeysByValue && !targetsAreShown(insertion) { return false }
-        guard let statement, try bind(insertion, wish, to: statement) else { return false }
+        if try hasKeysByValue && !targetsAreShown(insertion) { return .missingTarget }
+        guard let statement, try bind(insertion, wish, to: statement) else { return .missingTarget }
         let check = objects.checks.check(
             insertion.object, insertedAt: insertion.stamp, columns, insertion.values)
         if rows.isEmpty { try states.begin(columns) }
@@ -134,7 +154,7 @@ final class NewRows {
             Waiting(
                 object: insertion.object, stamp: insertion.stamp, values: insertion.values, key: insertion.key,
                 check: check))
-        return true
+        return nil
     }
 
     /// Binds a row behind the waiting rows.

@@ -13,6 +13,7 @@ struct PlainUpdates {
     private let stamps: StampUpdates
     private let conflicts: ConflictLog
     private let table: Int
+    private let log: FastPathLog
 
     /// A value lost to a concurrent write.
     private struct Loss {
@@ -30,7 +31,15 @@ struct PlainUpdates {
         _ access: StoreAccess, _ table: TrackedTable, _ columns: PlainColumns, _ rows: MergedRows,
         _ references: LocalReferences, _ conflicts: ConflictLog
     ) {
-        guard let stamps = rows.stamps, table.isLocal, !table.hasColumnPolicies else { return nil }
+        guard access.fastPaths.contains(.fastUpdates), let stamps = rows.stamps, table.isLocal else {
+            access.fastPathLog.decline(.fastUpdates, rows.stamps == nil || table.isLocal ? .off : .shape)
+            return nil
+        }
+        if table.hasColumnPolicies {
+            access.fastPathLog.decline(.fastUpdates, .policies)
+            return nil
+        }
+        log = access.fastPathLog
         self.columns = columns
         self.references = references
         self.stamps = stamps
@@ -47,10 +56,22 @@ struct PlainUpdates {
     func merge(
         _ operation: ObjectOperation, _ part: ChangesetPart, into state: PlainState, row: FieldValues
     ) throws -> Bool {
-        guard operation.kind == .update, part.payloads.isEmpty else { return false }
+        if let reason = try decline(operation, part, into: state, row: row) {
+            log.decline(.fastUpdates, reason)
+            return false
+        }
+        log.take(.fastUpdates)
+        return true
+    }
+
+    /// Merges an operation and writes the row and the state, or says why not.
+    private func decline(
+        _ operation: ObjectOperation, _ part: ChangesetPart, into state: PlainState, row: FieldValues
+    ) throws -> FastPathDecline? {
+        guard operation.kind == .update, part.payloads.isEmpty else { return .operation }
         let shape = part.shapes[operation.shape]
         // Each column is searched among all stamps. For many columns decoding the state costs less.
-        if shape.count > Self.maximumColumns { return false }
+        if shape.count > Self.maximumColumns { return .shape }
         let values = part.values(of: operation)
         let stamp = Stamp(time: operation.time, device: part.device)
         let author = try devices.number(of: part.device)
@@ -61,13 +82,13 @@ struct PlainUpdates {
         for (place, column) in shape.enumerated() {
             guard column >= 0, let keys = try columns.foreignKeys(of: column), let present = row[column],
                 let found = try StateCodec.find(column, in: merged.stamps)
-            else { return false }
+            else { return .column }
             let known = Stamp(time: found.time, device: try devices.device(found.device))
-            if stamp <= known { return false }
+            if stamp <= known { return .older }
             let value = values[values.startIndex + place]
             guard let local = try references.localIfShown(value, column, through: keys),
                 let former = try references.travellingIfShown(present, column, through: keys)
-            else { return false }
+            else { return .missingTarget }
             if known.device != part.device, value != former, !part.context.includes(known) {
                 losses.append(Loss(column: column, lost: former, stamp: known, kept: value))
             }
@@ -76,8 +97,8 @@ struct PlainUpdates {
             StateCodec.set(column, to: stamp.time, device: author, in: &merged.stamps, at: found.entry)
             written.append((column, local))
         }
-        if written.isEmpty { return false }
-        if try writer.update(key: state.key, written, of: state.object) != nil { return false }
+        if written.isEmpty { return .operation }
+        if try writer.update(key: state.key, written, of: state.object) != nil { return .refused }
         for loss in losses {
             try conflicts.record(
                 .field, table: table, object: state.object, column: loss.column, lost: (loss.lost, loss.stamp),
@@ -85,6 +106,6 @@ struct PlainUpdates {
         }
         try stamps.save(
             StampUpdate(object: state.object, stamps: merged.stamps, check: merged.check), former: state.check)
-        return true
+        return nil
     }
 }
