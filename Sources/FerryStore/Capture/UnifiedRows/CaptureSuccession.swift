@@ -57,12 +57,15 @@ extension CaptureHistory {
     }
 
     /// Records the successors of left rows, for objects referring to them.
-    func noteLeftRows(_ writers: inout [Int: CapturedWriter]) throws {
+    func noteLeftRows(_ flush: FlushWriter) throws {
         for left in leftRows {
             let values = try Travelling(access).row(showing: RowToken(table: left.table, id: left.successor))
-            if values.isEmpty { continue }
-            writers[left.table]?.noteGivenUp(
-                left.object, left.former, succeededBy: LinkSuccessor(object: left.successor, values: values))
+            let table = registry[left.table]
+            if values.isEmpty || !flush.hasWritten(to: table) { continue }
+            try flush.write(to: table) { writer, _ in
+                writer.noteGivenUp(
+                    left.object, left.former, succeededBy: LinkSuccessor(object: left.successor, values: values))
+            }
         }
     }
 }
