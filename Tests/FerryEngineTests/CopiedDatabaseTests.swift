@@ -97,7 +97,7 @@ final class CopiedDatabaseTests: XCTestCase {
         let peers = try fleet.replicas[1].status().devices
         XCTAssertEqual(
             peers.first { $0.id == former.description }?.successors, [fleet.replicas[0].identity.device.description])
-        XCTAssertEqual(peers.first { $0.id != former.description }?.standing, "inStep")
+        XCTAssertEqual(peers.first { $0.id != former.description }?.standing, .inStep)
     }
 
     func testARestoredDatabaseThatPackedWhileTheFolderWasAwayLosesNothing() throws {

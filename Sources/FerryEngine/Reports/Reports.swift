@@ -105,6 +105,35 @@ public struct StatusReport: Codable, Equatable, Sendable {
     }
 
     public struct Peer: Codable, Equatable, Sendable {
+        /// Whether a device holds back what is kept for it.
+        package enum Activity: String, Codable, Sendable {
+            case active
+            /// Its head has not changed for long. It holds nothing back.
+            case silent
+            /// Somebody said that the device does not come back. It holds nothing back.
+            case retired
+        }
+
+        /// How this device's state and rows compare with another one's.
+        public enum Standing: String, Codable, Sendable {
+            /// Both devices have replayed the same changes, and the digests of their states and rows are equal.
+            case inStep
+            /// The peer has replayed changes that this device has not.
+            case behind
+            /// This device has changes that the peer has not replayed.
+            case ahead
+            /// Both `behind` and `ahead`.
+            case apart
+            /// Both devices have replayed the same changes and hold the same state. On either device, rows wait for a
+            /// process with the app's collations or functions.
+            case waits
+            /// Both devices have replayed the same changes, and hold different states or show different rows.
+            case differs
+            /// Both devices have replayed the same changes, and digests prove nothing. The peer does not publish all
+            /// digests, or has a table by a different schema.
+            case unproven
+        }
+
         public var id: String
         public var name: String
         /// Number of changesets announced by the device's head and not replayed here.
@@ -131,7 +160,7 @@ public struct StatusReport: Codable, Equatable, Sendable {
         /// - `unproven`: the same changes, and the head has no digests of rows, or `differingSchemas` has tables.
         /// - `waits`: the same changes and the same state, and rows of `waitingTables` wait here or there for the app.
         /// - `differs`: the same changes, and a different state or different rows. `Replica.verify` finds them.
-        public var standing: String?
+        public var standing: Standing?
         /// Number of changesets, of any device, that only the peer has replayed.
         package var changesetsBehind: Int?
         /// Number of changesets, of any device, that only this device has replayed.
@@ -155,6 +184,36 @@ public struct StatusReport: Codable, Equatable, Sendable {
 
     /// Counts of objects not shown as written, and of dangling rows of local tables, by reason.
     public struct Exceptional: Codable, Equatable, Sendable {
+        /// What keeps the rows from being as they were written.
+        public enum Kind: String, Codable, Sendable {
+            /// Hidden until what the row needs is there.
+            case waiting
+            /// Hidden, because another row has its UNIQUE value.
+            case outranked
+            /// Hidden, because the schema refuses the row.
+            case refused
+            /// Hidden until a process with the app's collation or function looks.
+            case awaitingApp
+            /// Shown though deleted: a row refers to it.
+            case heldBack
+            /// Shown with a reference cleared, because what it refers to is gone.
+            case clearedReference
+            /// Shown with values that are not the newest.
+            case outdated
+            /// Shown by the row of another object.
+            case joined
+            /// Shows other objects too.
+            case joining
+            /// Shown under another key.
+            case resolvedKey
+            /// Not here yet, though something refers to it.
+            case missing
+            /// Shown, of a table that stays, and refers to a row that is gone.
+            case stranded
+            /// No row here: the table was dropped or emptied without a deletion.
+            case left
+        }
+
         public var table: String
         /// The kind:
         /// - `waiting`, `outranked`, `refused`, `missing` and `awaitingApp`: hidden.
