@@ -37,6 +37,14 @@ final class UndeliveredTests: XCTestCase {
             }
         }
 
+        /// The third device has inserted a row, and a device has it by a snapshot in a file alone.
+        static func afterGivingARow(to index: Int) throws -> World {
+            let world = try World()
+            try world.write("INSERT INTO item(name) VALUES ('four');")
+            try world.give(to: index)
+            return world
+        }
+
         /// What the third device does alone.
         func write(_ sql: String) throws {
             try fleet.shell(8, sql)
@@ -61,6 +69,12 @@ final class UndeliveredTests: XCTestCase {
 
         func sync(_ rounds: Int = 4) throws {
             for _ in 0..<rounds { for replica in fleet.replicas { _ = try replica.sync() } }
+        }
+
+        /// Syncs once the time to wait for files is over.
+        func syncWithoutPatience() throws {
+            try setPatience(0)
+            try sync()
         }
 
         func snapshots() throws -> Int {
@@ -89,17 +103,13 @@ final class UndeliveredTests: XCTestCase {
         try world.write("INSERT INTO item(name) VALUES ('four'); UPDATE item SET note = 'new' WHERE id = 1;")
         try world.write("DELETE FROM item WHERE id = 2; INSERT INTO part(item, code) VALUES (3, 'a');")
         try world.give(to: 1)
-        try world.setPatience(0)
-        try world.sync()
+        try world.syncWithoutPatience()
         try world.assertAgreement("four|\none|new\nthree|\na\n")
     }
 
     func testTheSnapshotThatStandsForLostFilesIsPublishedOnce() throws {
-        let world = try World()
-        try world.write("INSERT INTO item(name) VALUES ('four');")
-        try world.give(to: 1)
-        try world.setPatience(0)
-        try world.sync()
+        let world = try World.afterGivingARow(to: 1)
+        try world.syncWithoutPatience()
         XCTAssertEqual(try world.snapshots(), 1)
         for index in [0, 1, 0] {
             try world.fleet.shell(index, "UPDATE item SET note = 'again' WHERE id = 3;")
@@ -124,43 +134,32 @@ final class UndeliveredTests: XCTestCase {
         try FileManager.default.moveItem(
             atPath: world.fleet.databasePath(9), toPath: world.fleet.databasePath(2))
         world.fleet.replicas.append(try Replica(path: world.fleet.databasePath(2)))
-        try world.setPatience(0)
-        try world.sync()
+        try world.syncWithoutPatience()
         try world.assertAgreement("four|\none|new\nthree|\ntwo|\n")
         XCTAssertEqual(try world.snapshots(), 1)
     }
 
     func testADeviceThatJoinsLaterHasItToo() throws {
-        let world = try World()
-        try world.write("INSERT INTO item(name) VALUES ('four');")
-        try world.give(to: 1)
-        try world.setPatience(0)
-        try world.sync()
+        let world = try World.afterGivingARow(to: 1)
+        try world.syncWithoutPatience()
         try world.fleet.join()
-        try world.setPatience(0)
-        try world.sync()
+        try world.syncWithoutPatience()
         try world.assertAgreement("four|\none|\nthree|\ntwo|\n")
     }
 
     func testWhereOnlyOneDeviceIsLeftThatHasItADeviceThatJoinsGetsIt() throws {
-        let world = try World()
-        try world.write("INSERT INTO item(name) VALUES ('four');")
-        try world.give(to: 0)
+        let world = try World.afterGivingARow(to: 0)
         try world.fleet.replicas[1].store.close()
         world.fleet.replicas.removeLast()
         try FileManager.default.removeItem(atPath: world.fleet.databasePath(1))
-        try world.setPatience(0)
-        try world.sync()
+        try world.syncWithoutPatience()
         try world.fleet.join()
-        try world.setPatience(0)
-        try world.sync()
+        try world.syncWithoutPatience()
         try world.assertAgreement("four|\none|\nthree|\ntwo|\n")
     }
 
     func testFilesThatAreMerelyLateAreWaitedFor() throws {
-        let world = try World()
-        try world.write("INSERT INTO item(name) VALUES ('four');")
-        try world.give(to: 1)
+        let world = try World.afterGivingARow(to: 1)
         try world.sync()
         XCTAssertEqual(try world.snapshots(), 0, "the files may be on their way")
         XCTAssertNotEqual(try world.fleet.replicas[1].store.reading().undelivered.kept, [:])
@@ -176,8 +175,7 @@ final class UndeliveredTests: XCTestCase {
         let world = try World()
         try world.write("INSERT INTO item(name) VALUES ('four'); UPDATE item SET note = 'first' WHERE id = 1;")
         try world.give(to: 1)
-        try world.setPatience(0)
-        try world.sync()
+        try world.syncWithoutPatience()
         try world.fleet.shell(0, "UPDATE item SET note = 'second' WHERE id = 1; DELETE FROM item WHERE name = 'four';")
         try world.sync()
         try world.write("UPDATE item SET note = 'late' WHERE id = 3;")
@@ -197,8 +195,7 @@ final class UndeliveredTests: XCTestCase {
         // The one who knows of it forgets it, as if nobody else had the row.
         let vector = try world.fleet.replicas[1].store.reading().vector
         XCTAssertEqual(try world.fleet.replicas[1].store.collectTombstones(stable: vector), 1)
-        try world.setPatience(0)
-        try world.sync()
+        try world.syncWithoutPatience()
         try world.assertAgreement("one|new\nthree|\n")
     }
 
@@ -216,8 +213,7 @@ final class UndeliveredTests: XCTestCase {
             try FileManager.default.removeItem(atPath: path)
         }
         try world.other.exchange()
-        try world.setPatience(0)
-        try world.sync()
+        try world.syncWithoutPatience()
         try world.assertAgreement("five|\nfour|\none|\nsix|\nthree|\ntwo|\n")
     }
 
@@ -230,8 +226,7 @@ final class UndeliveredTests: XCTestCase {
         let path = "\(world.other.path)/devices/\(device.hex)/segments/\(names[names.count - 2].fileName)"
         try FileManager.default.removeItem(atPath: path)
         try world.other.exchange()
-        try world.setPatience(0)
-        try world.sync()
+        try world.syncWithoutPatience()
         XCTAssertEqual(try world.snapshots(), 0)
         for replica in world.fleet.replicas {
             XCTAssertEqual(try replica.sync().waiting.map(\.code), ["fileNotThereYet"])
@@ -239,9 +234,7 @@ final class UndeliveredTests: XCTestCase {
     }
 
     func testARetiredDevicesFilesAreNotWaitedFor() throws {
-        let world = try World()
-        try world.write("INSERT INTO item(name) VALUES ('four');")
-        try world.give(to: 1)
+        let world = try World.afterGivingARow(to: 1)
         try world.fleet.replicas[0].retire(world.lost.identity.device.description)
         try world.sync()
         try world.assertAgreement("four|\none|\nthree|\ntwo|\n")

@@ -58,8 +58,8 @@ extension Replica {
         return isNews
     }
 
-    /// Notes which changesets this database wrote itself under an ID that it had before. Where another copy wrote under that ID too, the
-    /// log is read from the place on where the branches part.
+    /// Marks the changesets written by this database under a previous identity. If another copy wrote under that ID too, this
+    /// device reads the log from the fork on.
     func noteReplayed(_ changesets: inout [Changeset], _ reading: StoreReading, _ container: Container) throws {
         for former in reading.formerDevices {
             guard let end = former.end, changesets.contains(where: { $0.device == former.device }) else { continue }
@@ -78,7 +78,7 @@ extension Replica {
         }
     }
 
-    /// Where this store stands in a log, and where what it wrote under that ID ends, as far as something tells.
+    /// The known ends of this store's part of a log: the replayed position, and the end of the store's own writes under that ID.
     private func ends(of device: DeviceID) throws -> Set<LogEnd> {
         let reading = try store.reading()
         let read = reading.checksums[device].map { LogEnd(sequence: reading.vector[device].sequence, checksum: $0) }
@@ -148,7 +148,7 @@ struct ForkedLog {
     private(set) var fork: LogPosition?
     /// All changesets behind `common`, each once; empty if the files are of a single log.
     private(set) var changesets: [Changeset] = []
-    /// What this store has replayed of all that is there.
+    /// The marks of all present changesets that this store has replayed.
     private(set) var replayed: Set<OwnLog.Mark> = []
 
     var isForked: Bool { !changesets.isEmpty }
@@ -167,7 +167,7 @@ struct ForkedLog {
     }
 
     /// Reads a device's files.
-    /// - Parameter ends: where what this store has replayed ends.
+    /// - Parameter ends: the ends of this store's part of the log.
     init(
         _ files: [SegmentFile], of device: DeviceID, _ container: Container, readThrough ends: Set<LogEnd> = []
     ) throws {

@@ -2,16 +2,16 @@ import FerryContainer
 import FerryCore
 import FerryLog
 
-/// How far the container leads through devices' logs: by files, and by snapshots where files are not there.
+/// How far a device can replay logs from the container: by files, and by snapshots that bridge missing files.
 struct LogReach {
     private let container: Container
-    /// Read once, where files do not do.
+    /// Read once, when files do not suffice.
     private var shelf: [SnapshotShelf.Entry]?
 
     init(_ container: Container) { self.container = container }
 
-    /// Whether who has replayed a device's log up to a number can replay it up to another one. Files that are still arriving
-    /// count: they are waited for.
+    /// True if a device that has replayed the log up to `low` can replay the log up to `end`. Arriving files count: Ferry waits
+    /// for them.
     mutating func leads(through device: DeviceID, after low: UInt64, to end: UInt64) throws -> Bool {
         let ranges = try container.segmentRanges(of: device)
         var last = low

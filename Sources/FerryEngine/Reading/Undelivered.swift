@@ -2,22 +2,22 @@ import FerryContainer
 import FerryCore
 import FerryStore
 
-/// Logs that some device has further than the container can give them to others: a device got them by a snapshot in a file, or is
-/// a copy of their author's database. Their files are late, or lost with their author, and nobody can tell which
+/// Logs known to some device beyond the files in the container. The device imported a snapshot from a file, or is a copy of the
+/// author's database. The files are late, or lost with their author; no device can tell these cases apart
 /// (Docs/Architecture/snapshots.md, "What never arrives").
 ///
-/// So files are waited for, and in the end a snapshot stands for them: whoever has such a log further publishes a snapshot,
-/// unless there is one that covers it. Whoever lacks it reads that snapshot, though the log's author tells of less.
+/// A device with such a log waits for the files, then publishes a snapshot, unless a snapshot covers the log already. A device
+/// without the changes waits too, then reads that snapshot, even if the log's author announces less.
 struct Undelivered {
     private let replica: Replica
     private let look: ContainerLook
     private let reading: StoreReading
     private let now: Int64
-    /// Logs that other devices have further than this one, after all was read that files give; of which the branches may part
-    /// before where this device stands, too.
+    /// Logs in which other devices are further than this device, after this device has read all files.
     private let lacked: Set<DeviceID>
+    /// The lacked logs whose branches may part before this device's position.
     private let ambiguous: Set<DeviceID>
-    /// Nothing is to be told that was not told before.
+    /// True if the pass found nothing new, and nothing was undelivered before.
     private let isKnown: Bool
 
     private var own: DeviceID { replica.identity.device }
@@ -47,7 +47,7 @@ struct Undelivered {
                     isOfFiles(problems[device]?.code)
                 else { continue }
                 if isAmbiguous(device, at: here, successors, reading) {
-                    // Two branches: what one of them says came again under another ID, unless something else shows.
+                    // Of two branches, one was sent again under another ID. Only a contradiction shows otherwise.
                     let standing = PeerStanding(
                         reading.vector, reading.tables, hasNotes: false, superseded: superseded, head)
                     if !standing.isContradicted { continue }
@@ -59,12 +59,12 @@ struct Undelivered {
         return (lacked, ambiguous)
     }
 
-    /// Whether a log is merely not there: what is wrong with it is no matter of what it says.
+    /// True if files of the log are missing or unreadable, and their content was not refused.
     private static func isOfFiles(_ code: FerryError.Code?) -> Bool {
         code.map { [.fileNotThereYet, .logCollected, .damagedFile].contains($0) } ?? true
     }
 
-    /// Whether this device may stand on another branch of a log than others do.
+    /// True if this device may stand on another branch of the log than remote devices.
     private static func isAmbiguous(
         _ device: DeviceID, at sequence: UInt64, _ successors: Successors, _ reading: StoreReading
     ) -> Bool {
@@ -72,34 +72,34 @@ struct Undelivered {
             || successors.all[device]?.values.contains { $0.sequence < sequence } ?? false
     }
 
-    /// Whether something is so for long enough. Of a device that was retired no files are waited for.
+    /// True if the state lasts long enough. Ferry does not wait for files of retired devices.
     private func isOverdue(_ device: DeviceID, since: Int64?, _ patience: Int64) -> Bool {
         if reading.retired.contains(device) { return true }
         return since.map { now.milliseconds(since: $0) >= patience } ?? false
     }
 
-    // MARK: What is lacked here
+    // MARK: Lacked logs
 
-    /// The logs that are not waited for any longer, each with the number from which it could be read on.
+    /// The overdue lacked logs, each with the first missing sequence number.
     func gaps() throws -> [DeviceID: UInt64] {
         let overdue = lacked.filter {
             isOverdue($0, since: reading.undelivered.lacked[$0], retention.patienceMilliseconds)
         }
-        // Of those with two branches no position says what is known.
+        // With two branches, no position says which changes are known.
         for device in overdue.intersection(ambiguous).sorted() { try replica.store.noteForkedLog(device) }
         return Dictionary(uniqueKeysWithValues: overdue.map { ($0, reading.vector[$0].sequence + 1) })
     }
 
-    // MARK: What is kept here
+    // MARK: Kept logs
 
-    /// Notes since when logs are not given.
-    /// - Returns: whether a snapshot has to tell of some that this device has.
+    /// Records since when logs are undelivered.
+    /// - Returns: true if this device must write a snapshot for an overdue log.
     func note(_ container: Container, _ activity: DeviceActivity) throws -> Bool {
         if isKnown { return false }
         let known = reading.undelivered
         let kept = try kept(container, activity)
         func noted(_ devices: Set<DeviceID>, _ known: [DeviceID: Int64]) -> [DeviceID: Int64] {
-            // A clock that was set back is no reason to wait for years.
+            // After the clock was set back, a later time would mean years of waiting.
             Dictionary(uniqueKeysWithValues: devices.map { ($0, min(known[$0] ?? now, now)) })
         }
         let present = UndeliveredLogs(kept: noted(kept, known.kept), lacked: noted(lacked, known.lacked))
@@ -109,7 +109,7 @@ struct Undelivered {
         }
     }
 
-    /// The logs of which this device has what an active one lacks and the container does not give.
+    /// The logs with changes on this device, missing on an active device, and not readable in the container.
     private func kept(_ container: Container, _ activity: DeviceActivity) throws -> Set<DeviceID> {
         var kept: Set<DeviceID> = []
         var reach = LogReach(container)
@@ -120,7 +120,7 @@ struct Undelivered {
             do {
                 if try !reach.leads(through: device, after: low, to: position.sequence) { kept.insert(device) }
             } catch let error as FerryError where error.concernsOneFile {
-                // Those who read the log tell of it.
+                // Readers of the log report the file.
                 continue
             }
         }
@@ -129,8 +129,8 @@ struct Undelivered {
 }
 
 extension Replica {
-    /// Reads a snapshot in that covers what logs do not give.
-    /// - Returns: whether one was read, so that there is more to replay.
+    /// Imports a snapshot that covers gaps and overdue logs.
+    /// - Returns: true if a snapshot was imported; then more files may be readable.
     func bridge(
         _ look: ContainerLook, _ undelivered: Undelivered?, _ snapshots: SnapshotReading, _ report: inout SyncReport,
         _ problems: inout [DeviceID: FerryError]

@@ -1,11 +1,11 @@
 import FerryCore
 
-/// Logs that some device has further than the container can give them, and since when, in milliseconds by this device's clock
-/// (`ferry_meta`, `undelivered`). Their files are late, or lost with their author.
+/// Logs known to some device beyond the container's files, each with the time of discovery, in milliseconds by this device's
+/// clock (`ferry_meta`, `undelivered`). The files are late, or lost with their author.
 package struct UndeliveredLogs: Equatable, Sendable {
-    /// Those that this device has further, while another one lacks what is not there.
+    /// Logs in which this device is further than the files, while another device lacks the changes.
     package var kept: [DeviceID: Int64]
-    /// Those that another device has further than this one.
+    /// Logs in which another device is further than this device.
     package var lacked: [DeviceID: Int64]
 
     package var isEmpty: Bool { kept.isEmpty && lacked.isEmpty }

@@ -45,7 +45,11 @@ struct OwnNames {
     /// True if a table with a name of Ferry's has the columns Ferry gives such a table.
     static func hasShape(table name: String, _ connection: SQLConnection) throws -> Bool {
         let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map { $0[0].text }
-        let folded = foldedName(name)
+        return hasShape(foldedName(name), columns)
+    }
+
+    /// As `hasShape(table:_:)`, for a folded name and columns that the caller has read.
+    static func hasShape(_ folded: String, _ columns: [String]) -> Bool {
         if folded.hasPrefix(objects) {
             return Set(["object", "k0", "shown", "check", "state", "kept"]).isSubset(of: columns)
         }

@@ -10,13 +10,17 @@ struct OwnRemains {
 
     init(_ connection: SQLConnection) throws {
         self.connection = connection
+        var columns: [String: [String]] = [:]
+        // One statement: each store that is opened asks this, and may have thousands of tables. A virtual table has no root page.
+        try connection.forEachRow(
+            """
+            SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+            WHERE t.type = 'table' AND t.rootpage <> 0 AND substr(t.name, 1, 6) = 'ferry_' COLLATE NOCASE
+            ORDER BY t.rowid, c.cid
+            """
+        ) { row in columns[row.value(0).text, default: []].append(row.value(1).text) }
         var present: [String: String] = [:]
-        for row in try connection.rows(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, 6) = 'ferry_' COLLATE NOCASE")
-        {
-            let name = row[0].text
-            if try Self.isOwn(name, connection) { present[foldedName(name)] = name }
-        }
+        for (name, columns) in columns where Self.isOwn(foldedName(name), columns) { present[foldedName(name)] = name }
         var needed = OwnNames.fixed
         if present["ferry_table"] != nil {
             try connection.forEachRow("SELECT number FROM ferry_table") { row in
@@ -95,16 +99,13 @@ struct OwnRemains {
 
     // MARK: Recognition
 
-    /// True for a table with a name and the columns of a table of Ferry's.
-    private static func isOwn(_ name: String, _ connection: SQLConnection) throws -> Bool {
-        let folded = foldedName(name)
+    /// True for a table with a folded name and the columns of a table of Ferry's.
+    private static func isOwn(_ folded: String, _ columns: [String]) -> Bool {
         if number(in: folded, after: OwnNames.objects) != nil || number(in: folded, after: OwnNames.oldRows) != nil {
-            return try OwnNames.hasShape(table: name, connection)
+            return OwnNames.hasShape(folded, columns)
         }
-        guard OwnNames.fixed.contains(folded) else { return false }
-        let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map { $0[0].text }
         // `ferry_pending` has as many key columns as the longest key of a table needs.
-        return !columns.isEmpty
+        return OwnNames.fixed.contains(folded)
             && columns.allSatisfy { StoreTables.words.contains($0) || number(in: $0, after: "k") != nil }
     }
 

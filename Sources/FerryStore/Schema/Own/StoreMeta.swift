@@ -105,9 +105,9 @@ struct StoreMeta {
         case updated
         /// The last backdated changeset of each log, as JSON (`LateChanges`).
         case late
-        /// The local tables with dangling rows after replays, as JSON (`StrandedRows`).
         /// Logs known to some device and not fully in the container, as JSON (`UndeliveredLogs`).
         case undelivered
+        /// The local tables with dangling rows after replays, as JSON (`StrandedRows`).
         case stranded
         /// Work left by schema changes, as JSON (`SchemaNews`).
         case schemaNews
