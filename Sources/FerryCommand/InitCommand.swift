@@ -55,8 +55,8 @@ struct InitCommand: DatabaseCommand {
         try TableListing(report.tables, report.leftOut).say(console)
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
         try PlainReferenceListing(report.plainReferences).say(console)
-        try tellCoreData(report, console)
-        try tellReferences(report, console)
+        try reportCoreData(report, console)
+        try reportReferences(report, console)
         try console.say()
         try console.say("On each other device, once the folder has arrived there:")
         try console.say(
@@ -66,7 +66,7 @@ struct InitCommand: DatabaseCommand {
         console.detail("Device \(report.device.id), container \(report.container.id).")
     }
 
-    private func tellCoreData(_ report: InitReport, _ console: Console) throws {
+    private func reportCoreData(_ report: InitReport, _ console: Console) throws {
         guard let advice = report.coreData else { return }
         try console.say()
         try console.say(
@@ -84,7 +84,7 @@ struct InitCommand: DatabaseCommand {
                 + "without it a column's keys mean other rows on other devices.")
     }
 
-    private func tellReferences(_ report: InitReport, _ console: Console) throws {
+    private func reportReferences(_ report: InitReport, _ console: Console) throws {
         for reference in report.references where !reference.isTranslated {
             try console.say()
             try console.say(

@@ -110,11 +110,11 @@ struct JoinCommand: DatabaseCommand {
                     Wording.count(report.hidden, "row is", "rows are") + " hidden; `ferry conflicts` shows them.")
             }
         }
-        try tellRows(report, console)
+        try reportRows(report, console)
         try TableListing(report.tables, report.leftOut).say(console)
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
         try PlainReferenceListing(report.plainReferences).say(console)
-        try tellMatchingKeys(report, console)
+        try reportMatchingKeys(report, console)
         if !report.dryRun {
             try console.say()
             try console.say("To keep in step from now on:")
@@ -126,7 +126,7 @@ struct JoinCommand: DatabaseCommand {
     private var winner: String { rows == .mine ? "this database's" : "the container's" }
 
     /// Compares the rows of both sides, if both had some.
-    private func tellRows(_ report: JoinReport, _ console: Console) throws {
+    private func reportRows(_ report: JoinReport, _ console: Console) throws {
         let compared = report.rows.filter { $0.same + $0.onlyHere + $0.differing > 0 }
         if compared.isEmpty { return }
         var table = TextTable("Rows", "Same#", "Differ#", "Only here#", "Only there#")
@@ -138,7 +138,7 @@ struct JoinCommand: DatabaseCommand {
         for line in [""] + table.lines(console.style) { try console.say(line) }
     }
 
-    private func tellMatchingKeys(_ report: JoinReport, _ console: Console) throws {
+    private func reportMatchingKeys(_ report: JoinReport, _ console: Console) throws {
         if report.matchingKeys == 0 { return }
         try console.say()
         try console.say(

@@ -34,7 +34,7 @@ struct WatchCommand: DatabaseCommand {
 
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
-        let teller = WatchTeller(console, database: argument.database, container: replica.identity.containerPath)
+        let teller = WatchReporter(console, database: argument.database, container: replica.identity.containerPath)
         let loop = WatchLoop(replica) { event in teller.tell(event) }
         let signals = TerminationSignals { loop.stop() }
         teller.stopWhenNobodyListens { loop.stop() }

@@ -47,7 +47,7 @@ final class ChangeBroadcast: Sendable {
             defer { listeners.unread = [] }
             return listeners.unread
         }
-        for name in unread { tellOwn(name) }
+        for name in unread { reportOwn(name) }
         let changes = try told.withLock { try news(&$0) }
         for change in changes { tell(change) }
     }
@@ -113,7 +113,7 @@ final class ChangeBroadcast: Sendable {
     func recordUnread(_ name: KeyValueName) { listeners.withLock { _ = $0.unread.insert(name) } }
 
     /// Reports to the followers of a name that this store changed the value.
-    func tellOwn(_ name: KeyValueName) {
+    func reportOwn(_ name: KeyValueName) {
         let named = listeners.withLock { listeners in
             listeners.named.values.filter { $0.name == name }.map(\.signal)
         }

@@ -84,12 +84,12 @@ public final class KeyValueStore: Sendable {
         var size: (value: Int, version: SizeCache.Version)?
         let outcome = try store.write { connection in
             let outcome = try body(connection)
-            if outcome.hasChanged { try connection.noteKeyValueChanges([name], by: writer) }
+            if outcome.hasChanged { try connection.recordKeyValueChanges([name], by: writer) }
             if let value = outcome.size { size = (value, try SizeCache.Version(connection)) }
             return outcome
         }
         if let size, let counted { sizes.save(size.value, counted, size.version) }
-        if outcome.hasChanged { broadcast.tellOwn(name) }
+        if outcome.hasChanged { broadcast.reportOwn(name) }
         return outcome.result
     }
 

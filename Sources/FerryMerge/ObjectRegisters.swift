@@ -93,7 +93,7 @@ package struct ObjectRegisters: Equatable, Sendable {
     }
 
     /// Merges a write to a field whose value is decided elsewhere.
-    package mutating func noteWrite(_ column: Int, _ stamp: Stamp) {
+    package mutating func mergeWrite(_ column: Int, _ stamp: Stamp) {
         while fields.count <= column { fields.append(nil) }
         fields[column] = fields[column].map { max($0, stamp) } ?? stamp
     }

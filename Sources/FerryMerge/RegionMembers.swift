@@ -15,17 +15,17 @@ struct RegionMembers {
     /// The times of deletions.
     private var deletions: [Int: Stamp] = [:]
     private var allReferences: [RuleReference] = []
-    private var allOffers: [RowToken] = []
+    private var allParentKeys: [RowToken] = []
     /// For each object the places behind its last references.
     private var referencesEnds: [Int32] = []
-    private var offersEnds: [Int32] = []
+    private var parentKeysEnds: [Int32] = []
 
     /// - Parameter inserted: is given each object's newest insertion.
     init(_ objects: some Collection<RuleObject>, inserted: inout [Stamp]) {
         tokens.reserveCapacity(objects.count)
         flags.reserveCapacity(objects.count)
         referencesEnds.reserveCapacity(objects.count)
-        offersEnds.reserveCapacity(objects.count)
+        parentKeysEnds.reserveCapacity(objects.count)
         inserted.reserveCapacity(objects.count)
         for object in objects {
             if let deleted = object.deleted { deletions[tokens.count] = deleted }
@@ -38,15 +38,15 @@ struct RegionMembers {
             if object.isRefused { flags.insert(.refused) }
             self.flags.append(flags)
             allReferences += object.references
-            allOffers += object.offers
+            allParentKeys += object.parentKeys
             referencesEnds.append(Int32(allReferences.count))
-            offersEnds.append(Int32(allOffers.count))
+            parentKeysEnds.append(Int32(allParentKeys.count))
         }
     }
 
     var indices: Range<Int> { tokens.indices }
     var count: Int { tokens.count }
-    var offersCount: Int { allOffers.count }
+    var parentKeysCount: Int { allParentKeys.count }
 
     func isAlive(_ index: Int) -> Bool { flags[index].contains(.alive) }
     func isRestorable(_ index: Int) -> Bool { flags[index].contains(.restorable) }
@@ -64,7 +64,7 @@ struct RegionMembers {
         allReferences[(index == 0 ? 0 : Int(referencesEnds[index - 1])) + place]
     }
 
-    func offers(_ index: Int) -> ArraySlice<RowToken> {
-        allOffers[(index == 0 ? 0 : Int(offersEnds[index - 1]))..<Int(offersEnds[index])]
+    func parentKeys(_ index: Int) -> ArraySlice<RowToken> {
+        allParentKeys[(index == 0 ? 0 : Int(parentKeysEnds[index - 1]))..<Int(parentKeysEnds[index])]
     }
 }

@@ -42,10 +42,10 @@ package struct RowClasses: Sendable {
         for (age, index) in byAge.enumerated() { ages[index] = age }
         self.ages = ages
         var providers: [Provider] = []
-        providers.reserveCapacity(objects.count + objects.offersCount)
+        providers.reserveCapacity(objects.count + objects.parentKeysCount)
         for index in objects.indices {
             providers.append(Provider(token: objects.tokens[index], object: Int32(index)))
-            for token in objects.offers(index) { providers.append(Provider(token: token, object: Int32(index))) }
+            for token in objects.parentKeys(index) { providers.append(Provider(token: token, object: Int32(index))) }
         }
         providers.sort { left, right in
             left.token != right.token

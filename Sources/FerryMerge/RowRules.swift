@@ -69,7 +69,7 @@ package struct RuleObject: Sendable {
     /// The newest deletion.
     package var deleted: Stamp?
     /// The UNIQUE tuples that the object offers to foreign keys on other columns than the key.
-    package var offers: [RowToken]
+    package var parentKeys: [RowToken]
     package var references: [RuleReference]
     /// Held back by a RESTRICT reference from a row outside of the region.
     package var isHeldFromOutside: Bool
@@ -78,7 +78,7 @@ package struct RuleObject: Sendable {
 
     package init(
         token: RowToken, isAlive: Bool, isRestorable: Bool, inserted: Stamp, deleted: Stamp? = nil,
-        offers: [RowToken] = [],
+        parentKeys: [RowToken] = [],
         references: [RuleReference] = [], isHeldFromOutside: Bool = false, isRefused: Bool = false
     ) {
         self.token = token
@@ -86,7 +86,7 @@ package struct RuleObject: Sendable {
         self.isRestorable = isRestorable
         self.inserted = inserted
         self.deleted = deleted
-        self.offers = offers
+        self.parentKeys = parentKeys
         self.references = references
         self.isHeldFromOutside = isHeldFromOutside
         self.isRefused = isRefused
@@ -275,7 +275,7 @@ private struct Region {
                 continue
             }
             classes.outcomes[index] = .waits(reference: missing)
-            for token in [objects.tokens[index]] + objects.offers(index) {
+            for token in [objects.tokens[index]] + objects.parentKeys(index) {
                 for dependent in dependents[token] ?? [] { work.append(dependent.object) }
             }
             work += linkers[index] ?? []

@@ -30,7 +30,7 @@ final class HeadTests: XCTestCase {
     }
 
     /// Makes the checksum right again after a change of the content.
-    private func resealed(_ bytes: [UInt8]) -> [UInt8] {
+    private func withNewChecksum(_ bytes: [UInt8]) -> [UInt8] {
         let content = Array(bytes.dropLast(16))
         return content + ContentHash.checksum(content).bytes
     }
@@ -95,7 +95,7 @@ final class HeadTests: XCTestCase {
         head.digests = [1: 5, 2: 6]
         var bytes = Array(try head.encoded().dropLast(16))
         bytes[bytes.count - 3 - 12] = 1
-        assertThrows(.damagedFile) { try decode(resealed(bytes + Array(repeating: 0, count: 16))) }
+        assertThrows(.damagedFile) { try decode(withNewChecksum(bytes + Array(repeating: 0, count: 16))) }
         for number in 0...UInt32(Head.maximumDigests) { head.digests[number] = 0 }
         assertThrows(.invalidArgument) { try head.encoded() }
     }
@@ -108,7 +108,7 @@ final class HeadTests: XCTestCase {
         XCTAssertEqual(bytes[bytes.count - 33], 2)
         for last in [0, 1] as [UInt8] {
             assertThrows(.damagedFile) {
-                try decode(resealed(bytes.dropLast() + [last] + Array(repeating: 0, count: 16)))
+                try decode(withNewChecksum(bytes.dropLast() + [last] + Array(repeating: 0, count: 16)))
             }
         }
         head.missing.reverse()
@@ -120,10 +120,12 @@ final class HeadTests: XCTestCase {
         for length in 0..<bytes.count {
             assertThrows(.damagedFile) { try decode(Array(bytes.prefix(length))) }
             // Also where somebody has computed the checksum of the rest.
-            if length >= 5 + 16 { assertThrows(.damagedFile) { try decode(resealed(Array(bytes.prefix(length)))) } }
+            if length >= 5 + 16 {
+                assertThrows(.damagedFile) { try decode(withNewChecksum(Array(bytes.prefix(length)))) }
+            }
         }
         assertThrows(.damagedFile) { try decode(bytes + [0]) }
-        assertThrows(.damagedFile) { try decode(resealed(bytes + [0])) }
+        assertThrows(.damagedFile) { try decode(withNewChecksum(bytes + [0])) }
         assertThrows(.damagedFile) { try decode(Array(repeating: 0, count: Head.maximumBytes + 1)) }
     }
 
@@ -147,7 +149,7 @@ final class HeadTests: XCTestCase {
                 forged[Int.random(in: 5..<bytes.count - 16, using: &random)] = .random(in: 0...255, using: &random)
             }
             do {
-                let head = try decode(resealed(forged))
+                let head = try decode(withNewChecksum(forged))
                 XCTAssertEqual(try decode(try head.encoded()), head, "seed 11, round \(round)")
             } catch {
                 XCTAssertTrue(error is FerryError, "seed 11, round \(round)")
@@ -160,7 +162,7 @@ final class HeadTests: XCTestCase {
         bytes[4] = Head.currentVersion + 1
         assertThrows(.formatTooNew, "Update Ferry") { try decode(bytes) }
         bytes[4] = 0
-        assertThrows(.damagedFile) { try decode(resealed(bytes)) }
+        assertThrows(.damagedFile) { try decode(withNewChecksum(bytes)) }
     }
 
     func testAHeadOfAnotherContainerOrDeviceIsForeign() throws {
@@ -182,7 +184,7 @@ final class HeadTests: XCTestCase {
         for last in [0, 1] as [UInt8] {
             var forged = bytes
             forged[second + 15] = last
-            assertThrows(.damagedFile) { try decode(resealed(forged)) }
+            assertThrows(.damagedFile) { try decode(withNewChecksum(forged)) }
         }
     }
 
@@ -220,7 +222,7 @@ final class HeadTests: XCTestCase {
         let time = bytes.count - 16 - 3 - 1 - 6 - 8 - 1 - 16 - 1 - 8
         XCTAssertEqual(bytes[time..<time + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }, 1000 << 16)
         bytes[time + 7] = 0xff
-        assertThrows(.damagedFile, "time is too late") { try decode(resealed(bytes)) }
+        assertThrows(.damagedFile, "time is too late") { try decode(withNewChecksum(bytes)) }
     }
 
     func testTheLargestHeadFitsItsLimit() throws {

@@ -110,7 +110,7 @@ final class ClockFaultTests: XCTestCase {
             for isDeletion in [false, true] {
                 let (fleet, fast, slow) = try household(ahead: 2 * 3_600_000)
                 try fleet.shell(0, "UPDATE item SET name = 'former'")
-                _ = try fast.store.pass(replaying: [], seal: fast.sealer(for: fast.identity))
+                _ = try fast.store.pass(replaying: [], encode: fast.segmentEncoding(for: fast.identity))
                 try fleet.shell(0, "VACUUM INTO '\(fleet.databasePath(2))'")
                 let copy = try Replica(
                     path: fleet.databasePath(2),

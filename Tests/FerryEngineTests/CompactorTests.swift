@@ -29,10 +29,10 @@ final class CompactorTests: XCTestCase {
     private func compactor(_ home: MemoryHome, _ index: Int = 0) throws -> Compactor {
         let replica = home.replicas[index]
         let container = try home.container
-        let look = try ContainerLook(container, except: replica.identity.device)
+        let look = try ContainerView(container, except: replica.identity.device)
         return Compactor(
             container: container, store: replica.store, publisher: replica.publisher(container),
-            retention: home.retention, clock: home.clock, activity: try replica.noteActivity(look).activity,
+            retention: home.retention, clock: home.clock, activity: try replica.recordActivity(look).activity,
             snapshots: PlainSnapshots(container: container, replica: replica, clock: home.clock),
             countTombstones: { 0 }, collectTombstones: { _ in 0 })
     }

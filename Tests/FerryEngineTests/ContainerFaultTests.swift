@@ -133,7 +133,7 @@ final class ContainerFaultTests: XCTestCase {
         try fleet.shell(0, "UPDATE item SET name = 'uno' WHERE id = 1")
         let replica = fleet.replicas[0]
         // Packed and published, but not forgotten: what a crash before the last step leaves behind.
-        _ = try replica.store.pass(replaying: [], seal: replica.sealer(for: replica.identity))
+        _ = try replica.store.pass(replaying: [], encode: replica.segmentEncoding(for: replica.identity))
         let entry = try XCTUnwrap(replica.store.outboxEntry())
         let container = try replica.openContainer()
         try container.publish(

@@ -96,7 +96,7 @@ final class ForkedLogTests: XCTestCase {
         try meet(fleet, other)
         try assertAgreement(fleet, [0, 1, 2, 3])
         // What was taken in is not looked at again.
-        for replica in fleet.replicas { XCTAssertFalse(try replica.takeInBranches(replica.openContainer())) }
+        for replica in fleet.replicas { XCTAssertFalse(try replica.mergeBranches(replica.openContainer())) }
         // One that comes later reads all of it too.
         try fleet.join()
         try meet(fleet, other)

@@ -71,7 +71,7 @@ final class MemoryHome {
     func pack(_ index: Int, _ name: String) throws {
         try write(index, "INSERT INTO item(name) VALUES ('\(name)')")
         let replica = replicas[index]
-        _ = try replica.store.pass(replaying: [], seal: replica.sealer(for: replica.identity))
+        _ = try replica.store.pass(replaying: [], encode: replica.segmentEncoding(for: replica.identity))
     }
 
     /// Publishes what waits, and does nothing else of a sync.

@@ -36,8 +36,8 @@ final class SentBranchesTests: XCTestCase {
     func testWhatThisDatabaseSaidUnderItsFormerIDsIsKnownToIt() {
         let device = DeviceID(high: 5, low: 5)
         let list = [
-            FormerDevice(device: successor, sequence: 2),
-            FormerDevice(device: former, sequence: 4, end: end),
+            PreviousIdentity(device: successor, sequence: 2),
+            PreviousIdentity(device: former, sequence: 4, end: end),
         ]
         let successors = Successors([:], self: device, list)
         XCTAssertEqual(successors.endsSentAgain(former, after: 6) { _ in 0 }, [end])
@@ -55,7 +55,7 @@ final class SentBranchesTests: XCTestCase {
         try home.flush(0, 2)
         _ = try replica.store.becomeNewDevice(
             successor, published: PublishedLog(position: common, checksum: nil, isForked: true, end: end),
-            fingerprint: replica.fingerprint, seal: replica.sealer(for: replica.identity))
+            fingerprint: replica.fingerprint, encode: replica.segmentEncoding(for: replica.identity))
         try home.reopen(0)
         try home.pack(0, "later")
         let container = try home.container

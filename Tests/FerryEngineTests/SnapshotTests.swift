@@ -98,7 +98,7 @@ final class SnapshotTests: XCTestCase {
         let gone = first.manifest.tables[0].chunks[1]
         try FileManager.default.removeItem(at: folder.appendingPathComponent(first.name.fileName))
         try FileManager.default.removeItem(at: folder.appendingPathComponent("\(gone.checksum.hex).chunk"))
-        XCTAssertNil(try SnapshotShelf(fleet.container()).best())
+        XCTAssertNil(try SnapshotCatalog(fleet.container()).best())
         let again = try fleet.writeSnapshot(0)
         XCTAssertEqual(again.name, first.name)
         XCTAssertEqual(again.bytesWritten, gone.bytes + again.bytes - again.manifest.chunkBytes)
@@ -112,7 +112,7 @@ final class SnapshotTests: XCTestCase {
         XCTAssertGreaterThanOrEqual(new.count, 1)
         XCTAssertEqual(
             next.bytesWritten, new.reduce(0) { $0 + $1.bytes } + next.bytes - next.manifest.chunkBytes)
-        let best = try XCTUnwrap(SnapshotShelf(fleet.container()).best())
+        let best = try XCTUnwrap(SnapshotCatalog(fleet.container()).best())
         XCTAssertEqual(best.name, next.name)
         XCTAssertEqual(best.manifest, next.manifest)
     }
@@ -146,13 +146,13 @@ final class SnapshotTests: XCTestCase {
         try fleet.shell(1, "INSERT INTO artist VALUES (20, 'Later'); UPDATE tag SET weight = 77 WHERE name = 'soul'")
         try fleet.settle()
         let newer = try fleet.writeSnapshot(1)
-        XCTAssertEqual(try SnapshotShelf(fleet.container()).best()?.name, newer.name)
+        XCTAssertEqual(try SnapshotCatalog(fleet.container()).best()?.name, newer.name)
         let file = fleet.folder(1, "snapshots").appendingPathComponent(
             try XCTUnwrap(newer.manifest.tables.first { $0.name == "tag" }).chunks[0].checksum.hex + ".chunk")
         var bytes = try Data(contentsOf: file)
         bytes[60] ^= 1
         try bytes.write(to: file)
-        XCTAssertEqual(try SnapshotShelf(fleet.container()).best()?.name, older.name)
+        XCTAssertEqual(try SnapshotCatalog(fleet.container()).best()?.name, older.name)
         try fleet.join()
         try fleet.settle()
         try fleet.assertEqual(Self.rows)

@@ -259,7 +259,7 @@ final class UncountedDeviceTests: XCTestCase {
         let fleet = world.fleet
         let original = fleet.replicas[0]
         try fleet.shell(0, "INSERT INTO item(name) VALUES ('four');")
-        _ = try original.store.pass(replaying: [], seal: original.sealer(for: original.identity))
+        _ = try original.store.pass(replaying: [], encode: original.segmentEncoding(for: original.identity))
         let copy = try world.copy(0, world.folder())
         for index in [0, 1] { _ = try fleet.replicas[index].sync() }
         try world.deleteAndForget("DELETE FROM item WHERE name = 'four';")
@@ -405,8 +405,8 @@ private final class World {
     func forget(_ indices: [Int], _ line: UInt = #line) throws {
         for index in indices {
             let replica = fleet.replicas[index]
-            let look = try ContainerLook(replica.openContainer(), except: replica.identity.device)
-            let (activity, reading) = try replica.noteActivity(look)
+            let look = try ContainerView(replica.openContainer(), except: replica.identity.device)
+            let (activity, reading) = try replica.recordActivity(look)
             let stable = try XCTUnwrap(
                 activity.stableVector(reading.vector, logStart: reading.logStart), line: line)
             _ = try replica.store.collectTombstones(stable: stable)

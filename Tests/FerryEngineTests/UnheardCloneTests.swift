@@ -100,7 +100,8 @@ final class UnheardCloneTests: XCTestCase {
         let files = try FileManager.default.subpathsOfDirectory(atPath: fleet.containerPath)
         let container = try fleet.replicas[0].openContainer()
         XCTAssertEqual(
-            try SnapshotShelf(container).entries().count, files.filter { $0.hasSuffix(".snapshot") }.count, line: line)
+            try SnapshotCatalog(container).entries().count, files.filter { $0.hasSuffix(".snapshot") }.count, line: line
+        )
         let digests = try fleet.replicas[0].store.statePosition().digests
         for (index, replica) in fleet.replicas.enumerated() {
             XCTAssertNotEqual(replica.identity.device, former, "device \(index)", line: line)

@@ -21,10 +21,10 @@ final class WatchRestTests: XCTestCase {
         var turns = WatchTurns(WatchConfiguration(), now: { now.withLock { $0 } })
         var (made, told, milliseconds) = ([Int](), 0, 0)
         while milliseconds < 60_000 {
-            if every.map({ milliseconds % $0 == 0 }) ?? false, turns.isBackingOff { turns.noteEventWhileBackingOff() }
+            if every.map({ milliseconds % $0 == 0 }) ?? false, turns.isBackingOff { turns.recordEventWhileBackingOff() }
             if !turns.isBackingOff {
                 made.append(milliseconds)
-                turns.noteFailure(error, fleet.replicas[0].store) { _ in told += 1 }
+                turns.recordFailure(error, fleet.replicas[0].store) { _ in told += 1 }
                 if turns.isOver { break }
             }
             milliseconds += 1

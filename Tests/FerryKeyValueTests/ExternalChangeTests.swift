@@ -102,7 +102,7 @@ final class ExternalChangeTests: XCTestCase {
         for engine in pair.engines { _ = try engine.replica.sync() }
         let store = pair.engines[1].replica.store
         try store.write { try $0.execute("ALTER TABLE ferry_kv_member RENAME TO away") }
-        pair.second.broadcast.tellOwn(KeyValueName(.set, "s"))
+        pair.second.broadcast.reportOwn(KeyValueName(.set, "s"))
         XCTAssertTrue(isSoInTime { !pair.second.broadcast.unread.isEmpty }, "no read failed")
         try store.write { try $0.execute("ALTER TABLE away RENAME TO ferry_kv_member") }
         try pair.second.checkForChanges()

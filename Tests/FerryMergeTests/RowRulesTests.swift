@@ -21,7 +21,7 @@ final class RowRulesTests: XCTestCase {
     func testOfSeveralDeletedRowsThatAValueMayMeanTheOneDeletedLastComesBack() throws {
         func deleted(_ id: UInt64, age: Int64, at time: Int64) -> RuleObject {
             var made = object(id, alive: false, age: age)
-            made.offers = [token(9)]
+            made.parentKeys = [token(9)]
             made.deleted = Stamp(time: HybridTime(milliseconds: time), device: DeviceID(high: 0, low: 1))
             return made
         }

@@ -9,7 +9,7 @@ final class BrokenKeyStoryTests: XCTestCase {
         line: UInt = #line
     ) throws {
         let lines = try XCTUnwrap(HistoryScript.lines(of: story.split(separator: "\n").map(String.init)))
-        let policies = PlainPolicies(deleteWins: deleteWins.map { [$0] } ?? [])
+        let policies = ModelPolicies(deleteWins: deleteWins.map { [$0] } ?? [])
         let script = try HistoryScript(
             schema: schema, oracle: Oracle(schema, policies: policies), devices: lines.map(\.device).max() ?? 1,
             deleteWins: deleteWins, pace: pace)

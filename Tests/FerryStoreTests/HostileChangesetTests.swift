@@ -17,12 +17,12 @@ final class HostileChangesetTests: XCTestCase {
             StoreIdentity(
                 device: DeviceID(high: 0, low: 1), deviceName: "a", container: ContainerID(high: 0, low: 9),
                 containerName: "c", containerPath: "/c"), TableSelection())
-        let seal: SegmentSealer = { changeset, _ in
+        let encode: SegmentEncoding = { changeset, _ in
             OutboxEntry(
                 first: changeset.sequence, last: changeset.sequence, changes: changeset.operationCount,
                 checksum: Checksum(high: 0, low: changeset.sequence), bytes: [])
         }
-        _ = try store.pass(replaying: [], seal: seal)
+        _ = try store.pass(replaying: [], encode: encode)
         let time = HybridTime(milliseconds: SystemClock().milliseconds())
         let operations = (UInt64(1)...2).map { number in
             ObjectOperation(
@@ -36,7 +36,7 @@ final class HostileChangesetTests: XCTestCase {
             values: [reference, reference])
         let changeset = Changeset(
             device: DeviceID(high: 0, low: 2), sequence: 1, time: time, context: VersionVector(), tables: [changes])
-        _ = try store.pass(replaying: [changeset], seal: seal)
+        _ = try store.pass(replaying: [changeset], encode: encode)
         XCTAssertEqual(try queue.read { try String.fetchAll($0, sql: "SELECT u FROM t WHERE u IS NOT NULL") }, ["a"])
         XCTAssertEqual(try queue.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") }, "ok")
     }

@@ -299,7 +299,7 @@ final class PolicyStoryTests: XCTestCase {
             try b.flush()
             try a.receive(b)
             try b.receive(a)
-            let oracle = try Oracle(Self.songs, policies: PlainPolicies(deleteWins: ["pick"]))
+            let oracle = try Oracle(Self.songs, policies: ModelPolicies(deleteWins: ["pick"]))
             for device in [a, b] {
                 XCTAssertEqual(try device.query("SELECT * FROM pick"), ["q|2|2|NULL"])
                 XCTAssertEqual(try oracle.complaints(about: device), [])
@@ -341,7 +341,7 @@ final class PolicyStoryTests: XCTestCase {
             try b.store.policies().map(\.target), ["index:album(barcode)", "index:label_name"])
         let names = try a.query("SELECT name FROM pragma_index_list('album')").map { $0.lowercased() }
         let oracle = try Oracle(
-            schema, policies: PlainPolicies(hideLoser: Set(names + ["label_name"])))
+            schema, policies: ModelPolicies(hideLoser: Set(names + ["label_name"])))
         for device in [a, b] {
             XCTAssertEqual(try device.query("SELECT title FROM album"), ["A"])
             XCTAssertEqual(try device.query("SELECT kind, count(*) FROM ferry_exception GROUP BY 1"), ["2|2"])
@@ -594,7 +594,7 @@ final class PolicyStoryTests: XCTestCase {
         for other in devices.reversed() { try fresh.receive(other) }
         devices.append(fresh)
         let present = try devices[0].store.policies()
-        let policies = PlainPolicies(
+        let policies = ModelPolicies(
             deleteWins: present.contains { $0.word == PolicyWord.deleteWins } ? ["album"] : [],
             hideLoser: present.contains { $0.word == PolicyWord.hideLoser } ? ["label_name"] : [])
         XCTAssertEqual(try unsound(devices), [], "seed \(seed)")

@@ -43,7 +43,7 @@ final class RandomHistoryTests: XCTestCase {
 
     /// Rows that are known by references to rows which become one, and that others hold.
     func testRandomHistoriesOverHeldLinksShowWhatTheOracleSays() throws {
-        try play({ try TestSchema.heldLinks.map { try Oracle($0) } }, defaultCount: 30)
+        try play({ try TestSchema.retainedLinks.map { try Oracle($0) } }, defaultCount: 30)
     }
 
     /// Rows that OR REPLACE displaces by defaults which no trigger can know before.
@@ -90,7 +90,7 @@ final class RandomHistoryTests: XCTestCase {
 
     /// The same where what they refer to is known by references, and becomes one with other rows.
     func testRandomHistoriesWithTablesThatStayOverHeldLinksKeepThemInLine() throws {
-        try play({ try TestSchema.heldLinks.map { try Oracle($0) } }, defaultCount: 12, staying: true)
+        try play({ try TestSchema.retainedLinks.map { try Oracle($0) } }, defaultCount: 12, staying: true)
     }
 
     func testRandomHistoriesWithTablesThatStayOverLinksByValueKeepThemInLine() throws {

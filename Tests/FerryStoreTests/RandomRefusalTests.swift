@@ -82,6 +82,6 @@ final class RandomRefusalTests: XCTestCase {
             "verify: \($0.table) \($0.key) \($0.kind): \($0.problem)"
         }
         XCTAssertEqual(complaints, [], "seed \(seed), device \(device.id.low)\n\(story.joined(separator: "\n"))")
-        return try device.query("SELECT 1 FROM ferry_exception WHERE kind = \(ExceptionKind.refused.rawValue)").count
+        return try device.query("SELECT 1 FROM ferry_exception WHERE kind = \(AnomalyKind.refused.rawValue)").count
     }
 }

@@ -39,13 +39,13 @@ final class RegionObjectTests: XCTestCase {
         }
     }
 
-    private func values(_ random: inout some RandomNumberGenerator) -> FieldValues {
-        var values: FieldValues = [:]
+    private func values(_ random: inout some RandomNumberGenerator) -> ColumnValues {
+        var values: ColumnValues = [:]
         for column in 0..<5 where Bool.random(using: &random) { values[column] = value(&random) }
         return values
     }
 
-    private func state(_ values: FieldValues, _ random: inout some RandomNumberGenerator) -> ObjectState {
+    private func state(_ values: ColumnValues, _ random: inout some RandomNumberGenerator) -> ObjectState {
         var state = ObjectState(object: id(&random))
         let inserted = Bool.random(using: &random) ? stamp(&random) : nil
         let isPlain = Bool.random(using: &random)
@@ -58,7 +58,7 @@ final class RegionObjectTests: XCTestCase {
             earlierDeletions: deletions,
             fields: fields)
         state.registers.deletionWins = Bool.random(using: &random)
-        state.shown = Shown(rawValue: Int.random(in: 0...4, using: &random)) ?? .none
+        state.shown = Visibility(rawValue: Int.random(in: 0...4, using: &random)) ?? .none
         state.key = (0..<Int.random(in: 0...2, using: &random)).map { _ in value(&random) }
         state.kept.fields = [values, [:], self.values(&random)][Int.random(in: 0...2, using: &random)]
         state.kept.key = Bool.random(using: &random) ? value(&random) : nil
@@ -94,21 +94,21 @@ final class RegionObjectTests: XCTestCase {
                 RuleClaim(
                     token: token(&random), index: place == 0 ? nil : place, hidesLosers: Bool.random(using: &random))
             }
-            let (offers, former) = (
+            let (parentKeys, former) = (
                 [token(&random)], (0..<Int.random(in: 0...2, using: &random)).map { _ in token(&random) }
             )
             let itself = RowToken(table: 7, id: state.object)
             let object = RegionObject(
                 token: itself, table: table, state: state, row: row, values: values, references: references,
                 claims: claims,
-                offers: offers, formerTokens: former, place: 3)
+                parentKeys: parentKeys, formerTokens: former, place: 3)
             assertSame(object.state, state, message)
             XCTAssertEqual(object.values, values, message)
             XCTAssertEqual(object.row, row, message)
             XCTAssertEqual(object.references.map(\.foreignKey), references.map(\.0), message)
             XCTAssertEqual(object.references.map(\.token), references.map(\.1), message)
             XCTAssertEqual(object.claims, claims, message)
-            XCTAssertEqual(object.offers, offers, message)
+            XCTAssertEqual(object.parentKeys, parentKeys, message)
             XCTAssertEqual(object.formerTokens, former, message)
             XCTAssertEqual(object.owner.key, UniqueClaims.Owner(state).key, message)
             var other = self.state(values, &random)
@@ -129,7 +129,7 @@ final class RegionObjectTests: XCTestCase {
         let object = RegionObject(
             token: RowToken(table: 7, id: state.object), table: table, state: state, row: nil, values: [:],
             references: [],
-            claims: [own], offers: [], formerTokens: [], place: 0)
+            claims: [own], parentKeys: [], formerTokens: [], place: 0)
         let others = (0..<20).map { RuleClaim(token: token(&random), index: $0) }
         for round in 0..<200 { object.pass([own, others[round % others.count]]) }
         XCTAssertEqual(Set(object.passingClaims), Set(others.map(\.token)))

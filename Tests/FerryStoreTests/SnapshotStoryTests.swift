@@ -165,7 +165,7 @@ final class SnapshotStoryTests: XCTestCase {
         try c.receive(a)
         let news = copy.log
         XCTAssertGreaterThan(
-            try a.store.takeInBranches(news, of: copy.id, after: LogPosition.none, seal: a.seal), 0)
+            try a.store.mergeBranches(news, of: copy.id, after: LogPosition.none, encode: a.encode), 0)
         try b.receive(a)
         let snapshot = try b.takeSnapshot()
         let last = try a.store.statePosition().vector[a.id].sequence
@@ -195,7 +195,7 @@ final class SnapshotStoryTests: XCTestCase {
             try copy.run("INSERT INTO label VALUES ('copy \(number)', 'of the copy')")
             try copy.flush()
         }
-        _ = try a.store.takeInBranches(copy.log, of: copy.id, after: LogPosition.none, seal: a.seal)
+        _ = try a.store.mergeBranches(copy.log, of: copy.id, after: LogPosition.none, encode: a.encode)
         let position = try a.store.statePosition().vector[copy.id].sequence
         XCTAssertGreaterThan(try XCTUnwrap(a.store.reading().lateChanges[copy.id]), position)
         let snapshot = try a.takeSnapshot()
@@ -227,7 +227,7 @@ final class SnapshotStoryTests: XCTestCase {
             try a.read(b.takeSnapshot())
             XCTAssertEqual(try a.query(Self.songs), [])
             try b.receive(a)
-            _ = try b.store.publishKeptRows(isLast: true, counting: [a.id], seal: b.seal)
+            _ = try b.store.republishRows(isLast: true, counting: [a.id], encode: b.encode)
             try a.receive(b)
             try sameSong(a, b, expecting: rows)
             XCTAssertEqual(try a.store.statePosition().digests, try b.store.statePosition().digests, "\(isLater)")
@@ -330,7 +330,7 @@ final class SnapshotStoryTests: XCTestCase {
             var forged = labels
             change(&forged)
             XCTAssertThrowsError(
-                try d.store.mergeSnapshot([labels, forged], of: snapshot.manifest, seal: d.seal), line: line
+                try d.store.mergeSnapshot([labels, forged], of: snapshot.manifest, encode: d.encode), line: line
             ) { XCTAssertEqual(($0 as? FerryError)?.code, code, line: line) }
             XCTAssertEqual(try d.query("SELECT * FROM label"), [], line: line)
             XCTAssertEqual(try d.query("SELECT * FROM ferry_absent"), [], line: line)

@@ -105,7 +105,7 @@ final class StoreSessionTests: XCTestCase {
         try a.store.writeAsFerry { connection in
             (try connection.execute("UPDATE song SET title = 'unseen' WHERE id = 3"), ["song"])
         }
-        let found = try assertSaved(a) { try a.store.takeUnseenWrites(seal: a.seal) }
+        let found = try assertSaved(a) { try a.store.takeUnseenWrites(encode: a.encode) }
         XCTAssertEqual(found.map(\.table), ["song"])
     }
 
@@ -123,7 +123,7 @@ final class StoreSessionTests: XCTestCase {
         let object = try XCTUnwrap(song.first)
         let target = RowTarget.values(["title": .text("tried")])
         _ = try assertSaved(a) {
-            try a.store.restoreRow(object, table: "song", to: target, isDryRun: true, seal: a.seal)
+            try a.store.restoreRow(object, table: "song", to: target, isDryRun: true, encode: a.encode)
         }
         XCTAssertEqual(try a.query("SELECT title FROM song WHERE id = 3"), ["early"])
         _ = try assertSaved(a) { try a.restoreRow(object, table: "song", to: .absent) }
@@ -145,13 +145,13 @@ final class StoreSessionTests: XCTestCase {
         _ = try assertSaved(a) { try a.receive(b) }
         XCTAssertEqual(try a.query("SELECT count(*) FROM song"), ["1"])
         let count = try assertSaved(a) {
-            try a.store.writeOldRowsAgain(a.log[0].tables, revived: revived, renewed: kept, seal: a.seal)
+            try a.store.rewritePreexistingRows(a.log[0].tables, revived: revived, renewed: kept, encode: a.encode)
         }
         XCTAssertEqual(count, 4)
         XCTAssertEqual(try a.query("SELECT count(*) FROM song"), ["3"])
         XCTAssertEqual(try a.query("SELECT value FROM ferry_kv_value WHERE key = 'key'"), ["a"])
         let gone = revived
-        XCTAssertEqual(try assertSaved(a) { try a.store.removeOldRows(gone, seal: a.seal) }, 3)
+        XCTAssertEqual(try assertSaved(a) { try a.store.removePreexistingRows(gone, encode: a.encode) }, 3)
         XCTAssertEqual(try a.query("SELECT count(*) FROM song"), ["1"])
         try assertSaved(a) { try a.store.rewriteOutbox { entry, _ in entry } }
     }
@@ -176,11 +176,11 @@ final class StoreSessionTests: XCTestCase {
         _ = try assertSaved(a) {
             try a.store.becomeNewDevice(
                 DeviceID(high: 0xd, low: 99), published: published, branches: branch, fingerprint: fingerprint,
-                seal: a.seal)
+                encode: a.encode)
         }
         XCTAssertEqual(try a.query("SELECT note FROM label WHERE name = 'x'"), ["copy"])
         _ = try assertSaved(b) {
-            try b.store.takeInBranches(branch, of: b.id == copy.id ? a.id : copy.id, after: .none, seal: b.seal)
+            try b.store.mergeBranches(branch, of: b.id == copy.id ? a.id : copy.id, after: .none, encode: b.encode)
         }
         XCTAssertEqual(try b.query("SELECT note FROM label WHERE name = 'x'"), ["copy"])
     }
@@ -196,7 +196,7 @@ final class StoreSessionTests: XCTestCase {
         c.clock.now += 5000
         try c.run("UPDATE song SET title = 'kept' WHERE id = 1; INSERT INTO play VALUES (2, 'x')")
         _ = try assertSaved(c) { try c.read(a.takeSnapshot()) }
-        _ = try assertSaved(c) { try c.store.publishKeptRows(isLast: true, counting: [a.id], seal: c.seal) }
+        _ = try assertSaved(c) { try c.store.republishRows(isLast: true, counting: [a.id], encode: c.encode) }
         _ = try assertSaved(a) { try a.receive(c) }
     }
 

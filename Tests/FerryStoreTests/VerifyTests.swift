@@ -229,7 +229,7 @@ final class VerifyTests: XCTestCase {
 
     func testValuesAreTakenAsAColumnInSQLiteTakesThem() throws {
         let connection = try Scratch()
-        let equality = try PlainEquality(connection.connection)
+        let equality = try ModelEquality(connection.connection)
         let values: [FieldValue] = [
             .integer(1), .real(1), .real(1.5), .real(1e22), .real(9.1e18), .text(Array("1".utf8)[...]),
             .text(Array(" 1.50 ".utf8)[...]), .text(Array("0x10".utf8)[...]), .text(Array("1e3".utf8)[...]),
@@ -238,7 +238,7 @@ final class VerifyTests: XCTestCase {
         ]
         for type in ["", "INT", "TEXT", "REAL", "NUMERIC", "BLOB", "VARCHAR(10)", "FLOATING POINT", "DECIMAL(10, 2)"] {
             try connection.connection.executeScript("CREATE TABLE \"as \(type)\"(value \(type))")
-            let column = PlainSchema.Column(name: "value", type: type, collation: "BINARY", isNotNull: false)
+            let column = ModelSchema.Column(name: "value", type: type, collation: "BINARY", isNotNull: false)
             for value in values {
                 try connection.connection.execute("INSERT INTO \"as \(type)\" VALUES (?)", value)
                 let taken = try connection.connection.rows(
@@ -323,7 +323,7 @@ final class VerifyTests: XCTestCase {
             try queue.write { database in
                 let connection = SQLConnection(try XCTUnwrap(database.sqliteConnection))
                 defer { connection.finalizeStatements() }
-                let scratch = try PlainScratch(PlainSchema(tables: []), borrowing: connection)
+                let scratch = try ScratchDatabase(ModelSchema(tables: []), borrowing: connection)
                 let forms = [capital, small].map { scratch.equality.form($0, "NOCASE") }
                 XCTAssertNil(scratch.failure)
                 return forms[0] == forms[1]

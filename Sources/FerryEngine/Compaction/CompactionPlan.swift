@@ -204,7 +204,7 @@ extension OwnSegment {
 }
 
 /// Compaction's memory between runs, in `ferry_meta`.
-struct CompactionNotes: Codable, Equatable {
+struct CompactionMemory: Codable, Equatable {
     /// The remaining steps of the present plan.
     var plan = CompactionPlan()
     var snapshot: KnownSnapshot?

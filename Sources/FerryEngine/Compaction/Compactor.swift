@@ -78,14 +78,14 @@ struct Compactor {
 
     // MARK: Deciding
 
-    private func isTooEarly(_ notes: CompactionNotes) -> Bool {
+    private func isTooEarly(_ notes: CompactionMemory) -> Bool {
         guard let notBefore = notes.notBeforeMilliseconds else { return false }
         let remaining = notBefore - clock.milliseconds()
         return remaining > 0 && remaining <= retention.retryMilliseconds
     }
 
     private func nextPlan(
-        _ notes: inout CompactionNotes, isAsked: Bool, isSnapshotDue: Bool = false, isDryRun: Bool = false
+        _ notes: inout CompactionMemory, isAsked: Bool, isSnapshotDue: Bool = false, isDryRun: Bool = false
     ) throws -> CompactionPlan {
         var first = try facts(&notes, isAsked: isAsked, isDryRun: isDryRun)
         first.isSnapshotDue = isSnapshotDue
@@ -104,7 +104,7 @@ struct Compactor {
     }
 
     /// A snapshot with the time since when it is known.
-    private func since(_ notes: CompactionNotes, _ snapshot: KnownSnapshot) -> KnownSnapshot {
+    private func since(_ notes: CompactionMemory, _ snapshot: KnownSnapshot) -> KnownSnapshot {
         var snapshot = snapshot
         let known = ([notes.snapshot].compactMap { $0 } + notes.ownSnapshots).first {
             $0.device == snapshot.device && $0.name == snapshot.name
@@ -114,7 +114,7 @@ struct Compactor {
     }
 
     private func facts(
-        _ notes: inout CompactionNotes, isAsked: Bool, isDryRun: Bool
+        _ notes: inout CompactionMemory, isAsked: Bool, isDryRun: Bool
     ) throws -> CompactionFacts {
         let segments = try store.ownSegments()
         let reading = try store.reading()
@@ -147,7 +147,7 @@ struct Compactor {
     /// The vector that all counted devices have replayed of the same logs: for a forked log, up to the last changeset
     /// common to the branches.
     private func stableVector(
-        _ reading: StoreReading, _ segments: [OwnSegment], _ notes: inout CompactionNotes, isDryRun: Bool
+        _ reading: StoreSummary, _ segments: [OwnSegment], _ notes: inout CompactionMemory, isDryRun: Bool
     ) throws -> VersionVector? {
         let known = VersionVector(notes.forks ?? []).positions
         let logs = try SharedLogs(
@@ -163,7 +163,7 @@ struct Compactor {
 
     /// Checks that the container has this device's segments, and the snapshot in place of earlier segments. Folders
     /// lose files, or return to an older state.
-    private func lookForFiles(_ facts: inout CompactionFacts, _ notes: inout CompactionNotes) throws {
+    private func lookForFiles(_ facts: inout CompactionFacts, _ notes: inout CompactionMemory) throws {
         let missing = CompactionFacts.lastMissing(
             in: try container.segments(of: device), from: facts.logStart, through: facts.live.last?.last ?? 0)
         if missing > 0 { notes.lost = max(notes.lost ?? 0, missing) }
@@ -174,7 +174,7 @@ struct Compactor {
 
     /// Performs the plan's steps.
     /// - Returns: true if every possible step was performed.
-    private func finish(_ notes: inout CompactionNotes, _ report: inout CompactionReport) throws -> Bool {
+    private func finish(_ notes: inout CompactionMemory, _ report: inout CompactionReport) throws -> Bool {
         while let step = notes.plan.steps.first {
             let goesOn = try perform(step, &notes, &report)
             notes.plan.steps.removeFirst()
@@ -188,7 +188,7 @@ struct Compactor {
     /// Performs a step.
     /// - Returns: true if the plan continues. Otherwise the rest is planned anew after the next sync.
     private func perform(
-        _ step: CompactionStep, _ notes: inout CompactionNotes, _ report: inout CompactionReport
+        _ step: CompactionStep, _ notes: inout CompactionMemory, _ report: inout CompactionReport
     ) throws -> Bool {
         switch step {
         case .rollUp(let first, let last):
@@ -228,7 +228,7 @@ struct Compactor {
 
     /// Writes a snapshot.
     /// - Returns: false if a snapshot cannot be written now.
-    private func writeSnapshot(_ notes: inout CompactionNotes, _ report: inout CompactionReport) throws -> Bool {
+    private func writeSnapshot(_ notes: inout CompactionMemory, _ report: inout CompactionReport) throws -> Bool {
         do {
             let written = since(notes, try snapshots.write())
             notes.snapshot = written
@@ -280,7 +280,7 @@ struct Compactor {
             changesets, container: container.id, previous: headers.first?.previous, tail: headers.last?.chainEnd)
         let name = try SegmentName(first: first, last: last, checksum: segment.checksum)
         try container.publish(segment.bytes, name: name, of: device)
-        try store.noteRolledUp(
+        try store.recordRollUp(
             OwnSegment(
                 first: first, last: last, changes: live.reduce(0) { $0 + $1.changes }, bytes: segment.bytes.count,
                 checksum: segment.checksum, time: headers.last?.lastTime ?? .zero,
@@ -299,16 +299,16 @@ struct Compactor {
 
     // MARK: Notes
 
-    private func notes() throws -> CompactionNotes { Self.notes(in: try store.reading()) }
+    private func notes() throws -> CompactionMemory { Self.notes(in: try store.reading()) }
 
     /// Reads compaction's memory from a store.
-    static func notes(in reading: StoreReading) -> CompactionNotes {
-        guard let text = reading.compactionNotes else { return CompactionNotes() }
-        let notes = try? JSONDecoder().decode(CompactionNotes.self, from: Data(text.utf8))  // planned anew
-        return notes ?? CompactionNotes()
+    static func notes(in reading: StoreSummary) -> CompactionMemory {
+        guard let text = reading.compactionNotes else { return CompactionMemory() }
+        let notes = try? JSONDecoder().decode(CompactionMemory.self, from: Data(text.utf8))  // planned anew
+        return notes ?? CompactionMemory()
     }
 
-    private func keep(_ notes: CompactionNotes) throws {
+    private func keep(_ notes: CompactionMemory) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         try store.setCompactionNotes(String(decoding: encoder.encode(notes), as: UTF8.self))

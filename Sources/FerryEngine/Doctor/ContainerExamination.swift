@@ -8,7 +8,7 @@ struct ContainerExamination {
     let replica: Replica
     let container: Container
     /// The store's knowledge before the examination.
-    private let known: StoreReading
+    private let known: StoreSummary
     /// Devices with a successor, and devices that write no more: the store may know more of them than their last heads
     /// say.
     private let superseded: Set<DeviceID>
@@ -21,7 +21,7 @@ struct ContainerExamination {
         self.replica = replica
         self.container = container
         known = try replica.store.reading()
-        let look = try ContainerLook(container, except: replica.identity.device)
+        let look = try ContainerView(container, except: replica.identity.device)
         let successors = Successors(look.heads, self: replica.identity.device, known.formerDevices)
         superseded = replica.endedDevices(known).union(successors.all.keys)
         abandoned =
@@ -38,10 +38,10 @@ struct ContainerExamination {
         for device in devices {
             let isSelf = device == replica.identity.device
             let name = isSelf ? "this device" : names[device] ?? device.description
-            try noteHead(of: device, name, isSelf: isSelf, &report)
-            files += try noteSegments(of: device, name, isSelf: isSelf, &report)
+            try examineHead(of: device, name, isSelf: isSelf, &report)
+            files += try examineSegments(of: device, name, isSelf: isSelf, &report)
         }
-        let snapshots = try SnapshotShelf(container).entries().count
+        let snapshots = try SnapshotCatalog(container).entries().count
         report.examined.append(
             "\(DoctorReport.count(files, "segment")) and \(DoctorReport.count(snapshots, "snapshot")) of "
                 + DoctorReport.count(devices.count, "device"))
@@ -50,12 +50,12 @@ struct ContainerExamination {
                 .warning, names[device] ?? device.description, problem.message,
                 advice: "Ferry's clock there follows once the date is right; what it wrote before keeps its time.")
         }
-        try noteRefusals(names, &report)
-        try noteActivity(&report)
+        try reportRefusals(names, &report)
+        try recordActivity(&report)
     }
 
     /// Adds logs with whole files that cannot be replayed.
-    private func noteRefusals(_ names: [DeviceID: String], _ report: inout DoctorReport) throws {
+    private func reportRefusals(_ names: [DeviceID: String], _ report: inout DoctorReport) throws {
         let batch = try replica.reader(container, known).read(
             after: known.vector, known: known.checksums, isThorough: true)
         for (device, problem) in try replica.refusals(of: batch, known).sorted(by: { $0.key < $1.key }) {
@@ -79,7 +79,7 @@ struct ContainerExamination {
     }
 
     /// Adds devices silent for long, and files kept for a device that may not come back.
-    private func noteActivity(_ report: inout DoctorReport) throws {
+    private func recordActivity(_ report: inout DoctorReport) throws {
         for device in try replica.devices().devices where !device.isThisDevice {
             if device.activity == "silent" {
                 report.add(
@@ -99,7 +99,7 @@ struct ContainerExamination {
     /// Bytes kept for a single device from which a note is worthwhile.
     private static let manyBytes = 16 << 20
 
-    private func noteHead(
+    private func examineHead(
         of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
     ) throws {
         do {
@@ -129,7 +129,7 @@ struct ContainerExamination {
 
     /// Examines the segments of a device.
     /// - Returns: the number of examined segments.
-    private mutating func noteSegments(
+    private mutating func examineSegments(
         of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
     ) throws -> Int {
         let files: [SegmentFile]
@@ -141,18 +141,18 @@ struct ContainerExamination {
         }
         var whole: [SegmentHeader] = []
         for file in files {
-            if let header = try noteSegment(file, of: device, name, isSelf: isSelf, &report) {
+            if let header = try examineSegment(file, of: device, name, isSelf: isSelf, &report) {
                 whole.append(header)
             } else if isSelf, !file.isCopy {
                 lost = max(lost, file.name.last)
             }
         }
-        noteCopies(files, name, device, &report)
-        try noteGaps(whole, of: device, name, isSelf: isSelf, &report)
+        reportCopies(files, name, device, &report)
+        try reportGaps(whole, of: device, name, isSelf: isSelf, &report)
         return files.count
     }
 
-    private func noteSegment(
+    private func examineSegment(
         _ file: SegmentFile, of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
     ) throws -> SegmentHeader? {
         let path = container.path(of: file, device)
@@ -177,7 +177,7 @@ struct ContainerExamination {
         }
     }
 
-    private func noteCopies(
+    private func reportCopies(
         _ files: [SegmentFile], _ name: String, _ device: DeviceID, _ report: inout DoctorReport
     ) {
         let copies = files.filter(\.isCopy)
@@ -189,7 +189,7 @@ struct ContainerExamination {
     }
 
     /// Adds numbers in no whole segment that this database has not replayed.
-    private mutating func noteGaps(
+    private mutating func reportGaps(
         _ segments: [SegmentHeader], of device: DeviceID, _ name: String, isSelf: Bool, _ report: inout DoctorReport
     ) throws {
         if abandoned.contains(device) { return }
@@ -216,9 +216,9 @@ struct ContainerExamination {
         }
         let needed = max(start, 1) - 1
         if needed > known {
-            let shelf = SnapshotShelf(container)
-            let isCovered = try shelf.entries().contains {
-                try $0.manifest.vector[device].sequence >= needed && shelf.isWhole($0)
+            let catalog = SnapshotCatalog(container)
+            let isCovered = try catalog.entries().contains {
+                try $0.manifest.vector[device].sequence >= needed && catalog.isWhole($0)
             }
             if !isCovered {
                 report.add(

@@ -13,8 +13,8 @@ struct StoreExamination {
         note(verification, &report)
         // A database unreadable to SQLite gives no further findings.
         guard verification.isReadable else { return }
-        try noteBacklog(&report)
-        try noteRows(&report)
+        try reportBacklog(&report)
+        try recordRows(&report)
     }
 
     private func note(_ verification: VerificationReport, _ report: inout DoctorReport) {
@@ -53,7 +53,7 @@ struct StoreExamination {
         }
     }
 
-    private func noteBacklog(_ report: inout DoctorReport) throws {
+    private func reportBacklog(_ report: inout DoctorReport) throws {
         let status = try replica.store.status(counting: false)
         let now = replica.environment.clock.milliseconds()
         let unpublished = status.pendingNotes + status.outboxChanges
@@ -71,7 +71,7 @@ struct StoreExamination {
         }
     }
 
-    private func noteRows(_ report: inout DoctorReport) throws {
+    private func recordRows(_ report: inout DoctorReport) throws {
         let status = try replica.store.status(counting: false)
         if status.hidden > 0 {
             report.add(

@@ -15,7 +15,7 @@ struct JoiningRows {
     let replica: Replica
     private let options: JoinOptions
     /// The container's objects.
-    private let objects: ContainerObjects
+    private let objects: LoggedRows
     private var here: ObjectSets = [:]
     /// The integer keys of packed rows, by table and object.
     private var integers: [String: [ObjectID: FieldValue]] = [:]
@@ -29,7 +29,7 @@ struct JoiningRows {
     init(_ replica: Replica, _ container: Container, _ options: JoinOptions) throws {
         self.replica = replica
         self.options = options
-        objects = try ContainerObjects(container)
+        objects = try LoggedRows(container)
         try replica.store.setOldTime(
             .joining(givingWay: options.rows != .mine, among: objects.unknownTimes))
     }
@@ -47,7 +47,7 @@ struct JoiningRows {
             }
         }
         var here: ObjectSets = [:]
-        let seal = replica.sealer(for: replica.identity)
+        let encode = replica.segmentEncoding(for: replica.identity)
         let outcome = try store.pass(replaying: []) { changeset, previous in
             for changes in changeset.tables {
                 here[foldedName(changes.name), default: []].formUnion(changes.operations.map(\.object))
@@ -58,7 +58,7 @@ struct JoiningRows {
                     }
                 }
             }
-            return try seal(changeset, previous)
+            return try encode(changeset, previous)
         }
         self.here = here
         return outcome
@@ -115,7 +115,7 @@ struct JoiningRows {
     private mutating func remove(_ gone: ObjectSets) throws {
         if gone.isEmpty { return }
         try rewrite { $0.without(gone[foldedName($0.name)] ?? []) }
-        removed = try store.removeOldRows(gone, seal: replica.sealer(for: replica.identity))
+        removed = try store.removePreexistingRows(gone, encode: replica.segmentEncoding(for: replica.identity))
     }
 
     /// Encodes the waiting segments anew.
@@ -151,8 +151,9 @@ struct JoiningRows {
             let (_, changesets) = try SegmentDecoder.decode(
                 entry.bytes, container: identity.container, device: identity.device)
             for changeset in changesets {
-                _ = try store.writeOldRowsAgain(
-                    changeset.tables, revived: revived, renewed: renewed, seal: replica.sealer(for: identity))
+                _ = try store.rewritePreexistingRows(
+                    changeset.tables, revived: revived, renewed: renewed, encode: replica.segmentEncoding(for: identity)
+                )
             }
             sequence = entry.last
         }

@@ -9,12 +9,12 @@ import FerryStore
 struct LogReplay {
     private let store: Store
     private let device: DeviceID
-    private let seal: SegmentSealer
+    private let encode: SegmentEncoding
 
     init(_ replica: Replica) {
         store = replica.store
         device = replica.identity.device
-        seal = replica.sealer(for: replica.identity)
+        encode = replica.segmentEncoding(for: replica.identity)
     }
 
     /// Replays a batch.
@@ -26,9 +26,9 @@ struct LogReplay {
         var outcomes: [PassOutcome] = []
         var found: [DeviceID: FerryError] = [:]
         do {
-            outcomes = [try store.pass(replaying: batch.changesets, checksums: batch.checksums, seal: seal)]
+            outcomes = [try store.pass(replaying: batch.changesets, checksums: batch.checksums, encode: encode)]
         } catch let error as FerryError where error.mayConcernOneLog(besides: device) && !batch.changesets.isEmpty {
-            if try store.needsPass() { outcomes.append(try store.pass(replaying: [], seal: seal)) }
+            if try store.needsPass() { outcomes.append(try store.pass(replaying: [], encode: encode)) }
             for device in Set(batch.changesets.map(\.device)).sorted() {
                 let own = batch.changesets.filter { $0.device == device }
                 found[device] = try replayApart(own[...], batch.checksums[device], &outcomes)
@@ -48,7 +48,7 @@ struct LogReplay {
         guard let first = changesets.first else { return nil }
         do {
             let checksums = checksum.map { [first.device: $0] } ?? [:]
-            let outcome = try store.pass(replaying: Array(changesets), checksums: checksums, seal: seal)
+            let outcome = try store.pass(replaying: Array(changesets), checksums: checksums, encode: encode)
             outcomes.append(outcome)
             return outcome.refused[first.device]
         } catch let error as FerryError where error.mayConcernOneLog(besides: device) {

@@ -16,8 +16,8 @@ public final class Replica: Sendable {
     let retention: RetentionSettings
     private let known: Locked<Known>
     private let heads: HeadCache
-    private let quiet: QuietLogs
-    private let last = QuietLook()
+    private let quiet: UnchangedLogs
+    private let last = UnchangedScan()
 
     private struct Known {
         var identity: StoreIdentity
@@ -51,7 +51,7 @@ public final class Replica: Sendable {
         self.environment = environment
         self.retention = retention
         heads = HeadCache(clock: environment.clock)
-        quiet = QuietLogs(clock: environment.clock)
+        quiet = UnchangedLogs(clock: environment.clock)
         lock = DeviceLock(databasePath: store.path)
     }
 
@@ -102,7 +102,7 @@ public final class Replica: Sendable {
         do {
             return try body()
         } catch let error as FerryError where Self.isOfTheContainer(error.code) || error.code == .clockAhead {
-            try store.noteFailure(error)
+            try store.recordFailure(error)
             throw error
         }
     }
@@ -123,18 +123,20 @@ public final class Replica: Sendable {
         } catch {
             // Local changes are packed even while the folder is away. A copy's changes stay pending until the folder is
             // back: only the folder shows what was sent.
-            if try !isCopied() && store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
+            if try !isCopied() && store.needsPass() {
+                _ = try store.pass(replaying: [], encode: segmentEncoding(for: identity))
+            }
             throw error
         }
         var report = SyncReport()
         if let renewal = try recognise(container, isThorough: isThorough) { unreported = renewal }
         var problems: [DeviceID: FerryError] = [:]
         var names: [DeviceID: String] = [:]
-        var look = ContainerLook()
+        var look = ContainerView()
         // Devices whose logs this sync refuses. Logs behind them in a full batch are read all the same.
         var refused: [DeviceID: FerryError] = [:]
         var undelivered: Undelivered?
-        let snapshots = SnapshotReading(replica: self, container: container, progress: progress)
+        let snapshots = SnapshotChooser(replica: self, container: container, progress: progress)
         try snapshots.start(&report)
         repeat {
             var isDone = false
@@ -146,14 +148,14 @@ public final class Replica: Sendable {
             if isThorough { undelivered = try Undelivered(self, look, problems) }
             // If a log begins later, is damaged or does not arrive, a snapshot bridges the gap.
         } while try bridge(look, undelivered, snapshots, &report, &problems)
-        if isThorough, look.gaps.isEmpty, try takeInBranches(container, abandoned: look.abandoned) {
+        if isThorough, look.gaps.isEmpty, try mergeBranches(container, abandoned: look.abandoned) {
             try publisher(container).publish(&report, progress, total: nil)
         }
         let counting = try newlyCounting(look)
         let successors = counting.filter { look.heads[$0].map { $0.predecessor != nil } ?? false }
-        if try store.publishKeptRows(
+        if try store.republishRows(
             isLast: look.gaps.isEmpty, counting: counting, successors: successors, requests: look.requests,
-            seal: sealer(for: identity))
+            encode: segmentEncoding(for: identity))
         {
             try publisher(container).publish(&report, progress, total: nil)
         }
@@ -164,15 +166,15 @@ public final class Replica: Sendable {
             // Rows written by the hook are sent at once.
             _ = try pass(container, &report, &problems, &names, &look, &refused, isThorough: isThorough, progress)
         }
-        if isThorough, look.gaps.isEmpty { try noteContradiction(look) }
-        let (activity, reading) = try noteActivity(look)
+        if isThorough, look.gaps.isEmpty { try recordContradiction(look) }
+        let (activity, reading) = try recordActivity(look)
         try publisher(container).refreshHead(reading, others: look.heads)
         let isSnapshotDue = try undelivered?.note(container, activity) ?? false
         report.compaction = try compactIfDue(
             container, activity, isThorough: isThorough, isSnapshotDue: isSnapshotDue)
         problems.merge(clocksAhead(reading.vector)) { reason, _ in reason }
-        let since = try store.noteWaiting(problems, known: reading.waiting)
-        if reading.failure != nil { try store.noteFailure(nil) }
+        let since = try store.recordStalls(problems, known: reading.waiting)
+        if reading.failure != nil { try store.recordFailure(nil) }
         report.waiting = problems.sorted { $0.key < $1.key }.map { device, problem in
             SyncReport.Waiting(
                 device: names[device] ?? device.description, reason: problem.message, code: problem.code.rawValue,
@@ -191,21 +193,21 @@ public final class Replica: Sendable {
     /// Updates the list of objects updated and never inserted here.
     /// All are checked if another device replayed the same changesets and has another state: this device may lack
     /// changes that others remember.
-    private func noteContradiction(_ look: ContainerLook) throws {
+    private func recordContradiction(_ look: ContainerView) throws {
         let reading = try store.reading()
         let isContradicted = look.heads.values.contains { head in
             // Mostly the tokens are equal, and nothing needs comparison.
             reading.tables.contains { table in head.digests[table.stateToken].map { $0 != table.state } ?? false }
                 && !PeerStanding(reading.vector, reading.tables, hasNotes: false, head).tables.states.isEmpty
         }
-        try store.noteUpdatedObjects(isContradicted: isContradicted, atMost: Head.maximumMissing)
+        try store.recordUpdatedObjects(isContradicted: isContradicted, atMost: Head.maximumMissing)
     }
 
     /// Reads, packs, replays and publishes a batch.
     /// - Returns: true if the logs hold more.
     private func pass(
         _ container: Container, _ report: inout SyncReport, _ problems: inout [DeviceID: FerryError],
-        _ names: inout [DeviceID: String], _ look: inout ContainerLook, _ refused: inout [DeviceID: FerryError],
+        _ names: inout [DeviceID: String], _ look: inout ContainerView, _ refused: inout [DeviceID: FerryError],
         isThorough: Bool, _ progress: ProgressHandler?
     ) throws -> Bool {
         let reading = try store.reading()
@@ -215,17 +217,17 @@ public final class Replica: Sendable {
         var batch = try reader.read(after: reading.vector, known: reading.checksums, isThorough: isThorough)
         try noteReplayed(&batch.changesets, reading, container)
         problems = batch.problems
-        look = ContainerLook(
+        look = ContainerView(
             heads: batch.heads, devices: batch.devices, gaps: batch.gaps, abandoned: batch.abandoned,
             isQuiet: batch.isQuiet)
-        names = try noteNames(batch.heads, known: reading.names)
+        names = try recordNames(batch.heads, known: reading.names)
         progress?(SyncProgress(phase: .replaying, completed: report.replayed.changes, total: nil))
         let outcomes: [PassOutcome]
         do {
             outcomes = try LogReplay(self).replay(batch, &refused)
         } catch let error as FerryError where error.code == .replayHookFailed {
             // The hook's failure must not hold local changes back.
-            if try store.needsPass() { _ = try store.pass(replaying: [], seal: sealer(for: identity)) }
+            if try store.needsPass() { _ = try store.pass(replaying: [], encode: segmentEncoding(for: identity)) }
             try publisher(container).publish(&report, progress, total: nil)
             throw error
         }
@@ -246,7 +248,7 @@ public final class Replica: Sendable {
     /// acknowledge this log.
     /// Empty until everything that the heads mention is replayed here, so that deletions forgotten earlier are known
     /// here, too.
-    private func newlyCounting(_ look: ContainerLook) throws -> Set<DeviceID> {
+    private func newlyCounting(_ look: ContainerView) throws -> Set<DeviceID> {
         let (known, first) = try store.countingDevices()
         if look.heads.keys.allSatisfy({ known.contains($0) }) { return [] }
         let acknowledging = look.heads.filter { device, head in
@@ -276,7 +278,7 @@ public final class Replica: Sendable {
     }
 
     /// Makes a reader of the other devices' logs, with this device's knowledge of the devices.
-    func reader(_ container: Container, _ reading: StoreReading) -> LogReader {
+    func reader(_ container: Container, _ reading: StoreSummary) -> LogReader {
         LogReader(
             container: container, device: identity.device, former: reading.formerDevices, ended: endedDevices(reading),
             retired: reading.retired, room: availableBytes)
@@ -292,17 +294,17 @@ public final class Replica: Sendable {
 
     /// Saves the names by which devices present themselves.
     /// - Returns: all known names.
-    private func noteNames(_ heads: [DeviceID: Head], known: [DeviceID: String]) throws -> [DeviceID: String] {
+    private func recordNames(_ heads: [DeviceID: Head], known: [DeviceID: String]) throws -> [DeviceID: String] {
         var names = known
         for (device, head) in heads where known[device] != head.deviceName {
-            try store.noteName(head.deviceName, of: device)
+            try store.recordName(head.deviceName, of: device)
             names[device] = head.deviceName
         }
         return names
     }
 
     /// Returns a closure that encodes segments of a device.
-    func sealer(for identity: StoreIdentity) -> SegmentSealer {
+    func segmentEncoding(for identity: StoreIdentity) -> SegmentEncoding {
         { changeset, previous in
             let segment = try SegmentEncoder.encode([changeset], container: identity.container, previous: previous)
             return OutboxEntry(

@@ -12,7 +12,7 @@ struct Successors {
     private let own: Set<DeviceID>
     private let heads: [DeviceID: Head]
 
-    init(_ heads: [DeviceID: Head], self device: DeviceID, _ former: [FormerDevice]) {
+    init(_ heads: [DeviceID: Head], self device: DeviceID, _ former: [PreviousIdentity]) {
         var all: [DeviceID: [DeviceID: Head.Predecessor]] = [:]
         for (successor, head) in heads where successor != device {
             if let predecessor = head.predecessor { all[predecessor.device, default: [:]][successor] = predecessor }
@@ -48,7 +48,7 @@ struct Successors {
 }
 
 extension Head.Predecessor {
-    init(_ former: FormerDevice) {
+    init(_ former: PreviousIdentity) {
         self.init(device: former.device, sequence: former.sequence, end: former.end)
     }
 }

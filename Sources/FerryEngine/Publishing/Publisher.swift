@@ -27,7 +27,7 @@ struct Publisher {
             let name = try SegmentName(first: entry.first, last: entry.last, checksum: entry.checksum)
             try container.publish(entry.bytes, name: name, of: identity.device)
             try writeHead(store.reading(), published: segment)
-            try store.notePublished(segment)
+            try store.recordPublication(segment)
             report.published.segments += 1
             report.published.changes += entry.changes
             progress?(SyncProgress(phase: .publishing, completed: report.published.changes, total: total))
@@ -79,7 +79,7 @@ struct Publisher {
     /// - Parameters:
     ///   - reading: the store's present knowledge.
     ///   - others: other devices' heads. If a head lists this device as retired, a new head contradicts.
-    func refreshHead(_ reading: StoreReading, others: [DeviceID: Head] = [:]) throws {
+    func refreshHead(_ reading: StoreSummary, others: [DeviceID: Head] = [:]) throws {
         let present = try? container.readHead(of: identity.device)  // a damaged or foreign head is written anew
         if let present, try isCurrent(present, reading),
             !DeviceActivity.isRetired(identity.device, written: present.writtenMilliseconds, heads: others)
@@ -89,7 +89,7 @@ struct Publisher {
         try writeHead(reading)
     }
 
-    private func isCurrent(_ head: Head, _ reading: StoreReading) throws -> Bool {
+    private func isCurrent(_ head: Head, _ reading: StoreSummary) throws -> Bool {
         let vector = reading.vector
         let own = vector[identity.device]
         let age = clock.milliseconds().milliseconds(since: head.writtenMilliseconds)
@@ -101,11 +101,11 @@ struct Publisher {
             && head.missing == missing(reading)
     }
 
-    private func digests(_ reading: StoreReading) -> [UInt32: UInt64] {
+    private func digests(_ reading: StoreSummary) -> [UInt32: UInt64] {
         TableDigests.published(reading.tables, atMost: Head.maximumDigests)
     }
 
-    private func missing(_ reading: StoreReading) throws -> [ObjectID] {
+    private func missing(_ reading: StoreSummary) throws -> [ObjectID] {
         reading.isMissingObjects ? try store.missingObjects(atMost: Head.maximumMissing) : []
     }
 
@@ -114,7 +114,7 @@ struct Publisher {
     }
 
     /// The devices retired in this store.
-    private func retired(_ reading: StoreReading) -> [DeviceID: Int64] {
+    private func retired(_ reading: StoreSummary) -> [DeviceID: Int64] {
         let pairs = reading.devices.filter { $0.id != identity.device }.compactMap { record in
             record.retiredMilliseconds.map { (record.id, $0) }
         }
@@ -123,7 +123,7 @@ struct Publisher {
 
     /// Writes the head.
     /// - Parameter published: the segment just published; `nil`: the position comes from the store.
-    func writeHead(_ reading: StoreReading, published: OwnSegment? = nil) throws {
+    func writeHead(_ reading: StoreSummary, published: OwnSegment? = nil) throws {
         let vector = reading.vector
         let own = vector[identity.device]
         var position = own

@@ -12,14 +12,14 @@ import FerryStore
 /// - Retired devices: nobody is left who would send their branches again.
 extension Replica {
     /// Devices that write no more under their IDs: this device's former IDs, and retired devices.
-    func endedDevices(_ reading: StoreReading) -> Set<DeviceID> {
+    func endedDevices(_ reading: StoreSummary) -> Set<DeviceID> {
         reading.retired.union(reading.formerDevices.map(\.device)).subtracting([identity.device])
     }
 
     /// Merges new branches of such logs in the container, and records logs with an incomplete branch.
     /// - Parameter abandoned: devices whose logs continue on a branch unreadable here (`LogReader.Batch.abandoned`).
     /// - Returns: true if there is something new to publish.
-    func takeInBranches(_ container: Container, abandoned: Set<DeviceID> = []) throws -> Bool {
+    func mergeBranches(_ container: Container, abandoned: Set<DeviceID> = []) throws -> Bool {
         var isNews = false
         let ended = endedDevices(try store.reading())
         for device in ended.union(abandoned).sorted() {
@@ -32,7 +32,7 @@ extension Replica {
             }
             if !ForkedLog.overlap(files.map(\.name)) {
                 // A different branch continues behind the position of this store, and the branch's beginning is gone.
-                if abandoned.contains(device) { try store.noteForkedLog(device) }
+                if abandoned.contains(device) { try store.recordForkedLog(device) }
                 continue
             }
             // The former owners of the ID send everything again.
@@ -44,23 +44,23 @@ extension Replica {
             if log.read.isSubset(of: known) { continue }
             if log.isForked {
                 do {
-                    let sent = try store.takeInBranches(
+                    let sent = try store.mergeBranches(
                         log.changesets, of: device, after: log.common,
-                        isForkCertain: log.fork != nil, seal: sealer(for: identity))
+                        isForkCertain: log.fork != nil, encode: segmentEncoding(for: identity))
                     isNews = isNews || sent > 0
                 } catch let error as FerryError where error.mayConcernOneLog(besides: identity.device) {
                     // A nonsensical branch is not sent again, and stops no device.
                     continue
                 }
             }
-            try store.noteBranchesTakenIn(log.read.union(known).sorted(), of: device)
+            try store.recordMergedBranches(log.read.union(known).sorted(), of: device)
         }
         return isNews
     }
 
     /// Marks the changesets written by this database under a previous identity. If another copy wrote under that ID too, this
     /// device reads the log from the fork on.
-    func noteReplayed(_ changesets: inout [Changeset], _ reading: StoreReading, _ container: Container) throws {
+    func noteReplayed(_ changesets: inout [Changeset], _ reading: StoreSummary, _ container: Container) throws {
         for former in reading.formerDevices {
             guard let end = former.end, changesets.contains(where: { $0.device == former.device }) else { continue }
             let log: ForkedLog
@@ -96,7 +96,7 @@ extension Replica {
     /// stamps of the forked log is written again under this device's ID, just after the original times, and so reaches
     /// all devices.
     /// - Returns: true if there may be something new to publish.
-    func uniteBranches(_ container: Container, _ look: ContainerLook, _ report: inout SyncReport) throws -> Bool {
+    func uniteBranches(_ container: Container, _ look: ContainerView, _ report: inout SyncReport) throws -> Bool {
         let reading = try store.reading()
         if reading.forkedLogs.isEmpty || !reading.isPublished { return false }
         let successors = Successors(look.heads, self: identity.device, reading.formerDevices)
@@ -107,7 +107,7 @@ extension Replica {
         if !isContradicted { return false }
         let news = try reading.forkedLogs.sorted().filter { try readSnapshots(of: $0, container, &report) }
         for device in news {
-            _ = try store.takeInBranches([], of: device, after: .none, seal: sealer(for: identity))
+            _ = try store.mergeBranches([], of: device, after: .none, encode: segmentEncoding(for: identity))
             // No device needs the rest of the log. If a database still writes the log, a later head shows this.
             let head = look.heads[device]
             try retire(
@@ -122,15 +122,15 @@ extension Replica {
     private func readSnapshots(
         of device: DeviceID, _ container: Container, _ report: inout SyncReport
     ) throws -> Bool {
-        let snapshots = SnapshotReading(replica: self, container: container)
+        let snapshots = SnapshotChooser(replica: self, container: container)
         var isNews = false
-        for entry in try SnapshotShelf(container).entries()
+        for entry in try SnapshotCatalog(container).entries()
         where entry.device != identity.device && entry.manifest.positions[device] != nil {
             let known = try store.branchesTakenIn(of: device)
             if known.contains(entry.name.fileName) { continue }
             // Devices that need the snapshot report its errors.
             if try snapshots.load(entry, &report) != nil { continue }
-            try store.noteBranchesTakenIn(known + [entry.name.fileName], of: device)
+            try store.recordMergedBranches(known + [entry.name.fileName], of: device)
             isNews = true
         }
         return isNews

@@ -6,7 +6,7 @@ import FerryLog
 struct LogReach {
     private let container: Container
     /// Read once, when files do not suffice.
-    private var shelf: [SnapshotShelf.Entry]?
+    private var catalog: [SnapshotCatalog.Entry]?
 
     init(_ container: Container) { self.container = container }
 
@@ -26,10 +26,10 @@ struct LogReach {
         return true
     }
 
-    private mutating func snapshots() throws -> [SnapshotShelf.Entry] {
-        if let shelf { return shelf }
-        let entries = try SnapshotShelf(container).entries()
-        shelf = entries
+    private mutating func snapshots() throws -> [SnapshotCatalog.Entry] {
+        if let catalog { return catalog }
+        let entries = try SnapshotCatalog(container).entries()
+        catalog = entries
         return entries
     }
 }

@@ -19,14 +19,14 @@ struct LogReader {
     let container: Container
     let device: DeviceID
     /// The former IDs of this device's database.
-    var former: [FormerDevice] = []
+    var former: [PreviousIdentity] = []
     /// Devices that write no more under their IDs (`Replica.endedDevices`).
     var ended: Set<DeviceID> = []
     /// Retired devices: they will not come back.
     var retired: Set<DeviceID> = []
     /// Memory of earlier looks.
-    var quiet: QuietLogs?
-    var last: QuietLook?
+    var quiet: UnchangedLogs?
+    var last: UnchangedScan?
     /// Free bytes of the database's disk; `nil` if unknown or irrelevant.
     var room: () -> Int? = { nil }
     /// Devices whose logs are not read further, because their next changeset is refused.
@@ -100,14 +100,14 @@ struct LogReader {
     ) throws -> Batch {
         var batch = Batch()
         batch.devices = try container.devices().filter { $0 != device }
-        let question = QuietLook.Question(
+        let question = UnchangedScan.Question(
             container: container.id, positions: positions, ended: ended, devices: batch.devices, isThorough: isThorough)
         if setAside.isEmpty, let quiet, let known = last?.batch(question, in: container, quiet.milliseconds()) {
             batch = known
             batch.isQuiet = true
             return batch
         }
-        var notes = QuietLook.Notes()
+        var notes = UnchangedScan.Notes()
         var load = Load()
         for (index, peer) in batch.devices.enumerated() {
             do {
@@ -116,7 +116,7 @@ struct LogReader {
                 if let head { batch.heads[peer] = head }
                 let position = positions[peer].sequence
                 if setAside.contains(peer) {
-                    notes.noteUnknown()
+                    notes.recordUnknown()
                     continue
                 }
                 var directory: (version: FileVersion, milliseconds: Int64)?
@@ -131,7 +131,7 @@ struct LogReader {
                         }
                     }
                 }
-                notes.noteUnknown()
+                notes.recordUnknown()
                 try read(
                     peer, after: position, head, known[peer], isThorough: isThorough, &batch, &load)
                 if let directory, batch.segments[peer] == nil, batch.problems[peer] == nil {
@@ -139,7 +139,7 @@ struct LogReader {
                 }
                 if let problem, batch.problems[peer] == nil { batch.problems[peer] = problem }
             } catch let error as FerryError where error.concernsOneFile {
-                notes.noteUnknown()
+                notes.recordUnknown()
                 batch.problems[peer] = error
             }
             if batch.isFull {
@@ -232,7 +232,7 @@ struct LogReader {
                 files = listed
                 let candidates = listed.prefix { $0.name.first <= next }.filter { next <= $0.name.last }
                     .sorted { $0.isTried(before: $1) }
-                if candidates.isEmpty { return noteGap(peer, next, head, listed, &batch) }
+                if candidates.isEmpty { return recordGap(peer, next, head, listed, &batch) }
                 found = try readFirst(candidates, peer, next, previous, load, &batch, &hasVanished)
                 if found == nil, hasVanished, listings < Self.maximumListings {
                     files = nil
@@ -335,7 +335,7 @@ struct LogReader {
             device: peer, sequence: sequence)
     }
 
-    private func noteGap(
+    private func recordGap(
         _ peer: DeviceID, _ next: UInt64, _ head: Head?, _ files: ArraySlice<SegmentFile>, _ batch: inout Batch
     ) {
         if let head, head.logStart > next {

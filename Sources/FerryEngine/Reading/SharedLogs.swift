@@ -29,7 +29,7 @@ final class SharedLogs {
     private var trails: [DeviceID: Trail] = [:]
 
     init(
-        _ container: Container, own: DeviceID, _ reading: StoreReading, segments: [OwnSegment],
+        _ container: Container, own: DeviceID, _ reading: StoreSummary, segments: [OwnSegment],
         forks: [DeviceID: LogPosition]
     ) {
         self.container = container

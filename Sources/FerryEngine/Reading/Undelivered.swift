@@ -10,8 +10,8 @@ import FerryStore
 /// without the changes waits too, then reads that snapshot, even if the log's author announces less.
 struct Undelivered {
     private let replica: Replica
-    private let look: ContainerLook
-    private let reading: StoreReading
+    private let look: ContainerView
+    private let reading: StoreSummary
     private let now: Int64
     /// Logs in which other devices are further than this device, after this device has read all files.
     private let lacked: Set<DeviceID>
@@ -23,7 +23,7 @@ struct Undelivered {
     private var own: DeviceID { replica.identity.device }
     private var retention: RetentionSettings { replica.retention }
 
-    init(_ replica: Replica, _ look: ContainerLook, _ problems: [DeviceID: FerryError]) throws {
+    init(_ replica: Replica, _ look: ContainerView, _ problems: [DeviceID: FerryError]) throws {
         self.replica = replica
         self.look = look
         reading = try replica.store.reading()
@@ -34,7 +34,7 @@ struct Undelivered {
     }
 
     private static func lacked(
-        _ look: ContainerLook, _ reading: StoreReading, _ problems: [DeviceID: FerryError], own: DeviceID,
+        _ look: ContainerView, _ reading: StoreSummary, _ problems: [DeviceID: FerryError], own: DeviceID,
         _ replica: Replica
     ) -> (lacked: Set<DeviceID>, ambiguous: Set<DeviceID>) {
         let successors = Successors(look.heads, self: own, reading.formerDevices)
@@ -66,7 +66,7 @@ struct Undelivered {
 
     /// True if this device may stand on another branch of the log than remote devices.
     private static func isAmbiguous(
-        _ device: DeviceID, at sequence: UInt64, _ successors: Successors, _ reading: StoreReading
+        _ device: DeviceID, at sequence: UInt64, _ successors: Successors, _ reading: StoreSummary
     ) -> Bool {
         reading.forkedLogs.contains(device)
             || successors.all[device]?.values.contains { $0.sequence < sequence } ?? false
@@ -86,7 +86,7 @@ struct Undelivered {
             isOverdue($0, since: reading.undelivered.lacked[$0], retention.patienceMilliseconds)
         }
         // With two branches, no position says which changes are known.
-        for device in overdue.intersection(ambiguous).sorted() { try replica.store.noteForkedLog(device) }
+        for device in overdue.intersection(ambiguous).sorted() { try replica.store.recordForkedLog(device) }
         return Dictionary(uniqueKeysWithValues: overdue.map { ($0, reading.vector[$0].sequence + 1) })
     }
 
@@ -132,7 +132,7 @@ extension Replica {
     /// Imports a snapshot that covers gaps and overdue logs.
     /// - Returns: true if a snapshot was imported; then more files may be readable.
     func bridge(
-        _ look: ContainerLook, _ undelivered: Undelivered?, _ snapshots: SnapshotReading, _ report: inout SyncReport,
+        _ look: ContainerView, _ undelivered: Undelivered?, _ snapshots: SnapshotChooser, _ report: inout SyncReport,
         _ problems: inout [DeviceID: FerryError]
     ) throws -> Bool {
         let overdue = try undelivered?.gaps() ?? [:]

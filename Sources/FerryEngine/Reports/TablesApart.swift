@@ -27,7 +27,7 @@ public struct TableApart: Codable, Equatable, Sendable {
 
 extension Replica {
     /// The tables that remaining devices have by a different primary key.
-    func tablesApart(_ reading: StoreReading) -> [TableApart] {
+    func tablesApart(_ reading: StoreSummary) -> [TableApart] {
         let ended = endedDevices(reading)
         var found: [TableApart] = []
         for other in reading.otherGenerations where !ended.contains(other.device) {

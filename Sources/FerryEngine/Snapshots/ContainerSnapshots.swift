@@ -12,15 +12,15 @@ struct ContainerSnapshots: CompactionSnapshots {
     private var device: DeviceID { identity.device }
 
     func best(trusting known: [KnownSnapshot]) throws -> KnownSnapshot? {
-        let shelf = SnapshotShelf(container)
-        let entries = try shelf.entries().sorted {
+        let catalog = SnapshotCatalog(container)
+        let entries = try catalog.entries().sorted {
             $0.manifest.vector[device].sequence > $1.manifest.vector[device].sequence
         }
         for entry in entries {
             let found = describe(entry)
             // A known whole snapshot with all files present is not read again.
             if known.contains(where: { $0.device == found.device && $0.name == found.name }) { return found }
-            if try shelf.isWhole(entry) { return found }
+            if try catalog.isWhole(entry) { return found }
         }
         return nil
     }
@@ -38,9 +38,9 @@ struct ContainerSnapshots: CompactionSnapshots {
     }
 
     func own() throws -> [KnownSnapshot] {
-        let shelf = SnapshotShelf(container)
+        let catalog = SnapshotCatalog(container)
         return try container.snapshots(of: device).sorted().map { name in
-            if let entry = try shelf.entry(name, of: device) { return describe(entry) }
+            if let entry = try catalog.entry(name, of: device) { return describe(entry) }
             // An unreadable snapshot covers nothing, and is removed once a newer snapshot supersedes it.
             return KnownSnapshot(
                 device: device.hex, name: name.fileName, covered: 0, bytes: 0, milliseconds: clock.milliseconds())
@@ -52,7 +52,7 @@ struct ContainerSnapshots: CompactionSnapshots {
         var needed: Set<Checksum> = []
         for name in try container.snapshots(of: device) {
             // Beside an unreadable manifest, the needed chunks are unknown: nothing is removed.
-            guard let entry = try SnapshotShelf(container).entry(name, of: device) else { return }
+            guard let entry = try SnapshotCatalog(container).entry(name, of: device) else { return }
             for table in entry.manifest.tables { needed.formUnion(table.chunks.map(\.checksum)) }
         }
         for chunk in try container.chunks(of: device).subtracting(needed).sorted() {
@@ -60,7 +60,7 @@ struct ContainerSnapshots: CompactionSnapshots {
         }
     }
 
-    private func describe(_ entry: SnapshotShelf.Entry) -> KnownSnapshot {
+    private func describe(_ entry: SnapshotCatalog.Entry) -> KnownSnapshot {
         KnownSnapshot(
             device: entry.device.hex, name: entry.name.fileName,
             covered: entry.manifest.vector[device].sequence, bytes: entry.bytes, milliseconds: clock.milliseconds())

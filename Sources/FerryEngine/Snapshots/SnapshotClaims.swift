@@ -23,7 +23,7 @@ struct SnapshotClaims {
 
     /// Returns the objection to a snapshot's claims; `nil` if the claims are possible. A log without any file in the
     /// container proves nothing.
-    func objection(to entry: SnapshotShelf.Entry) throws -> FerryError? {
+    func objection(to entry: SnapshotCatalog.Entry) throws -> FerryError? {
         for (device, position) in entry.manifest.positions.sorted(by: { $0.key < $1.key }) {
             if undelivered.contains(device) { continue }
             guard let end = try end(of: device) else { continue }

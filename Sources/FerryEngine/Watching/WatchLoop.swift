@@ -102,7 +102,7 @@ package final class WatchLoop: Sendable {
                     isFollowing = true
                 }
             } catch {
-                turns.noteFailure(error, replica.store, onEvent)
+                turns.recordFailure(error, replica.store, onEvent)
             }
             if hasToStop || turns.isOver { return }
             _ = watcher.wait(timeoutMilliseconds: configuration.followMilliseconds)
@@ -114,9 +114,9 @@ package final class WatchLoop: Sendable {
     private func lookForReplacement(_ turns: inout WatchTurns) throws {
         let file = try replica.followReplacement(isLost: turns.isLost)
         if case .inPlace = file { return }
-        turns.noteNewConnection()
+        turns.recordNewConnection()
         guard case .another = file else { return }
-        turns.noteReplacement()
+        turns.recordReplacement()
         onEvent(.reopened)
     }
 
@@ -136,20 +136,20 @@ package final class WatchLoop: Sendable {
         do {
             let isPending = try look(&turns)
             if turns.isBackingOff {
-                if reason == .changed { turns.noteEventWhileBackingOff() }
+                if reason == .changed { turns.recordEventWhileBackingOff() }
                 return
             }
             if reason == .timedOut {
                 // Only the poll looks at the container. In between, the loop waits for a commit to become visible.
                 if !isPending && !turns.isPollDue { return turns.glanceLater() }
             } else {
-                turns.noteEvent(isPending: isPending)
+                turns.recordEvent(isPending: isPending)
             }
             if isPending || turns.isFruitless { gather() }
         } catch {
             // A look that fails like the last attempt does not delay the next attempt further.
             if turns.isBackingOff && turns.isKnown(error, replica.store) { return }
-            return turns.noteFailure(error, replica.store, onEvent)
+            return turns.recordFailure(error, replica.store, onEvent)
         }
         pass(&turns)
     }
@@ -181,11 +181,11 @@ package final class WatchLoop: Sendable {
             if turns.dataVersion == nil { turns.dataVersion = try replica.store.dataVersion() }
             let isThorough = turns.isThoroughDue
             let report = try replica.sync(isThorough: isThorough)
-            if turns.notePass(report, isThorough: isThorough, eventsAreDelivered: watcher.deliversEvents) {
+            if turns.recordPass(report, isThorough: isThorough, eventsAreDelivered: watcher.deliversEvents) {
                 onEvent(.synced(report))
             }
         } catch {
-            turns.noteFailure(error, replica.store, onEvent)
+            turns.recordFailure(error, replica.store, onEvent)
         }
     }
 

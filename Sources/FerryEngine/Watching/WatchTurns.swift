@@ -69,12 +69,12 @@ struct WatchTurns {
 
     /// Brings the next attempt forward after an event: perhaps the obstacle is gone. The attempt waits for the end of
     /// the first interval after the failure.
-    mutating func noteEventWhileBackingOff() {
+    mutating func recordEventWhileBackingOff() {
         if let earliestRetry { nextPoll = min(nextPoll, earliestRetry) }
     }
 
     /// - Parameter isPending: true if the cause of the event is already found.
-    mutating func noteEvent(isPending: Bool) {
+    mutating func recordEvent(isPending: Bool) {
         isAfterEvent = true
         glance = isPending ? nil : (now() + .milliseconds(1), 1)
     }
@@ -90,7 +90,7 @@ struct WatchTurns {
 
     /// Records a pass.
     /// - Returns: true if the pass is worth reporting.
-    mutating func notePass(_ report: SyncReport, isThorough: Bool, eventsAreDelivered: Bool) -> Bool {
+    mutating func recordPass(_ report: SyncReport, isThorough: Bool, eventsAreDelivered: Bool) -> Bool {
         let isNews =
             !hasPassed || report.hasNews || report.renewed != nil || failure != nil || report.waiting != waiting
         fruitlessEvents = report.hasNews || !isAfterEvent ? 0 : fruitlessEvents + 1
@@ -108,7 +108,7 @@ struct WatchTurns {
     // MARK: Failures
 
     /// Reports a new failure, and decides when to try again.
-    mutating func noteFailure(_ error: any Error, _ store: Store, _ tell: (SyncEvent) -> Void) {
+    mutating func recordFailure(_ error: any Error, _ store: Store, _ tell: (SyncEvent) -> Void) {
         let error = Self.understood(error, store)
         glance = nil
         isAfterEvent = false
@@ -138,10 +138,10 @@ struct WatchTurns {
     }
 
     /// The database was opened again: a new connection counts commits from the start.
-    mutating func noteNewConnection() { dataVersion = nil }
+    mutating func recordNewConnection() { dataVersion = nil }
 
     /// A new file is in the database's place: nothing seen of the former file counts.
-    mutating func noteReplacement() {
+    mutating func recordReplacement() {
         lostSince = nil
         nextPoll = now()
         lastThorough = nil

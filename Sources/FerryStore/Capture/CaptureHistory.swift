@@ -36,7 +36,7 @@ struct CaptureHistory {
         /// The changes of the object so far: the before-image has these values. Later changes came in the displacing
         /// statement, or after a statement that displaced nothing.
         var changed: ColumnTimes
-        /// True if any statement since may have displaced the row (`UnforeseenDefaults`).
+        /// True if any statement since may have displaced the row (`NondeterministicDefaults`).
         var isOfAnyStatement: Bool
         /// True after a later change other than a foreign key's action: the row was still present.
         var isWritten = false
@@ -93,7 +93,7 @@ struct CaptureHistory {
     private(set) var rowsWithoutKey = 0
     private(set) var keylessTables: Set<Int> = []
     /// The tables with before-images of the read pending changes.
-    private(set) var tablesWithOldRows: Set<Int> = []
+    private(set) var tablesWithBeforeImages: Set<Int> = []
 
     init(_ access: StoreAccess) {
         self.access = access
@@ -123,7 +123,7 @@ struct CaptureHistory {
             if last?.id != number { last = registry.tables[number] }
             guard let table = last, let event = PendingEvent(rawValue: row.int(2)) else { return }
             switch event {
-            case .delete, .examine: tablesWithOldRows.insert(number)
+            case .delete, .examine: tablesWithBeforeImages.insert(number)
             case .rekey: hasRekeys = hasRekeys || table.isLocal
             case .insert, .update, .reference, .review: break
             }
@@ -196,13 +196,13 @@ struct CaptureHistory {
         case .delete:
             guard let object = try self.object(table, note.key) else { return }
             examined[table.id]?[object] = nil
-            try delete(object, table, note.key, at: note.time, oldRow: note.sequence, &clock)
+            try delete(object, table, note.key, at: note.time, beforeImage: note.sequence, &clock)
         case .examine:
             guard let object = try self.object(table, note.key) else { return }
             examined[table.id, default: [:]][object] = Examination(
                 sequence: note.sequence, time: note.time, key: note.key,
                 changed: tracks[table.id]?[object]?.changed ?? ColumnTimes(),
-                isOfAnyStatement: note.mask == UnforeseenDefaults.mask)
+                isOfAnyStatement: note.mask == NondeterministicDefaults.mask)
         case .reference:
             guard let object = try writtenObject(table, note.key) else { return }
             let track = try self.track(object, table, key: note.key, isFresh: false)
@@ -210,14 +210,14 @@ struct CaptureHistory {
             guard column < table.columns.count else { return }
             track.references.append(
                 ReferenceNote(
-                    column: column, time: note.time, former: try travelling(note.value, table.columns[column])))
+                    column: column, time: note.time, former: try portable(note.value, table.columns[column])))
         case .rekey:
             guard let object = try self.object(table, [note.value]) else { return }
             try displaceHolder(of: note.key, table, unlessIts: object, &clock)
             if let known = try self.object(table, note.key), known != object {
-                noteTakenKey(note, from: known)
+                recordTakenKey(note, from: known)
             } else {
-                noteTakenKey(note, from: nil)
+                recordTakenKey(note, from: nil)
             }
             keys[table.id, default: [:]][note.value] = nil
             freedKeys[table.id, default: []].insert(note.value)
@@ -251,7 +251,7 @@ struct CaptureHistory {
     }
 
     mutating func delete(
-        _ object: ObjectID, _ table: TrackedTable, _ key: [FieldValue], at time: HybridTime, oldRow: Int64,
+        _ object: ObjectID, _ table: TrackedTable, _ key: [FieldValue], at time: HybridTime, beforeImage: Int64,
         _ clock: inout HybridClock
     ) throws {
         let track = try self.track(object, table, key: key, isFresh: false)
@@ -259,19 +259,19 @@ struct CaptureHistory {
         if !track.isFresh, track.isUntouched, table.referenceColumns.isEmpty {
             // Nothing of the row must be interpreted now.
             let deletion = NotedDeletion(
-                time: self.time(for: track, time, togglesLife: true, &clock), sequence: oldRow)
+                time: self.time(for: track, time, togglesLife: true, &clock), sequence: beforeImage)
             if table.isMapped { keys[table.id, default: [:]][key[0]] = (object, true) }
             track.deletion = deletion
             track.isDeleted = true
             return
         }
-        var old = try access.reader(of: table.id).readOld(oldRow) ?? [:]
+        var old = try access.reader(of: table.id).readOld(beforeImage) ?? [:]
         try translateOldRow(&old, of: track, table)
         if !table.isMapped, table.derivedID(of: old) != object {
             // The object is identified by the keys at that time, as found by `derivedObject`.
             let values = identities[table.id]?[object]
             for (place, column) in table.keyColumnIDs.enumerated() where table.columns[column].reference != nil {
-                old[column] = try values?[place] ?? formerTravelling(key[place], table.columns[column])
+                old[column] = try values?[place] ?? formerPortable(key[place], table.columns[column])
             }
         }
         let deletion = self.time(for: track, time, togglesLife: true, &clock)
@@ -286,17 +286,17 @@ struct CaptureHistory {
             }
             return
         }
-        finish(track, at: deletion, oldRow: old)
+        finish(track, at: deletion, beforeImage: old)
     }
 
     /// Converts the references of a row about to be deleted to portable values. Values never written are not changed by
     /// the deletion.
-    mutating func translateOldRow(_ old: inout FieldValues, of track: Track, _ table: TrackedTable) throws {
+    mutating func translateOldRow(_ old: inout ColumnValues, of track: Track, _ table: TrackedTable) throws {
         for column in table.columns where column.reference != nil {
             guard let value = old[column.id] else { continue }
             let isKey = table.keyColumnIDs.contains(column.id)
             let isAsBefore = track.insertedAt == nil && track.changed[column.id] == nil && !isKey
-            old[column.id] = try isAsBefore ? formerTravelling(value, column) : travelling(value, column)
+            old[column.id] = try isAsBefore ? formerPortable(value, column) : portable(value, column)
         }
     }
 
@@ -306,9 +306,9 @@ struct CaptureHistory {
     }
 
     /// Completes an object's operations by its deletion.
-    func finish(_ track: Track, at deletion: HybridTime, oldRow old: FieldValues) {
+    func finish(_ track: Track, at deletion: HybridTime, beforeImage old: ColumnValues) {
         track.done += operations(of: track, row: old)
-        track.done.append(CapturedOperation(kind: .delete, time: deletion, values: [:], oldRow: old))
+        track.done.append(CapturedOperation(kind: .delete, time: deletion, values: [:], beforeImage: old))
         track.insertedAt = nil
         track.changed = ColumnTimes()
         track.references = []
@@ -344,21 +344,21 @@ struct CaptureHistory {
     }
 
     /// The operations of a track so far, with the values of `row`.
-    func operations(of track: Track, row: FieldValues) -> [CapturedOperation] {
+    func operations(of track: Track, row: ColumnValues) -> [CapturedOperation] {
         if let inserted = track.insertedAt {
             let time = max(inserted, track.changed.latest ?? inserted)
-            return [CapturedOperation(kind: .insert, time: time, values: row, oldRow: nil)]
+            return [CapturedOperation(kind: .insert, time: time, values: row, beforeImage: nil)]
         }
         var operations = track.changed.byTime.map { time, columns in
-            var values: FieldValues = [:]
+            var values: ColumnValues = [:]
             for column in columns { if let value = row[column] { values[column] = value } }
-            return CapturedOperation(kind: .update, time: time, values: values, oldRow: nil)
+            return CapturedOperation(kind: .update, time: time, values: values, beforeImage: nil)
         }
         let reviewed = row.filter { track.reviewed.columns.contains($0.key) && track.changed[$0.key] == nil }
         if !reviewed.isEmpty {
             operations.append(
                 CapturedOperation(
-                    kind: .update, time: track.reviewed.time, values: reviewed, oldRow: nil, isReview: true))
+                    kind: .update, time: track.reviewed.time, values: reviewed, beforeImage: nil, isReview: true))
         }
         return operations
     }
@@ -383,7 +383,7 @@ struct CaptureHistory {
         _ clock: inout HybridClock
     ) throws {
         tracks[table.id]?[object]?.changed = examination.changed
-        try delete(object, table, key, at: examination.time, oldRow: examination.sequence, &clock)
+        try delete(object, table, key, at: examination.time, beforeImage: examination.sequence, &clock)
         examined[table.id]?[object] = nil
     }
 }

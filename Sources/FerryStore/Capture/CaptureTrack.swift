@@ -36,7 +36,7 @@ extension CaptureHistory {
             @exclusivity(unchecked) var formerKeys: [FieldValue] = []
             @exclusivity(unchecked) var references: [ReferenceNote] = []
             @exclusivity(unchecked) var reviewed: (columns: Set<Int>, time: HybridTime) = ([], .zero)
-            @exclusivity(unchecked) var detached: FieldValues = [:]
+            @exclusivity(unchecked) var detached: ColumnValues = [:]
         }
 
         init(_ object: ObjectID, isFresh: Bool, key: [FieldValue]) {
@@ -69,7 +69,7 @@ extension CaptureHistory {
         }
 
         /// Columns whose row refers by a key the target no longer has, with the target.
-        var detached: FieldValues {
+        var detached: ColumnValues {
             get { rest?.detached ?? [:] }
             set { if rest != nil || !newValue.isEmpty { changeRest { $0.detached = newValue } } }
         }
@@ -103,6 +103,6 @@ extension CaptureHistory {
     func completeOperations(of track: Track, _ table: TrackedTable) throws -> [CapturedOperation] {
         guard let deletion = track.deletion else { return track.done }
         let row = try access.reader(of: table.id).readOld(deletion.sequence) ?? [:]
-        return [CapturedOperation(kind: .delete, time: deletion.time, values: [:], oldRow: row)] + track.done
+        return [CapturedOperation(kind: .delete, time: deletion.time, values: [:], beforeImage: row)] + track.done
     }
 }

@@ -42,7 +42,7 @@ struct ChangeCapture {
     ///   - clock: advanced past every assigned time.
     /// - Returns: `nil` without pending changes.
     /// - Throws: `limitExceeded` for too many bytes: try fewer pending changes. `clockAhead` for an impossible clock.
-    func takePendingChanges(
+    func consumePendingChanges(
         upTo limit: Int = maximumNotes, maximumBytes: Int = .max, _ clock: inout HybridClock
     ) throws -> Result? {
         guard let (end, isLast) = try end(of: limit) else { return nil }
@@ -50,7 +50,9 @@ struct ChangeCapture {
         // Later than everything packed before, even within a millisecond.
         _ = clock.tick()
         var history = CaptureHistory(access)
-        if let insertions = try takeInsertions(history.mintedPrefix, through: end, &clock, maximumBytes: maximumBytes) {
+        if let insertions = try consumeInsertions(
+            history.mintedPrefix, through: end, &clock, maximumBytes: maximumBytes)
+        {
             try empty("ferry_pending", through: end, isLast: isLast)
             return Result(
                 tables: insertions.tables, touched: insertions.touched, rowsWithoutKey: insertions.rowsWithoutKey,
@@ -58,7 +60,7 @@ struct ChangeCapture {
         }
         try history.read(through: end, &clock)
         let result = try history.finish(&clock, maximumBytes: maximumBytes)
-        let emptied = history.tablesWithOldRows.sorted().map { access.registry[$0].oldRowsTable }
+        let emptied = history.tablesWithBeforeImages.sorted().map { access.registry[$0].beforeImageTable }
         for table in emptied + ["ferry_pending"] {
             try empty(table, through: end, isLast: isLast)
         }
@@ -67,15 +69,15 @@ struct ChangeCapture {
             rowsWithoutKey: history.rowsWithoutKey, keylessTables: history.keylessTables, isLast: isLast)
     }
 
-    /// Takes the notes by `InsertionCapture`; `nil` where they are more than insertions of new rows.
-    func takeInsertions(
+    /// Takes the notes by `BulkInsertCapture`; `nil` where they are more than insertions of new rows.
+    func consumeInsertions(
         _ mintedPrefix: (high: UInt64, low: UInt64), through end: Int64, _ clock: inout HybridClock, maximumBytes: Int
-    ) throws -> InsertionCapture.Outcome? {
+    ) throws -> BulkInsertCapture.Outcome? {
         // Retained rows must be published again.
-        guard try HeldBackRows(access).isEmpty else { return nil }
-        return try InsertionCapture.take(
+        guard try RetainedRows(access).isEmpty else { return nil }
+        return try BulkInsertCapture.take(
             access, mintedPrefix, through: end, &clock, maximumBytes: maximumBytes,
-            mayReferToHeldLinks: HeldLinks(access).concern)
+            mayReferToRetainedLinks: RetainedLinks(access).concern)
     }
 
     private func empty(_ table: String, through end: Int64, isLast: Bool) throws {

@@ -4,7 +4,7 @@ import FerryMerge
 /// Tests guesses about lost values by object checksums. A checksum is a sum of hashes, so a guess for a single value
 /// can be tried (`UnseenWrites`).
 struct FormerChecks {
-    private let hashes: TableChecks
+    private let hashes: ObjectChecksums
     private let covered: Set<Int>
     /// Dropped columns, and new columns: a new column may be a dropped column under a new name.
     private let lost: [Int]
@@ -12,14 +12,14 @@ struct FormerChecks {
 
     /// - Parameter covered: the columns covered by the checksums.
     init(_ table: TrackedTable, covered: [Int]) {
-        hashes = TableChecks(table, covering: Set(covered))
+        hashes = ObjectChecksums(table, covering: Set(covered))
         self.covered = Set(covered)
         lost = covered.filter { !table.columns[$0].isLocal }
         added = lost.isEmpty ? [] : table.localColumns.map(\.id).filter { !covered.contains($0) }
     }
 
     /// The part of an object's checksum computed from the row.
-    func known(_ state: ObjectState, _ row: FieldValues) -> UInt64 {
+    func known(_ state: ObjectState, _ row: ColumnValues) -> UInt64 {
         let values = row.overlaid(with: state.kept.fields)
         return hashes.check(state.object, state.registers) { covered.contains($0) ? values[$0] : nil }
     }
@@ -39,7 +39,7 @@ struct FormerChecks {
 
     /// True if guesses for the dropped columns explain the whole difference.
     /// - Parameter difference: the state's checksum minus the known part.
-    func isSettled(_ difference: UInt64, _ state: ObjectState, _ row: FieldValues) -> Bool {
+    func isSettled(_ difference: UInt64, _ state: ObjectState, _ row: ColumnValues) -> Bool {
         let gone = lost.filter { state.registers.stamp(of: $0) != nil && state.kept.fields[$0] == nil }
         if gone.count > Self.maximumTried { return false }
         return isSum(difference, of: gone[...], state, Self.usual + added.compactMap { row[$0] })
@@ -58,7 +58,7 @@ struct FormerChecks {
     /// The only written column, if its former value can be guessed: NULL and similar values, or the same value with a
     /// different type.
     func onlyChange(
-        _ difference: UInt64, _ state: ObjectState, _ row: FieldValues, _ columns: [TrackedColumn]
+        _ difference: UInt64, _ state: ObjectState, _ row: ColumnValues, _ columns: [TrackedColumn]
     ) -> Int? {
         columns.first { column in
             guard let value = row[column.id] else { return false }

@@ -24,11 +24,11 @@ struct KeyHolders: ExpressibleByDictionaryLiteral {
         set {
             guard case .integer(let integer) = key else {
                 let former = newValue.map { others.updateValue($0, forKey: key) } ?? others.removeValue(forKey: key)
-                noteChange(of: key, from: former, to: newValue)
+                reportChange(of: key, from: former, to: newValue)
                 return
             }
             if let place = places.place(of: integer) {
-                noteChange(of: key, from: holders[place], to: newValue)
+                reportChange(of: key, from: holders[place], to: newValue)
                 holders[place] = newValue
             } else if newValue != nil, places.insert(integer, at: holders.count) {
                 holders.append(newValue)
@@ -36,7 +36,7 @@ struct KeyHolders: ExpressibleByDictionaryLiteral {
         }
     }
 
-    private mutating func noteChange(of key: FieldValue, from former: Holder?, to holder: Holder?) {
+    private mutating func reportChange(of key: FieldValue, from former: Holder?, to holder: Holder?) {
         guard let former, former.object != holder?.object else { return }
         earlier[key, default: []].append(former.object)
     }

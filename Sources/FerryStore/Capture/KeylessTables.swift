@@ -1,7 +1,7 @@
 import FerryCore
 
 /// The travelling tables known to have had rows with a NULL in their key. Such rows are local, and changes of their
-/// parents concern them as they concern local tables (`StayingRows`).
+/// parents concern them as they concern local tables (`LocalTableUpkeep`).
 struct KeylessTables {
     let access: StoreAccess
 

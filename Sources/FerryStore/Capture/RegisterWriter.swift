@@ -17,7 +17,7 @@ struct RegisterWriter {
     private let table: TrackedTable
     private let hooks: MergeHooks
     /// The defaults of columns under a counter, shown by rows nobody has written to. Every device counts from there.
-    private var defaults: FieldValues = [:]
+    private var defaults: ColumnValues = [:]
 
     init(_ access: StoreAccess, _ table: TrackedTable) throws {
         self.table = table
@@ -70,7 +70,7 @@ struct RegisterWriter {
     /// - Returns: true if any differs.
     func corrections(of operations: [CapturedOperation], _ state: inout ObjectState) -> Bool {
         if state.policies.isEmpty { return false }
-        var last: FieldValues = [:]
+        var last: ColumnValues = [:]
         for operation in operations { last = last.overlaid(with: operation.values) }
         var isCorrected = false
         for (column, value) in last {

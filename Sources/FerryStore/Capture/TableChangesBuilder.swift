@@ -38,7 +38,7 @@ struct TableChangesBuilder {
     /// Adds an operation with values by column number. For a column with a part, the value itself does not travel.
     mutating func append(
         _ object: ObjectID, _ kind: ObjectOperation.Kind, _ time: HybridTime, key: FieldValue? = nil,
-        values: FieldValues = [:], parts: [EncodedPart] = []
+        values: ColumnValues = [:], parts: [EncodedPart] = []
     ) {
         let firstValue = changes.values.count
         scratch.removeAll(keepingCapacity: true)

@@ -3,7 +3,7 @@ import FerryCore
 /// Finds the tables temporarily without triggers, and the columns covered by object checksums.
 struct UnseenTables {
     private let connection: SQLConnection
-    private var meta: StoreMeta { StoreMeta(connection: connection) }
+    private var meta: MetaTable { MetaTable(connection: connection) }
 
     init(_ connection: SQLConnection) { self.connection = connection }
 
@@ -30,7 +30,7 @@ struct UnseenTables {
     }
 
     /// Saves the number of triggers on each table.
-    func noteTriggers() throws {
+    func recordTriggers() throws {
         let counts = try counts().map { ("\($0.key)", $0.value.triggers) }
         try meta.set(.triggers, json: Dictionary(uniqueKeysWithValues: counts))
     }

@@ -11,7 +11,7 @@ struct UnseenWrites {
     private let access: StoreAccess
     private let table: TrackedTable
     private let objects: ObjectTable
-    private let travelling: Travelling
+    private let translator: ReferenceTranslator
     private let checks: FormerChecks
     private let wasAbsent: Bool
     private let wasThere: Bool
@@ -36,7 +36,7 @@ struct UnseenWrites {
         self.wasAbsent = wasAbsent
         self.wasThere = wasThere
         objects = access.objects(of: table.id)
-        travelling = Travelling(access)
+        translator = ReferenceTranslator(access)
         checks = FormerChecks(table, covered: covered)
         let known = Set(covered)
         let key = Set(table.keyColumnIDs)
@@ -73,7 +73,7 @@ struct UnseenWrites {
                 findings.changed += 1
             }
         }
-        findings.inserted = try noteNewRows(pending)
+        findings.inserted = try recordNewRows(pending)
         return findings
     }
 
@@ -86,15 +86,15 @@ struct UnseenWrites {
             """
             SELECT EXISTS(SELECT \(table.keyList) FROM \(quoted(table.name)) INTERSECT
                 SELECT \(known) FROM \(table.objectTable)
-                WHERE \(Shown.way) IN (\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue)))
+                WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue)))
             """) == 0
     }
 
     private func shownObjects() throws -> [ObjectID] {
         var ids: [ObjectID] = []
         try access.connection.forEachRow(
-            "SELECT object FROM \(table.objectTable) WHERE \(Shown.way) IN (\(Shown.row.rawValue), "
-                + "\(Shown.exceptionalRow.rawValue)) ORDER BY object"
+            "SELECT object FROM \(table.objectTable) WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), "
+                + "\(Visibility.anomalousRow.rawValue)) ORDER BY object"
         ) { if let id: ObjectID = $0.id(0) { ids.append(id) } }
         return ids
     }
@@ -104,7 +104,7 @@ struct UnseenWrites {
     /// Leaves an object whose row went with its table: no deletion. This device has lost the values, so the insertion
     /// counts as unknown. The object comes back with any new insertion, and not piece by piece.
     func leave(_ state: ObjectState) throws {
-        for member in try access.joined.members(of: state.object, table.id) {
+        for member in try access.unified.members(of: state.object, table.id) {
             try forget(objects.load(member), key: [])
         }
         try forget(state, key: table.isMapped ? state.key : [])
@@ -113,7 +113,7 @@ struct UnseenWrites {
     /// The SQL condition for an object without a row because the row went with its table: changes are known, but no
     /// insertion or deletion.
     static let isLeft =
-        "\(Shown.way) = \(Shown.none.rawValue) AND NOT (shown & \(Shown.deletion)) AND state IS NOT NULL "
+        "\(Visibility.way) = \(Visibility.none.rawValue) AND NOT (shown & \(Visibility.deletion)) AND state IS NOT NULL "
         + "AND instr('13579BDF', substr(hex(substr(state, 1, 1)), 2, 1)) = 0"
 
     private func forget(_ former: ObjectState, key: [FieldValue]) throws {
@@ -128,11 +128,11 @@ struct UnseenWrites {
         for list in ["ferry_exception", "ferry_exception_token"] {
             try access.connection.execute("DELETE FROM \(list) WHERE \"table\" = ? AND object = ?", number, id)
         }
-        try access.joined.forget(RowToken(table: table.id, id: state.object))
+        try access.unified.forget(RowToken(table: table.id, id: state.object))
     }
 
     /// Forgets the insertion of a deleted row: its values are gone. If the deletion loses, a device with the values
-    /// publishes them again (`MissingObjects`).
+    /// publishes them again (`UnresolvedObjects`).
     private func forgetInsertion(of former: ObjectState) throws {
         var state = former
         state.registers.inserted = nil
@@ -144,14 +144,14 @@ struct UnseenWrites {
     /// Compares a row with its object.
     /// - Returns: true if anything was recorded.
     private func compare(
-        _ state: ObjectState, _ row: FieldValues, _ exceptional: [ObjectID: ExpectedRow]
+        _ state: ObjectState, _ row: ColumnValues, _ exceptional: [ObjectID: ExpectedRow]
     ) throws -> Bool {
         // The written values of a retained row are unknown.
         guard state.registers.isAlive else { return false }
         if wasAbsent { return try append(review: columns.map(\.id), state.key) }
         let expected = exceptional[state.object]
-        if state.shown == .exceptionalRow, expected == nil { return false }
-        let own = try travelling.values(row, table)
+        if state.shown == .anomalousRow, expected == nil { return false }
+        let own = try translator.values(row, table)
         var written: Set<Int> = []
         var open: [TrackedColumn] = []
         var difference = state.check &- checks.known(state, own)
@@ -181,7 +181,7 @@ struct UnseenWrites {
                 written.insert(column.id)
             }
         }
-        try noteKey(state, row, &written)
+        try recordKey(state, row, &written)
         // A known write is no part of the question any more.
         for column in written where expected == nil && state.kept.fields[column] == nil {
             guard let register = state.policies[column], let value = own[column],
@@ -201,7 +201,7 @@ struct UnseenWrites {
     }
 
     /// Records a key with a new spelling equal in SQLite.
-    private func noteKey(_ state: ObjectState, _ row: FieldValues, _ written: inout Set<Int>) throws {
+    private func recordKey(_ state: ObjectState, _ row: ColumnValues, _ written: inout Set<Int>) throws {
         guard state.shown == .row else { return }
         for (place, column) in table.keyColumnIDs.enumerated() where place < state.key.count {
             if let value = row[column], value != state.key[place] { written.insert(column) }
@@ -211,9 +211,9 @@ struct UnseenWrites {
     /// The expected row of an anomalous object.
     struct ExpectedRow {
         /// The local values.
-        var values: FieldValues
+        var values: ColumnValues
         /// The object's own values.
-        var own: FieldValues
+        var own: ColumnValues
         /// Columns showing a different object's value, or none.
         var others: Set<Int>
 
@@ -223,17 +223,17 @@ struct UnseenWrites {
     private func solvedExceptions() throws -> [ObjectID: ExpectedRow] {
         var found: [ObjectID] = []
         try access.connection.forEachRow(
-            "SELECT object FROM \(table.objectTable) WHERE \(Shown.way) = \(Shown.exceptionalRow.rawValue)"
+            "SELECT object FROM \(table.objectTable) WHERE \(Visibility.way) = \(Visibility.anomalousRow.rawValue)"
         ) { if let id: ObjectID = $0.id(0) { found.append(id) } }
         if found.isEmpty { return [:] }
-        let region = RuleRegion(access)
+        let region = DependencyRegion(access)
         for id in found { try region.add(RowToken(table: table.id, id: id)) }
         try region.solve()
         let writer = RegionWriter(access, region)
         var rows: [ObjectID: ExpectedRow] = [:]
         for id in found {
             guard let object = region[RowToken(table: table.id, id: id)], object.isShown else { continue }
-            var values: FieldValues = [:]
+            var values: ColumnValues = [:]
             for (column, value) in try writer.rowValues(object) { values[column] = value }
             let displayed = region.displayedRow(of: object)
             let others = table.localColumns.map(\.id).filter {
@@ -247,7 +247,7 @@ struct UnseenWrites {
 
     // MARK: New rows
 
-    private func noteNewRows(_ pending: PendingKeys) throws -> Int {
+    private func recordNewRows(_ pending: PendingKeys) throws -> Int {
         // A 16-byte key equal to the ID is stored only as the ID.
         let known = table.keyColumns.count == 1 ? "coalesce(k0, object)" : keySlots
         var keys: [[FieldValue]] = []
@@ -255,7 +255,7 @@ struct UnseenWrites {
             """
             SELECT \(table.keyList) FROM \(quoted(table.name))
             EXCEPT SELECT \(known) FROM \(table.objectTable)
-            WHERE \(Shown.way) IN (\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue))
+            WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))
             """
         ) { row in
             let key = table.keyColumns.indices.map { row.value(Int32($0)) }

@@ -29,7 +29,7 @@ struct GenerationChange {
     private let before: ObjectTable
     private let after: ObjectTable
     private let closed: ObjectTable
-    private let travelling: Travelling
+    private let translator: ReferenceTranslator
     /// The columns of the present generation by the former generation's column numbers, if present.
     private var columns: [Int: TrackedColumn] = [:]
     /// The present column of the former mapped key. Then the statement reading a row's present key by its former key,
@@ -66,7 +66,7 @@ struct GenerationChange {
         before = former.objects(of: left.id)
         after = access.objects(of: table.id)
         closed = access.objects(of: left.id)
-        travelling = Travelling(access)
+        translator = ReferenceTranslator(access)
         builder = TableChangesBuilder(table)
         for column in left.columns {
             // By the present name: a column with a new meaning is a different column.
@@ -179,7 +179,7 @@ struct GenerationChange {
     // MARK: Single objects
 
     /// - Parameter row: the row's values by columns of the former generation; `nil` without an own row.
-    private mutating func pass(_ state: ObjectState, _ row: FieldValues?) throws {
+    private mutating func pass(_ state: ObjectState, _ row: ColumnValues?) throws {
         let own = try former(row ?? [:]).overlaid(with: state.kept.fields)
         if !isClosed { try close(state, own) }
         var key: [FieldValue] = []
@@ -222,7 +222,7 @@ struct GenerationChange {
             guard former.registers.isAlive, other.inserted < written.time else { continue }
             let row = former.shown.hasRow ? try access.reader(of: table.id).read(former.key) : nil
             former.registers.mergeDeletion(Stamp(time: written.time, device: access.device))
-            after.renewCheck(of: &former, row: try row.map { try travelling.values($0, table) } ?? [:])
+            after.renewCheck(of: &former, row: try row.map { try translator.values($0, table) } ?? [:])
             try after.save(former)
             seeds.append(RowToken(table: table.id, id: other.object))
             builder.append(other.object, .delete, written.time)
@@ -230,12 +230,14 @@ struct GenerationChange {
     }
 
     /// The row's portable values in the former generation.
-    private func former(_ row: FieldValues) throws -> FieldValues { try Travelling(former).values(row, left) }
+    private func former(_ row: ColumnValues) throws -> ColumnValues {
+        try ReferenceTranslator(former).values(row, left)
+    }
 
     /// An object's values by columns of the present generation.
     /// - Parameter row: the row's values by these columns.
-    private func values(of state: ObjectState, _ own: FieldValues, _ row: FieldValues?) throws -> FieldValues {
-        var values = try row.map { try travelling.values($0, table) } ?? [:]
+    private func values(of state: ObjectState, _ own: ColumnValues, _ row: ColumnValues?) throws -> ColumnValues {
+        var values = try row.map { try translator.values($0, table) } ?? [:]
         for (number, column) in columns where row == nil || state.kept.fields[number] != nil {
             guard let value = own[number] else { continue }
             // A reference has no meaning in a column without references, and a plain value none in a checked reference
@@ -263,7 +265,7 @@ struct GenerationChange {
     }
 
     /// The wished mapped key of an object without a row.
-    private func wish(of state: ObjectState, _ own: FieldValues) -> FieldValue? {
+    private func wish(of state: ObjectState, _ own: ColumnValues) -> FieldValue? {
         if left.isMapped, let name = formerKey.first, equalNames(name, table.keyColumns[0]) {
             return state.key.first ?? state.kept.key ?? state.givenKey
         }
@@ -272,7 +274,7 @@ struct GenerationChange {
     }
 
     /// The object of the present generation for an object of the former generation; `nil` if its key is unknown.
-    private func object(for state: ObjectState, _ values: FieldValues, _ key: FieldValue?) throws -> ObjectID? {
+    private func object(for state: ObjectState, _ values: ColumnValues, _ key: FieldValue?) throws -> ObjectID? {
         guard table.isMapped else {
             let parts = table.keyColumnIDs.map { values[$0] ?? .null }
             return parts.contains(.null) || parts.isEmpty ? counterpart(of: state) : table.derivedID(parts)
@@ -302,14 +304,14 @@ struct GenerationChange {
     // MARK: The present generation
 
     private mutating func adopt(
-        _ former: ObjectState, as object: ObjectID, _ values: FieldValues, hasRow: Bool, key: [FieldValue]
+        _ former: ObjectState, as object: ObjectID, _ values: ColumnValues, hasRow: Bool, key: [FieldValue]
     ) throws {
         var state = try after.load(object)
         var writes = Writes()
         // An earlier object may have a row already.
-        var shown: FieldValues = [:]
+        var shown: ColumnValues = [:]
         if !hasRow, state.shown.hasRow, let present = try access.reader(of: table.id).read(state.key) {
-            shown = try travelling.values(present, table)
+            shown = try translator.values(present, table)
         }
         take(former.registers, of: former, values, into: &state, &writes)
         if hasRow { try takeRest(former.registers, values, into: &state, &writes) }
@@ -345,7 +347,7 @@ struct GenerationChange {
     private struct Writes {
         struct Write {
             var isInsertion = false
-            var values: FieldValues = [:]
+            var values: ColumnValues = [:]
             var parts: [EncodedPart] = []
             var isDeletion = false
         }
@@ -357,7 +359,7 @@ struct GenerationChange {
 
     /// Merges the former generation's registers, except where the present generation already has as much.
     private func take(
-        _ registers: ObjectRegisters, of former: ObjectState, _ values: FieldValues, into state: inout ObjectState,
+        _ registers: ObjectRegisters, of former: ObjectState, _ values: ColumnValues, into state: inout ObjectState,
         _ writes: inout Writes
     ) {
         func stamp(_ other: Stamp) -> Stamp { Stamp(time: other.time, device: access.device) }
@@ -384,7 +386,7 @@ struct GenerationChange {
 
     /// Merges the row's values in columns unknown to the former generation: as written with the row.
     private func takeRest(
-        _ registers: ObjectRegisters, _ values: FieldValues, into state: inout ObjectState, _ writes: inout Writes
+        _ registers: ObjectRegisters, _ values: ColumnValues, into state: inout ObjectState, _ writes: inout Writes
     ) throws {
         guard let inserted = registers.inserted else { return }
         let told = Set(columns.filter { registers.stamp(of: $0.key) != nil }.map(\.value.id))
@@ -414,7 +416,7 @@ struct GenerationChange {
             let known = present
             present.merge(register)
             if present == known, !isNewer { return }
-            state.registers.noteWrite(column, stamp)
+            state.registers.mergeWrite(column, stamp)
             state.keep(present, column, policy)
             writes.taken.append(column)
             writes.byTime[written.time, default: .init()].parts += register.parts.map { part in
@@ -428,7 +430,7 @@ struct GenerationChange {
             present.merge(.plain(value), at: stamp)
             state.keep(present, column, policy)
         }
-        state.registers.noteWrite(column, stamp)
+        state.registers.mergeWrite(column, stamp)
         writes.taken.append(column)
         writes.byTime[written.time, default: .init()].values[column] = value
     }
@@ -455,7 +457,7 @@ struct GenerationChange {
     // MARK: The former generation
 
     /// Saves an object of the former generation with all of its values.
-    private func close(_ state: ObjectState, _ own: FieldValues) throws {
+    private func close(_ state: ObjectState, _ own: ColumnValues) throws {
         var state = state
         state.kept.fields = own
         if left.isMapped {

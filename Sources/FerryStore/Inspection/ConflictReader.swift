@@ -100,7 +100,7 @@ struct ConflictReader {
     func read(_ conditions: [String], _ order: String, _ values: [FieldValue]) throws -> [Conflict] {
         let entries = try entries(conditions, order, values)
         if entries.isEmpty { return [] }
-        let names = RowNames(access)
+        let names = LocalNames(access)
         let devices = try access.deviceNames()
         return try entries.map { entry in
             let column = entry.column.flatMap { number in

@@ -6,7 +6,7 @@ public struct HiddenRow: Equatable, Sendable {
     public var object: ObjectID
     /// The intended key; empty if unknown.
     public var key: [FieldValue]
-    public var kind: ExceptionKind
+    public var kind: AnomalyKind
     /// The reason for having no row; for a unified object with the key of the row that stands for the object.
     public var reason: String
     /// The values in the order of the table's columns, with references as local keys if the target is known. Columns
@@ -31,7 +31,7 @@ struct HiddenRowReader {
     init(_ access: StoreAccess) { self.access = access }
 
     /// The kinds of anomalies without a row, as SQL.
-    static let kinds = ExceptionKind.allCases.filter { $0.isHidden || $0 == .joined }.map { "\($0.rawValue)" }.joined(
+    static let kinds = AnomalyKind.allCases.filter { $0.isHidden || $0 == .joined }.map { "\($0.rawValue)" }.joined(
         separator: ", ")
 
     /// How many there are.
@@ -54,18 +54,18 @@ struct HiddenRowReader {
             conditions.append("object = ?")
             values.append(.blob(object.bytes[...]))
         }
-        var found: [(table: TrackedTable, object: ObjectID, kind: ExceptionKind, reason: String)] = []
+        var found: [(table: TrackedTable, object: ObjectID, kind: AnomalyKind, reason: String)] = []
         try access.connection.forEachRow(
             "SELECT \"table\", object, kind, reason FROM ferry_exception"
                 + ConflictReader.clause(conditions) + " ORDER BY \"table\", object LIMIT ?",
             values + [.integer(Int64(limit))]
         ) { row in
             guard let table = access.registry.tables[row.int(0)], let object: ObjectID = row.id(1),
-                let kind = ExceptionKind(rawValue: row.int(2))
+                let kind = AnomalyKind(rawValue: row.int(2))
             else { return }
             found.append((table, object, kind, row.string(3)))
         }
-        let names = RowNames(access)
+        let names = LocalNames(access)
         return try found.map { table, object, kind, reason in
             let state = try access.objects(of: table.id).load(object)
             let values = try state.kept.fields.map { column, value in

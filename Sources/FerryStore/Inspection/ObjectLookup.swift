@@ -12,17 +12,17 @@ struct ObjectLookup {
     }
 
     func objects(of keys: [[FieldValue]]) throws -> [ObjectID?] {
-        let travelling = Travelling(access)
+        let translator = ReferenceTranslator(access)
         return try keys.map { key in
             if key.count != table.keyColumns.count || key.contains(.null) { return nil }
-            guard let object = try travelling.object(table, key) else { return nil }
+            guard let object = try translator.object(table, key) else { return nil }
             if table.isMapped { return object }
             return try access.reader(of: table.id).read(key) == nil ? nil : object
         }
     }
 
     func key(of object: ObjectID) throws -> [FieldValue]? {
-        let shown = try access.joined.representative(of: object, table.id) ?? object
+        let shown = try access.unified.representative(of: object, table.id) ?? object
         let state = try access.objects(of: table.id).load(shown)
         return state.shown.hasRow && !state.key.isEmpty ? state.key : nil
     }

@@ -58,7 +58,7 @@ struct RowRestoration {
                 throw Self.refusal(
                     "The table \(table.name) has no column \(table.columns[column].name) any more. Add it again first.")
             }
-            if state.shown == .joined, let shown = try access.joined.representative(of: state.object, table.id) {
+            if state.shown == .joined, let shown = try access.unified.representative(of: state.object, table.id) {
                 state = try access.objects(of: table.id).load(shown)
             }
             if state.shown.hasRow { return try write([column: value], state) }
@@ -89,7 +89,7 @@ struct RowRestoration {
     /// - Parameters:
     ///   - values: portable values by column; values of missing columns are ignored.
     ///   - wish: the key for a new row if the state has none.
-    func write(_ values: FieldValues, _ state: ObjectState, wish: FieldValue? = nil) throws -> RestoredRow {
+    func write(_ values: ColumnValues, _ state: ObjectState, wish: FieldValue? = nil) throws -> RestoredRow {
         try refuseJoined(state)
         var withoutReference: [String] = []
         var local: [(column: Int, value: FieldValue)] = []
@@ -115,11 +115,11 @@ struct RowRestoration {
     /// for a reference to an object without a row.
     private func localValue(_ value: FieldValue, _ column: TrackedColumn) throws -> FieldValue? {
         if case .reference(let object) = value, let parent = column.reference,
-            let shown = try access.joined.representative(of: object, parent)
+            let shown = try access.unified.representative(of: object, parent)
         {
-            return try Travelling(access).local(.reference(shown), column)
+            return try ReferenceTranslator(access).local(.reference(shown), column)
         }
-        return try Travelling(access).local(value, column)
+        return try ReferenceTranslator(access).local(value, column)
     }
 
     /// True if the column may lose its reference.
@@ -157,7 +157,7 @@ struct RowRestoration {
             reserved.key = [allocated]
             if table.hasUncheckedReferences {
                 // A merely reserved key would go to a new object.
-                reserved.shown = state.shown == .none ? .row : .exceptionalRow
+                reserved.shown = state.shown == .none ? .row : .anomalousRow
             }
             try access.objects(of: table.id).save(reserved)
             if let former {
@@ -177,7 +177,7 @@ struct RowRestoration {
     /// Deletes an object's row; referring rows follow the schema's actions.
     func remove(_ state: ObjectState) throws -> RestoredRow {
         try refuseJoined(state)
-        let key = try RowNames(access).ownKey(of: state, table)
+        let key = try LocalNames(access).ownKey(of: state, table)
         var row = RestoredRow(table: table.name, key: key, action: .unchanged, columns: [], withoutReference: [])
         if !state.shown.hasRow { return row }
         try check(access.writer(of: table.id).delete(key: state.key, of: nil))

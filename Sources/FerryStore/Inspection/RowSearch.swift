@@ -60,13 +60,13 @@ struct RowSearch {
         let state = try access.objects(of: table.id).load(object)
         let presence: FoundRow.Presence
         switch state.shown {
-        case .row, .exceptionalRow: presence = .shown
+        case .row, .anomalousRow: presence = .shown
         case .hidden: presence = .hidden(reason: try hiddenReason(object))
-        case .joined: presence = .joined(key: try RowNames(access).key(of: object, table))
+        case .joined: presence = .joined(key: try LocalNames(access).key(of: object, table))
         case .none: presence = state.registers.newest == nil ? .unknown : .deleted
         }
         return FoundRow(
-            table: table.name, object: object, key: try RowNames(access).ownKey(of: state, table), presence: presence)
+            table: table.name, object: object, key: try LocalNames(access).ownKey(of: state, table), presence: presence)
     }
 
     private func hiddenReason(_ object: ObjectID) throws -> String {
@@ -98,7 +98,7 @@ struct RowSearch {
         }
         for value in readings {
             // Shadow values begin with the object's former key, after a zero: `StateCodec`.
-            let prefix = StateCodec.encodeKept(KeptValues(key: value)) ?? []
+            let prefix = StateCodec.encodeKept(ShadowValues(key: value)) ?? []
             try connection.forEachRow(
                 "SELECT object FROM \(table.objectTable) WHERE k0 IS NULL AND substr(kept, 1, ?) = ? LIMIT ?",
                 [.integer(Int64(prefix.count)), .blob(prefix[...]), .integer(Int64(Self.maximumResults))]
@@ -115,7 +115,7 @@ struct RowSearch {
     private func derived(_ key: [String]) throws -> [ObjectID] {
         var keys: [[FieldValue]] = [[]]
         for (text, column) in zip(key, table.keyColumnIDs) {
-            let values = try travelling(text, table.columns[column])
+            let values = try portable(text, table.columns[column])
             keys = keys.flatMap { key in values.map { key + [$0] } }
             if keys.count > Self.maximumResults { keys.removeLast(keys.count - Self.maximumResults) }
         }
@@ -123,12 +123,12 @@ struct RowSearch {
         return try keys.compactMap { key in
             let object = table.derivedID(key)
             // A row may be shown under a key its object does not have.
-            return try states.load(object).isStored ? object : access.joined.representative(of: object, table.id)
+            return try states.load(object).isStored ? object : access.unified.representative(of: object, table.id)
         }
     }
 
     /// The portable values a key's part may have: references if the column refers to a mapped table.
-    private func travelling(_ text: String, _ column: TrackedColumn) throws -> [FieldValue] {
+    private func portable(_ text: String, _ column: TrackedColumn) throws -> [FieldValue] {
         guard let parent = column.reference else { return Self.readings(of: text, as: column.affinity) }
         return try mapped(text, access.registry[parent]).map { .reference($0) }
     }

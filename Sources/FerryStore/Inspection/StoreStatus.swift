@@ -20,7 +20,7 @@ package struct StoreStatus: Sendable {
 
     package struct Exceptional: Sendable {
         package var table: String
-        package var kind: ExceptionKind
+        package var kind: AnomalyKind
         package var reason: String
         package var count: Int
     }
@@ -83,7 +83,7 @@ extension StoreStatus {
                 counting
                 ? try connection.count(
                     "SELECT count(*) FROM \(table.objectTable) "
-                        + "WHERE \(Shown.way) NOT IN (\(Shown.none.rawValue), \(Shown.joined.rawValue))"
+                        + "WHERE \(Visibility.way) NOT IN (\(Visibility.none.rawValue), \(Visibility.joined.rawValue))"
                 ) : 0
             tables.append(
                 .init(name: table.name, identity: table.identity, objects: objects, isLocal: table.isLocal))
@@ -98,7 +98,7 @@ extension StoreStatus {
         try connection.forEachRow(
             "SELECT \"table\", kind, reason, count(*) FROM ferry_exception GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
         ) { row in
-            let kind = ExceptionKind(rawValue: row.int(1)) ?? .refused
+            let kind = AnomalyKind(rawValue: row.int(1)) ?? .refused
             guard kind.isListed else { return }
             exceptional.append(
                 .init(
@@ -113,7 +113,7 @@ extension StoreStatus {
             outboxSegments: try Outbox(connection).count(),
             outboxChanges: try connection.count("SELECT coalesce(sum(changes), 0) FROM ferry_outbox"),
             hidden: exceptional.filter(\.kind.isHidden).reduce(0) { $0 + $1.count }, exceptional: exceptional,
-            stranded: try StrandedRows(access).counts().map {
+            stranded: try DanglingRows(access).counts().map {
                 .init(table: $0.table, parent: $0.parent, rows: $0.rows)
             },
             unseen: try Self.unseenTables(plan, access), left: left,

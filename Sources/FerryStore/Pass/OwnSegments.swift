@@ -102,7 +102,7 @@ struct OwnSegmentList {
         }
         let rest = try all()
         let ends = removed.filter { gone in !rest.contains { $0.first <= gone.first && gone.last <= $0.last } }
-        try RemovedSegments(StoreMeta(connection: connection)).add(ends)
+        try RemovedSegments(MetaTable(connection: connection)).add(ends)
     }
 
     /// True if a segment ending with this changeset is in the list with this checksum; `nil` if no segment ends there.
@@ -120,9 +120,9 @@ struct RemovedSegments {
     /// Roll-ups leave few segments to remove. Older entries add no evidence.
     private static let maximumCount = 256
 
-    private let meta: StoreMeta
+    private let meta: MetaTable
 
-    init(_ meta: StoreMeta) { self.meta = meta }
+    init(_ meta: MetaTable) { self.meta = meta }
 
     private struct Form: Codable {
         var first: UInt64

@@ -8,7 +8,7 @@ struct PassNeed {
     let hooks: MergeHooks
 
     func isThere(_ connection: SQLConnection) throws -> Bool {
-        let meta = StoreMeta(connection: connection)
+        let meta = MetaTable(connection: connection)
         try StoreTables.checkVersion(meta)
         if try !StoreTables.tellsRows(meta) { return true }
         if let mark = try WaitingMark.load(meta) {

@@ -17,4 +17,4 @@ package struct PassOutcome: Sendable {
 
 /// Encodes a changeset as a segment; provided by the layer with the format. The second argument is the checksum of the
 /// preceding segment, `nil` for the first segment.
-package typealias SegmentSealer = (Changeset, Checksum?) throws -> OutboxEntry
+package typealias SegmentEncoding = (Changeset, Checksum?) throws -> OutboxEntry

@@ -38,7 +38,7 @@ struct PeerTables {
         }
         // By its schema, this database may already have such a table or column.
         if news.contains(where: { $0.columns.contains { ColumnMeaning.base(of: $0) != nil } }) {
-            try StoreMeta(connection: connection).set(.schemaVersion, -1)
+            try MetaTable(connection: connection).set(.schemaVersion, -1)
         }
     }
 

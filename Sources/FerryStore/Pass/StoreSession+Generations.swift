@@ -14,7 +14,7 @@ extension StoreSession {
         var news = try SchemaNews.load(access.meta)
         for number in news.reshaped where !former.registry.leaving.contains(number) {
             guard let table = access.registry.tables[number] else { continue }
-            try CheckRenewal(access, table).renewAll()
+            try ChecksumRenewal(access, table).renewAll()
         }
         news.reshaped = []
         try news.save(access.meta)
@@ -25,11 +25,11 @@ extension StoreSession {
             else { continue }
             var change = try GenerationChange(former, left, access, table, formerKey: left.keyColumns)
             try change.run { try stage([$0]) }
-            if table.isLocal { try tracking.noteRows(table, areOld: false) }
+            if table.isLocal { try tracking.recordRows(table, areOld: false) }
             seeds += change.seeds
             touched.insert(table.id)
             try plan.dropIndex(of: left.id)
-            try GenerationWriters(access).noteLeft(left, for: table)
+            try GenerationWriters(access).recordLeft(left, for: table)
         }
         // The dropped indexes change the schema version, and no table.
         try access.meta.set(.schemaVersion, SchemaReader(connection: access.connection).version())

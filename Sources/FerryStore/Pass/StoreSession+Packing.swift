@@ -51,7 +51,7 @@ extension StoreSession {
     /// Packs a changeset.
     /// - Returns: `nil` if nothing was left to pack.
     private func packOnce(upTo limit: Int) throws -> Packed? {
-        let captured = try ChangeCapture(access).takePendingChanges(
+        let captured = try ChangeCapture(access).consumePendingChanges(
             upTo: limit, maximumBytes: limit > 1 ? maximumPackedBytes : .max, &clock)
         let lookups = RowLookups(access)
         if let captured {
@@ -83,10 +83,10 @@ extension StoreSession {
 
     /// - Parameter lookups: lookups of rows since a row was last written.
     private func settle(_ touched: [TouchedObject], _ lookups: RowLookups) throws {
-        let seeds = try SeedFinder(access, isAfterStatements: true, lookups).seeds(touched)
+        let seeds = try ProjectionSeeds(access, isAfterStatements: true, lookups).seeds(touched)
         if seeds.isEmpty { return }
-        let formerRows = RowMaintenance.formerRows(touched)
-        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds, formerRows: formerRows) }
+        let formerRows = RowProjector.formerRows(touched)
+        try AppTriggerSandbox(access).run { _ = try RowProjector(access).settle(seeds: seeds, formerRows: formerRows) }
     }
 
     /// Stages a transaction's own writes as a changeset, besides pending changes. Without writes, does nothing.
@@ -122,13 +122,15 @@ extension StoreSession {
             "SELECT checksum FROM ferry_device WHERE id = ?", .blob(access.device.bytes[...]))
         var checksum: Checksum?
         if case .blob(let bytes)? = previous { checksum = Checksum(bytes: bytes) }
-        let entry = try seal(changeset, after: checksum)
+        let entry = try encode(changeset, after: checksum)
         try Outbox(connection).stage(entry)
         if let schema {
             try NewestSchema(connection).note(schema, at: Stamp(time: time, device: access.device))
         }
         try access.contexts.record(changeset.context, of: access.device, after: own.time)
-        if LateChanges.isLate(tables, after: own.time) { try LateChanges.note([access.device: sequence], access.meta) }
+        if BackdatedChanges.isLate(tables, after: own.time) {
+            try BackdatedChanges.note([access.device: sequence], access.meta)
+        }
         try connection.execute(
             "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?", .integer(Int64(sequence)),
             .integer(Int64(bitPattern: time.rawValue)), .blob(entry.checksum.bytes[...]),

@@ -5,14 +5,14 @@ extension StoreSession {
     /// Begins a pass: packs local changes, and applies settings made since the last pass.
     /// Packed changes have times of their own, and replay meets them as state.
     func beginPass() throws {
-        let held = try HeldNotes(access)
+        let held = try DeferredChanges(access)
         try held.putAside()
         try pack()
         try held.putBack()
         try changeGenerations()
         try showKeptValues()
         try letRowsFollow()
-        try takeUpPolicies()
+        try applyPolicies()
     }
 
     /// Compares every row with the state, and packs the differences.
@@ -37,7 +37,7 @@ extension StoreAccess {
     /// Withdraws changesets that cannot be replayed now from a gate.
     /// - Returns: true if all waiting tables are recorded as waiting.
     func withdrawWaiting(_ gate: inout PolicyGate) throws -> Bool {
-        let waiting = try gate.noteObstacles(self)
+        let waiting = try gate.recordObstacles(self)
         gate.withdraw(registry, hooks)
         return try Set(waiting.reasons.keys).isSubset(of: WaitingMark.load(meta)?.numbers ?? [])
     }

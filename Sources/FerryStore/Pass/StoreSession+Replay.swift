@@ -8,7 +8,7 @@ extension StoreSession {
     ///   - checksums: the checksum of each device's last segment, if the changesets end with the segment.
     func replay(_ gate: inout PolicyGate, checksums: [DeviceID: Checksum]) throws {
         // More tables may wait now than before the transaction.
-        if !access.waiting.isEmpty { try gate.noteObstacles(access) }
+        if !access.waiting.isEmpty { try gate.recordObstacles(access) }
         if !gate.rest.isEmpty {
             try checkSequence(Array(gate.rest))
             let replayed = try replaying { try replay(&gate) }
@@ -30,7 +30,7 @@ extension StoreSession {
         var replayed: Set<DeviceID> = []
         while let changesets = gate.next(access.registry, access.hooks) {
             let seeds = try PlainReferenceChange.takeUp(PlainReferenceList.targets(in: changesets), &access)
-            let merged = try AppTriggers(access).run {
+            let merged = try AppTriggerSandbox(access).run {
                 try ChangesetApplier(access).apply(changesets, &clock)
             }
             count(merged)
@@ -38,14 +38,14 @@ extension StoreSession {
             try GenerationWriters(access).note(changesets)
             try passOn(changesets)
             replayed.formUnion(changesets.map(\.device))
-            try takeUpPolicies()
+            try applyPolicies()
         }
         return replayed
     }
 
     /// Applies policies set since the last pass; the rest of the pass uses the new policies.
-    func takeUpPolicies() throws {
-        guard let change = try PolicyChange(access) else { return }
+    func applyPolicies() throws {
+        guard let change = try PolicyMigration(access) else { return }
         let outcome = try change.run()
         access = outcome.access
         touched.formUnion(outcome.tables)

@@ -15,7 +15,7 @@ extension StoreSession {
         }
         for number in news.reshaped {
             guard let table = access.registry.tables[number] else { continue }
-            try CheckRenewal(access, table).renewAll()
+            try ChecksumRenewal(access, table).renewAll()
         }
         try SchemaNews(adopted: news.adopted, unproven: news.unproven).save(access.meta)
     }
@@ -49,7 +49,7 @@ extension StoreSession {
     /// - Parameter hasFailed: true if a pass failed with the present knowledge. If nothing new is found, pending
     ///   changes wait too.
     /// - Returns: true if more waits than before.
-    func noteWaitingTables(hasFailed: Bool = false) throws -> Bool {
+    func recordWaitingTables(hasFailed: Bool = false) throws -> Bool {
         let former = try WaitingMark.load(access.meta)
         var waiting = try WaitingTables.find(among: access.registry.tables.keys, access.registry, access.connection)
         // The mark identifies rows waiting since an earlier pass and writable now.
@@ -72,7 +72,7 @@ extension StoreSession {
         }
         let registry = access.registry
         let concerned = WaitingTables(mark.numbers).connected(registry)
-        try settle(WaitingObjects(access).exceptions(in: concerned))
+        try settle(WaitingObjects(access).anomalies(in: concerned))
         if access.waiting.isEmpty {
             try access.meta.remove(.waitingTables)
         } else {

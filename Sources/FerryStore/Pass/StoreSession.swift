@@ -19,17 +19,17 @@ final class StoreSession {
     var touchedNames: [String] = []
     /// Maximum bytes of values in a divisible changeset.
     let maximumPackedBytes: Int
-    private let sealer: SegmentSealer?
+    private let encoding: SegmentEncoding?
     private let hook: ReplayHook?
     private var replayed: ReplayedChanges?
     private let savedTime: HybridTime
 
     /// - Parameters:
-    ///   - sealer: encodes segments of staged changes; `nil` for a transaction that stages nothing.
+    ///   - encoding: encodes segments of staged changes; `nil` for a transaction that stages nothing.
     ///   - hook: the app's work in the transaction of a replay.
-    init(_ access: StoreAccess, sealer: SegmentSealer?, hook: ReplayHook?, maximumPackedBytes: Int) throws {
+    init(_ access: StoreAccess, encoding: SegmentEncoding?, hook: ReplayHook?, maximumPackedBytes: Int) throws {
         self.access = access
-        self.sealer = sealer
+        self.encoding = encoding
         self.hook = hook
         self.maximumPackedBytes = maximumPackedBytes
         clock = try access.hybridClock()
@@ -39,11 +39,11 @@ final class StoreSession {
     var connection: SQLConnection { access.connection }
 
     /// Encodes a changeset as a segment.
-    func seal(_ changeset: Changeset, after previous: Checksum?) throws -> OutboxEntry {
-        guard let sealer else {
+    func encode(_ changeset: Changeset, after previous: Checksum?) throws -> OutboxEntry {
+        guard let encoding else {
             throw FerryError(.internalInconsistency, "A transaction staged changes that was to stage none.")
         }
-        return try sealer(changeset, previous)
+        return try encoding(changeset, previous)
     }
 
     /// Adds the outcome of a replay.
@@ -56,7 +56,7 @@ final class StoreSession {
     /// Runs `body`, which replays. If the app has a hook, written rows are recorded for the hook.
     func replaying<Result>(_ body: () throws -> Result) throws -> Result {
         let obligations = access.obligations
-        obligations.changedRows = hook == nil ? nil : ChangedRows()
+        obligations.changedRows = hook == nil ? nil : RowChangeLog()
         defer { obligations.changedRows = nil }
         let result = try body()
         replayed = obligations.changedRows?.summary(access.registry)
@@ -67,13 +67,13 @@ final class StoreSession {
     func settle(_ seeds: [RowToken]) throws {
         if seeds.isEmpty { return }
         touched.formUnion(seeds.map(\.table))
-        try AppTriggers(access).run { _ = try RowMaintenance(access).settle(seeds: seeds) }
+        try AppTriggerSandbox(access).run { _ = try RowProjector(access).settle(seeds: seeds) }
     }
 
     /// Applies the foreign key actions of local tables. Called before the app's hook or a write in the app's name sees
     /// local rows, and in the end.
-    func settleLocalTables() throws {
-        touchedNames += try StayingRows(access).settle()
+    func updateLocalTables() throws {
+        touchedNames += try LocalTableUpkeep(access).settle()
     }
 
     /// Settles everything that the transaction owes, as its last act.
@@ -83,7 +83,7 @@ final class StoreSession {
         if clock.now != savedTime { try access.save(clock) }
         try access.obligations.keyValueChanges.save(connection)
         // The app's hook must find local rows in line with replayed rows.
-        try settleLocalTables()
+        try updateLocalTables()
         if let hook, let replayed, !replayed.tables.isEmpty { try access.run(hook, replayed) }
         try access.digests.save(connection)
         let unsettled = access.obligations.unsettled

@@ -4,7 +4,7 @@ import FerryMerge
 /// Finds the rows referring to an object's row, as of before the rules change any row.
 struct ReferringRows {
     private let access: StoreAccess
-    private let travelling: Travelling
+    private let translator: ReferenceTranslator
     private let scan: ReferenceScan
     /// Former rows by object: rows still refer to these removed rows.
     private let formerRows: [RowToken: FormerRow]
@@ -12,7 +12,7 @@ struct ReferringRows {
     init(_ access: StoreAccess, formerRows: [RowToken: FormerRow]) {
         self.access = access
         self.formerRows = formerRows
-        travelling = Travelling(access)
+        translator = ReferenceTranslator(access)
         scan = ReferenceScan(access)
     }
 
@@ -55,10 +55,10 @@ struct ReferringRows {
             let former = object.values.overlaid(with: formerRows[object.token]?.values ?? [:])
             parts = try columns.map { column in
                 if let row { return row[column] ?? .null }
-                return try travelling.local(former[column] ?? .null, object.table.columns[column]) ?? .null
+                return try translator.local(former[column] ?? .null, object.table.columns[column]) ?? .null
             }
         }
         if parts.isEmpty { return [] }
-        return try scan.keys(of: child, referringBy: key, to: parts).compactMap { try travelling.object(child, $0) }
+        return try scan.keys(of: child, referringBy: key, to: parts).compactMap { try translator.object(child, $0) }
     }
 }

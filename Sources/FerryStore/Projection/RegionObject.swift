@@ -42,8 +42,8 @@ final class RegionObject {
     }
 
     init(
-        token: RowToken, table: TrackedTable, state: ObjectState, row: FieldValues?, values: FieldValues,
-        references: [(foreignKey: Int, token: RowToken)], claims: [RuleClaim], offers: [RowToken],
+        token: RowToken, table: TrackedTable, state: ObjectState, row: ColumnValues?, values: ColumnValues,
+        references: [(foreignKey: Int, token: RowToken)], claims: [RuleClaim], parentKeys: [RowToken],
         formerTokens: [RowToken], place: Int
     ) {
         self.token = token
@@ -52,7 +52,7 @@ final class RegionObject {
         hasRow = row != nil
         facts = Facts.pack(
             owner: UniqueClaims.Owner(state), row: row, values: values, references: references, claims: claims,
-            offers: offers, formerTokens: formerTokens)
+            parentKeys: parentKeys, formerTokens: formerTokens)
         packedState = []
         self.state = state
     }
@@ -81,10 +81,10 @@ final class RegionObject {
     }
 
     /// The state's values: the row's values, overlaid with shadow values.
-    var values: FieldValues { Facts.values(facts, width: table.columns.count) }
+    var values: ColumnValues { Facts.values(facts, width: table.columns.count) }
 
     /// The present row's portable values; `nil` without a row.
-    var row: FieldValues? { hasRow ? Facts.otherRow(facts, width: table.columns.count) ?? values : nil }
+    var row: ColumnValues? { hasRow ? Facts.otherRow(facts, width: table.columns.count) ?? values : nil }
 
     /// The owner of the object's UNIQUE claims.
     var owner: UniqueClaims.Owner { .init(token.id, key: Facts.ownersKey(facts)) }
@@ -95,7 +95,7 @@ final class RegionObject {
     var claims: [RuleClaim] { Facts.claims(facts) }
 
     /// The parent keys on columns outside the primary key.
-    var offers: [RowToken] { Facts.offers(facts) }
+    var parentKeys: [RowToken] { Facts.parentKeys(facts) }
 
     /// Parent keys and claims of the present row, without those of the state's values.
     var formerTokens: [RowToken] { Facts.formerTokens(facts) }
@@ -162,7 +162,7 @@ final class RegionObject {
         return RuleObject(
             token: token, isAlive: registers.isAlive, isRestorable: registers.inserted != nil,
             inserted: registers.inserted ?? Stamp(time: .latest, device: DeviceID(high: 0, low: 0)),
-            deleted: registers.deleted, offers: offers,
+            deleted: registers.deleted, parentKeys: parentKeys,
             references: references.map { place, target in
                 let action: ReferenceAction =
                     switch table.foreignKeys[place].action {
@@ -184,8 +184,8 @@ private enum Facts {
     private static let partsStart = 4 * Part.allCases.count
 
     static func pack(
-        owner: UniqueClaims.Owner, row: FieldValues?, values: FieldValues,
-        references: [(foreignKey: Int, token: RowToken)], claims: [RuleClaim], offers: [RowToken],
+        owner: UniqueClaims.Owner, row: ColumnValues?, values: ColumnValues,
+        references: [(foreignKey: Int, token: RowToken)], claims: [RuleClaim], parentKeys: [RowToken],
         formerTokens: [RowToken]
     ) -> [UInt8] {
         var writer = PackedWriter(reservingCapacity: 128)
@@ -210,7 +210,7 @@ private enum Facts {
             $0.write($1.token)
         }
         places.append(writer.bytes.count)
-        writer.write(each: offers) { $0.write($1) }
+        writer.write(each: parentKeys) { $0.write($1) }
         writer.write(each: formerTokens) { $0.write($1) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(partsStart + writer.bytes.count)
@@ -228,7 +228,7 @@ private enum Facts {
         return PackedReader(bytes, at: Int(place))
     }
 
-    static func values(_ bytes: [UInt8], width: Int) -> FieldValues {
+    static func values(_ bytes: [UInt8], width: Int) -> ColumnValues {
         var reader = PackedReader(bytes, at: partsStart)
         return reader.values(width: width)
     }
@@ -238,7 +238,7 @@ private enum Facts {
         return reader.byte() == 0 ? nil : reader.value()
     }
 
-    static func otherRow(_ bytes: [UInt8], width: Int) -> FieldValues? {
+    static func otherRow(_ bytes: [UInt8], width: Int) -> ColumnValues? {
         var reader = reader(bytes, .otherRow)
         return reader.byte() == 0 ? nil : reader.values(width: width)
     }
@@ -257,7 +257,7 @@ private enum Facts {
         }
     }
 
-    static func offers(_ bytes: [UInt8]) -> [RowToken] {
+    static func parentKeys(_ bytes: [UInt8]) -> [RowToken] {
         var reader = reader(bytes, .tokens)
         return reader.list { $0.token() }
     }
@@ -290,7 +290,7 @@ private enum PackedState {
 
     /// - Parameter values: the object's values; read only if the state has shadow values.
     /// - Returns: `nil` if the state has registers of a policy, or deletions before the newest deletion.
-    static func pack(_ state: ObjectState, values: @autoclosure () -> FieldValues) -> [UInt8]? {
+    static func pack(_ state: ObjectState, values: @autoclosure () -> ColumnValues) -> [UInt8]? {
         let registers = state.registers
         guard state.policies.isEmpty, registers.earlierDeletions.isEmpty else { return nil }
         var flags: Flags = []
@@ -329,11 +329,11 @@ private enum PackedState {
     }
 
     /// - Parameter values: the object's values, if the state has them as shadow values.
-    static func unpack(_ bytes: [UInt8], _ object: ObjectID, values: () -> FieldValues) -> ObjectState {
+    static func unpack(_ bytes: [UInt8], _ object: ObjectID, values: () -> ColumnValues) -> ObjectState {
         var reader = PackedReader(bytes)
         let flags = Flags(rawValue: UInt16(reader.varint()))
         var state = ObjectState(object: object)
-        state.shown = Shown(rawValue: Int(reader.byte())) ?? .none
+        state.shown = Visibility(rawValue: Int(reader.byte())) ?? .none
         state.key = reader.list { $0.value() }
         let inserted = flags.contains(.inserted) ? reader.stamp() : nil
         let deleted = flags.contains(.deleted) ? reader.stamp() : nil

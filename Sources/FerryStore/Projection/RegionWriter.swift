@@ -7,11 +7,11 @@ import FerryMerge
 /// only after every row was accepted. On an error, the caller rolls back the savepoint and solves again.
 struct RegionWriter {
     let access: StoreAccess
-    let region: RuleRegion
+    let region: DependencyRegion
     private let givenKeys: GivenKeys
     private var connection: SQLConnection { access.connection }
 
-    init(_ access: StoreAccess, _ region: RuleRegion) {
+    init(_ access: StoreAccess, _ region: DependencyRegion) {
         self.access = access
         givenKeys = GivenKeys(access)
         self.region = region
@@ -293,7 +293,7 @@ struct RegionWriter {
         }
         if object.isShown {
             state.kept = try keptBesideRow(object, values)
-            state.shown = isExceptional(object, values) ? .exceptionalRow : .row
+            state.shown = isAnomalous(object, values) ? .anomalousRow : .row
         } else {
             if object.hasRow {
                 state.kept.fields = values
@@ -307,14 +307,14 @@ struct RegionWriter {
         objects.renewCheck(of: &state, row: values)
         try objects.save(state)
         let cause =
-            try !state.shown.isExceptional
-            ? nil : ExceptionCauses(access).cause(of: object, joinedBy: region.cause(of: object))
-        try access.exceptions.record(
-            object.token, cause, tokens: cause == nil ? [] : exceptionTokens(object), check: shownCheck(object, state))
-        if object.outcome == .gone { try DeadOffers(access).note(state, object.table) }
+            try !state.shown.isAnomalous
+            ? nil : AnomalyCauses(access).cause(of: object, joinedBy: region.cause(of: object))
+        try access.anomalies.record(
+            object.token, cause, tokens: cause == nil ? [] : anomalyTokens(object), check: shownCheck(object, state))
+        if object.outcome == .gone { try TombstoneParentKeys(access).note(state, object.table) }
         // A later row with the integer has the same claim, and no row shows the claim.
         if try givenKeys.areAny(in: values, object.table) {
-            for claim in object.claims { try access.exceptionTokens.note(claim.token, concerns: object.token) }
+            for claim in object.claims { try access.anomalyTokens.note(claim.token, concerns: object.token) }
         }
     }
 
@@ -325,7 +325,7 @@ struct RegionWriter {
         case .none, .row: return 0
         case .hidden: return checks.ofHidden(object.token.id)
         case .joined: return checks.ofJoined(object.token.id, to: (object.representative ?? object).token.id)
-        case .exceptionalRow: break
+        case .anomalousRow: break
         }
         let isDeleted = !state.registers.isAlive
         let row = region.displayedRow(of: object)
@@ -336,13 +336,13 @@ struct RegionWriter {
             guard isDeleted || action != nil || source !== object,
                 source.state.registers.stamp(of: column.id) != nil, let value = row.values[column.id]
             else { continue }
-            shown.append((column.id, try action.map { try travellingDefault($0, column, source.table) } ?? value))
+            shown.append((column.id, try action.map { try portableDefault($0, column, source.table) } ?? value))
         }
         return checks.ofRow(object.token.id, isDeleted: isDeleted, shown: shown)
     }
 
     /// The portable value shown under SET NULL or SET DEFAULT.
-    private func travellingDefault(
+    private func portableDefault(
         _ action: ForeignKeyAction, _ column: TrackedColumn, _ table: TrackedTable
     ) throws -> FieldValue {
         let value = try cleared(action, column.id, table)
@@ -352,9 +352,9 @@ struct RegionWriter {
 
     /// The shadow values of a shown object: columns missing from the row, cleared references, and values replaced by a
     /// different object's or a representative's.
-    private func keptBesideRow(_ object: RegionObject, _ values: FieldValues) throws -> KeptValues {
+    private func keptBesideRow(_ object: RegionObject, _ values: ColumnValues) throws -> ShadowValues {
         let row = region.displayedRow(of: object)
-        var kept = KeptValues()
+        var kept = ShadowValues()
         for (column, value) in values {
             let source = row.source(column)
             if source.clearedColumns[column] != nil || row.values[column] != value
@@ -369,7 +369,7 @@ struct RegionWriter {
 
     /// Records as conflicts the values of an object the unified row does not show, when the object joins the row.
     private func recordDifferences(
-        _ object: RegionObject, _ representative: RegionObject, _ values: FieldValues, _ registers: ObjectRegisters,
+        _ object: RegionObject, _ representative: RegionObject, _ values: ColumnValues, _ registers: ObjectRegisters,
         _ formerMembers: FormerMembers
     ) throws {
         let former = formerMembers.of(representative)
@@ -391,7 +391,7 @@ struct RegionWriter {
         }
     }
 
-    private func isExceptional(_ object: RegionObject, _ values: FieldValues) -> Bool {
+    private func isAnomalous(_ object: RegionObject, _ values: ColumnValues) -> Bool {
         if !object.others.isEmpty || object.isRevived || !object.clearedColumns.isEmpty { return true }
         let shown = region.displayedRow(of: object).values
         return object.table.telltaleColumns.contains { shown[$0] != values[$0] }
@@ -400,8 +400,8 @@ struct RegionWriter {
     /// The tokens that find this object later: everything it refers to or claims, and its parent keys. Own values
     /// count, visible values, and any value the object had while the rules ran. Objects unified for a value in between
     /// stay unified, though the row shows something different.
-    private func exceptionTokens(_ object: RegionObject) throws -> Set<RowToken> {
-        var tokens = Set(object.references.map(\.token) + object.claims.map(\.token) + object.offers)
+    private func anomalyTokens(_ object: RegionObject) throws -> Set<RowToken> {
+        var tokens = Set(object.references.map(\.token) + object.claims.map(\.token) + object.parentKeys)
         // If a target through a further table's foreign keys is unified, the reference may mean an object.
         let values = object.table.referenceColumns.isEmpty ? [:] : object.values
         for column in object.table.referenceColumns {
@@ -419,18 +419,18 @@ struct RegionWriter {
 
     /// Records the objects shown by each row.
     private func recordClasses() throws {
-        for object in region.objects { try access.joined.forget(object.token) }
+        for object in region.objects { try access.unified.forget(object.token) }
         for object in region.objects where object.isShown {
             for member in object.others {
-                try access.joined.note(member.token.id, isShownBy: object.token)
+                try access.unified.note(member.token.id, isShownBy: object.token)
             }
         }
         for object in region.objects where object.isShown && object.table.hasReferencesInKey {
             let shown = region.displayedRow(of: object).values
             let key = object.table.derivedID(of: shown)
-            if key != object.token.id { try access.joined.note(key, isShownBy: object.token, asAlias: true) }
+            if key != object.token.id { try access.unified.note(key, isShownBy: object.token, asAlias: true) }
             if let mistaken = try givenKeys.mistakenID(shown, object.table), mistaken != object.token.id {
-                try access.joined.note(mistaken, isShownBy: object.token, asAlias: true)
+                try access.unified.note(mistaken, isShownBy: object.token, asAlias: true)
             }
         }
     }

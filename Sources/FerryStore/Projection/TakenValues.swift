@@ -4,10 +4,10 @@ import FerryMerge
 /// Asks SQLite for the rows in the way of a refused row.
 struct TakenValues {
     let access: StoreAccess
-    let region: RuleRegion
+    let region: DependencyRegion
     private let uniqueClaims: UniqueClaims
 
-    init(_ access: StoreAccess, _ region: RuleRegion) {
+    init(_ access: StoreAccess, _ region: DependencyRegion) {
         self.access = access
         self.region = region
         uniqueClaims = UniqueClaims(access)
@@ -17,7 +17,7 @@ struct TakenValues {
     /// - Parameter row: the refused row's local values by column.
     func find(_ object: RegionObject, _ row: [(column: Int, value: FieldValue)]) throws -> [LearnedClaims.TakenValue] {
         let table = object.table
-        var local: FieldValues = [:]
+        var local: ColumnValues = [:]
         for (column, value) in row { local[column] = value }
         for column in table.localColumns where local[column.id] == nil {
             if let value = try access.defaultValue(of: column) { local[column.id] = value }
@@ -63,7 +63,7 @@ struct TakenValues {
     }
 
     private func token(of key: [FieldValue], _ table: TrackedTable) throws -> RowToken? {
-        guard let object = try Travelling(access).object(table, key),
+        guard let object = try ReferenceTranslator(access).object(table, key),
             try access.objects(of: table.id).load(object).isStored
         else { return nil }
         return RowToken(table: table.id, id: object)
@@ -72,6 +72,7 @@ struct TakenValues {
     private func claims(of holder: RowToken, _ key: [FieldValue], _ table: TrackedTable) throws -> [RuleClaim] {
         guard let row = try access.reader(of: table.id).read(key) else { return [] }
         return try uniqueClaims.claims(
-            table, Travelling(access).values(row, table), of: .init(holder.id, key: table.isMapped ? key.first : nil))
+            table, ReferenceTranslator(access).values(row, table),
+            of: .init(holder.id, key: table.isMapped ? key.first : nil))
     }
 }

@@ -13,29 +13,29 @@ struct WaitingObjects {
         let objects = access.objects(of: table.id)
         let token = RowToken(table: table.id, id: state.object)
         let isAlive = state.registers.isAlive
-        var row: FieldValues = [:]
+        var row: ColumnValues = [:]
         switch state.shown {
-        case .row, .exceptionalRow:
-            row = try Travelling(access).values(access.reader(of: table.id).read(state.key) ?? [:], table)
-            state.shown = .exceptionalRow
+        case .row, .anomalousRow:
+            row = try ReferenceTranslator(access).values(access.reader(of: table.id).read(state.key) ?? [:], table)
+            state.shown = .anomalousRow
         case .joined: break
         case .none, .hidden: state.shown = isAlive ? .hidden : .none
         }
         objects.renewCheck(of: &state, row: row)
         try objects.save(state)
         if state.shown == .none {
-            try access.exceptions.remove(token)
-            return try DeadOffers(access).note(state, table)
+            try access.anomalies.remove(token)
+            return try TombstoneParentKeys(access).note(state, table)
         }
         var check = objects.shownChecks.ofHidden(state.object)
-        if state.shown == .exceptionalRow {
+        if state.shown == .anomalousRow {
             let shown = row.filter { column, value in
                 !isAlive || state.kept.fields[column].map { $0 != value } ?? false
             }
             check = objects.shownChecks.ofRow(
                 state.object, isDeleted: !isAlive, shown: shown.map { (column: $0.key, value: $0.value) })
         }
-        try access.exceptions.recordWaiting(
+        try access.anomalies.recordWaiting(
             token, isHidden: state.shown == .hidden, reason: access.waiting.sentence(table.id, access.registry),
             check: check)
     }
@@ -50,7 +50,7 @@ struct WaitingObjects {
     }
 
     /// All objects in these tables not shown as written: waiting objects, and objects that may depend on them.
-    func exceptions(in tables: Set<Int>) throws -> [RowToken] {
+    func anomalies(in tables: Set<Int>) throws -> [RowToken] {
         var found: [RowToken] = []
         for table in tables.sorted() {
             try access.connection.forEachRow(

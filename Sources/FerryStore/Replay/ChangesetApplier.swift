@@ -35,7 +35,7 @@ struct ChangesetApplier {
     ///   - snapshot: for parts of a snapshot: the relation of snapshot and store. Then no device's position moves.
     ///   - isOwn: true for this device's own changesets, staged by the caller. They move no position either.
     func apply(
-        _ changesets: [Changeset], _ clock: inout HybridClock, from snapshot: SnapshotStanding? = nil,
+        _ changesets: [Changeset], _ clock: inout HybridClock, from snapshot: SnapshotCoverage? = nil,
         isOwn: Bool = false
     ) throws -> Outcome {
         var outcome = Outcome()
@@ -59,7 +59,7 @@ struct ChangesetApplier {
         }
         try positions.save()
         let arriving = Self.arriving(work.filter { access.registry[$0.key].hasUncheckedReferences })
-        let newKeys = NewKeys()
+        let newKeys = BatchKeyCache()
         var touched: [TouchedObject] = []
         var deletions: [[DyingRow]] = []
         for table in access.registry.parentsFirst {
@@ -73,7 +73,7 @@ struct ChangesetApplier {
         // gone already.)
         for group in deletions.reversed() { touched += try RowRemoval(access).remove(group) }
         (work, deletions) = ([:], [])
-        try RowMaintenance(access).settle(&touched)
+        try RowProjector(access).settle(&touched)
         outcome.conflicts = access.conflicts.recorded - conflictsBefore
         return outcome
     }

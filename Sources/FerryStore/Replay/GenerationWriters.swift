@@ -31,7 +31,7 @@ struct GenerationWriters {
 
     /// Records a generation left by this database. All remote devices count as showing the generation until they
     /// announce the new generation.
-    func noteLeft(_ table: TrackedTable, for present: TrackedTable) throws {
+    func recordLeft(_ table: TrackedTable, for present: TrackedTable) throws {
         var generations = try Generations.load(access.meta)
         generations.left.insert(table.id)
         generations.left.remove(present.id)

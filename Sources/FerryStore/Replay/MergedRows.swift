@@ -12,15 +12,15 @@ final class MergedRows {
     private let access: StoreAccess
     private let table: TrackedTable
     private let objects: ObjectTable
-    private let checks: MergedChecks
+    private let checks: IncrementalChecksums
     private let writer: RowWriter
-    private let meaning: References
-    private let travelling: Travelling
-    private let references: LocalReferences
+    private let meaning: ReferenceTokens
+    private let translator: ReferenceTranslator
+    private let references: ReferenceCache
     private let removal: RowRemoval
     private let reservations: KeyReservations
     /// Writes states with changed stamps in batches; `nil` if merging an object may write a different object's state.
-    let stamps: StampUpdates?
+    let stamps: BulkStampWriter?
     /// Objects the batch inserts into tables referred to by unchecked references, by table.
     private let arriving: [Int: Set<ObjectID>]
     /// Objects of a mapped table deleted by the batch.
@@ -31,10 +31,10 @@ final class MergedRows {
     private let uniqueClaims: UniqueClaims
     private let givenKeys: GivenKeys
     /// True if anomalous objects refer to or claim a value of this table, or have a parent key of this table.
-    private let hasExceptions: Bool
+    private let hasAnomalies: Bool
     /// True if peers have columns missing here.
     private let hasForeignColumns: Bool
-    let sensitive: SensitiveColumns
+    let sensitive: DependencyColumns
     /// All column numbers.
     private let allColumns: [Int]
     /// Objects the rules may have to check.
@@ -49,29 +49,29 @@ final class MergedRows {
     ///   the end.
     init(
         _ access: StoreAccess, _ table: TrackedTable, dying: Set<ObjectID>, arriving: [Int: Set<ObjectID>],
-        _ references: LocalReferences? = nil, isIndependent: Bool = false
+        _ references: ReferenceCache? = nil, isIndependent: Bool = false
     ) throws {
         self.access = access
         self.table = table
-        self.references = references ?? LocalReferences(access, table)
+        self.references = references ?? ReferenceCache(access, table)
         removal = RowRemoval(access)
         self.dying = dying
         self.arriving = arriving
         objects = access.objects(of: table.id)
-        stamps = isIndependent ? StampUpdates(objects, atOnce: access.newRowsAtOnce) : nil
-        checks = MergedChecks(access, table)
+        stamps = isIndependent ? BulkStampWriter(objects, atOnce: access.newRowsAtOnce) : nil
+        checks = IncrementalChecksums(access, table)
         writer = access.writer(of: table.id)
-        meaning = References(registry: access.registry)
-        travelling = Travelling(access)
+        meaning = ReferenceTokens(registry: access.registry)
+        translator = ReferenceTranslator(access)
         reservations = KeyReservations(access)
         allColumns = table.columns.map(\.id)
         isWaiting = access.waiting.contains(table.id)
         hasUncheckedReferences = table.columns.contains(where: \.isUnchecked)
         uniqueClaims = UniqueClaims(access)
         givenKeys = GivenKeys(access)
-        hasExceptions = try access.exceptionTokens.areAny(of: table.id)
+        hasAnomalies = try access.anomalyTokens.areAny(of: table.id)
         hasForeignColumns = table.columns.contains { !$0.isLocal }
-        sensitive = SensitiveColumns(table)
+        sensitive = DependencyColumns(table)
     }
 
     /// Writes the result of a merge.
@@ -108,8 +108,8 @@ final class MergedRows {
             keepWon(&merge, merge.won)
             objects.renewCheck(of: &merge.state)
             try objects.save(merge.state)
-            try DeadOffers(access).note(merge.state, table)
-        case (.exceptionalRow, _), (.hidden, _), (.joined, _):
+            try TombstoneParentKeys(access).note(merge.state, table)
+        case (.anomalousRow, _), (.hidden, _), (.joined, _):
             try leaveToRules(&merge)
         }
     }
@@ -117,8 +117,8 @@ final class MergedRows {
     /// Deletes a row. A row no travelling row can refer to is removed at once. Remaining rows are removed after the
     /// merge of the batch, children before parents.
     ///
-    /// Local rows follow in both cases at the end of the transaction (`StayingRows`). Local rows that go on referring
-    /// to the key make references unchecked.
+    /// Local rows follow in both cases at the end of the transaction (`LocalTableUpkeep`). Local rows that go on
+    /// referring to the key make references unchecked.
     private func delete(_ merge: inout ObjectMerge) throws {
         // The row does not show the values at the deletion.
         if merge.won.hasAny(of: sensitive.offered) { return try leaveToRules(&merge) }
@@ -152,7 +152,7 @@ final class MergedRows {
     private func isNewTarget(_ state: ObjectState) throws -> Bool {
         guard table.hasUncheckedReferences, GivenKeys.isPlain(state.givenKey) else { return false }
         let token = RowToken(table: table.id, id: state.object)
-        return try !state.key.isEmpty || !access.exceptionTokens.objects(concernedBy: token).isEmpty
+        return try !state.key.isEmpty || !access.anomalyTokens.objects(concernedBy: token).isEmpty
     }
 
     /// Whether what identifies a row is void with the row's former life, and nobody has said it again.
@@ -161,7 +161,7 @@ final class MergedRows {
             merge.before.registers.inserted == merge.state.registers.inserted
             && !merge.won.hasAny(of: table.keyColumnIDs)
         if isAsBefore || table.isMapped { return false }
-        var key: FieldValues = [:]
+        var key: ColumnValues = [:]
         for (value, column) in zip(merge.before.key, table.keyColumnIDs) { key[column] = merge.won[column] ?? value }
         return try !access.isKeyKnown(key, merge.state.registers, table)
     }
@@ -170,7 +170,7 @@ final class MergedRows {
         access.registry[incoming.table].foreignKeys[incoming.foreignKey].action == .restrict
     }
 
-    private func keepWon(_ merge: inout ObjectMerge, _ values: FieldValues) {
+    private func keepWon(_ merge: inout ObjectMerge, _ values: ColumnValues) {
         merge.state.kept.fields = merge.state.kept.fields.overlaid(with: values)
     }
 
@@ -186,7 +186,7 @@ final class MergedRows {
     }
 
     /// True if values make a claim no row here shows, or look like a different row's key here.
-    private func claimsByGivenKeys(_ values: FieldValues) throws -> Bool {
+    private func claimsByGivenKeys(_ values: ColumnValues) throws -> Bool {
         if table.plainClaimColumns.isEmpty { return false }
         return try givenKeys.areAny(in: values, table) || givenKeys.mistakenID(values, table) != nil
     }
@@ -199,7 +199,7 @@ final class MergedRows {
         }
         let isSensitive = merge.won.hasAny(of: sensitive.all)
         // An anomalous object may have the same claim.
-        if hasExceptions, merge.won.hasAny(of: sensitive.claimed) { return try leaveToRules(&merge) }
+        if hasAnomalies, merge.won.hasAny(of: sensitive.claimed) { return try leaveToRules(&merge) }
         if merge.won.hasAny(of: sensitive.offered) { return try leaveToRules(&merge) }
         if try showsPartOfAnotherKey(merge) || claimsByGivenKeys(merge.won) { return try leaveToRules(&merge) }
         guard let values = try localValues(merge.won) else { return try leaveToRules(&merge) }
@@ -265,7 +265,7 @@ final class MergedRows {
         merge.state.key =
             try key.map { [$0] }
             ?? table.keyColumnIDs.map { column in
-                try travelling.local(all[column] ?? .null, table.columns[column]) ?? .null
+                try translator.local(all[column] ?? .null, table.columns[column]) ?? .null
             }
         merge.state.shown = .row
         merge.state.kept.key = nil
@@ -275,7 +275,7 @@ final class MergedRows {
         try objects.save(merge.state)
     }
 
-    private func keepMisleading(_ values: FieldValues, _ merge: inout ObjectMerge) throws {
+    private func keepMisleading(_ values: ColumnValues, _ merge: inout ObjectMerge) throws {
         if hasUncheckedReferences { keepWon(&merge, try reservations.misleading(values, table)) }
     }
 
@@ -292,7 +292,7 @@ final class MergedRows {
     }
 
     /// Converts to local values, by ascending column; `nil` if a target has no row.
-    private func localValues(_ values: FieldValues) throws -> [(column: Int, value: FieldValue)]? {
+    private func localValues(_ values: ColumnValues) throws -> [(column: Int, value: FieldValue)]? {
         var result: [(column: Int, value: FieldValue)] = []
         result.reserveCapacity(values.count)
         var isComplete = true
@@ -313,7 +313,7 @@ final class MergedRows {
     }
 
     /// True if an object refers to itself by an unchecked column: the row's key must be known first.
-    private func refersToItself(_ object: ObjectID, _ values: FieldValues) -> Bool {
+    private func refersToItself(_ object: ObjectID, _ values: ColumnValues) -> Bool {
         hasUncheckedReferences
             && values.contains { column, value in
                 value == .reference(object) && table.columns[column].reference == table.id
@@ -328,11 +328,11 @@ final class MergedRows {
     }
 
     /// True if an anomalous object waits for this object, or has the same claim.
-    private func isAwaited(_ owner: UniqueClaims.Owner, _ values: FieldValues) throws -> Bool {
-        guard hasExceptions else { return false }
+    private func isAwaited(_ owner: UniqueClaims.Owner, _ values: ColumnValues) throws -> Bool {
+        guard hasAnomalies else { return false }
         let tokens =
-            try [RowToken(table: table.id, id: owner.object)] + meaning.offers(of: table, values)
+            try [RowToken(table: table.id, id: owner.object)] + meaning.parentKeys(of: table, values)
             + uniqueClaims.claims(table, values, of: owner).map(\.token)
-        return try tokens.contains { try !access.exceptionTokens.objects(concernedBy: $0).isEmpty }
+        return try tokens.contains { try !access.anomalyTokens.objects(concernedBy: $0).isEmpty }
     }
 }

@@ -24,7 +24,7 @@ struct PolicyGate {
     /// - Parameter areRowsNeeded: true if no table can wait, because rows are written as they come.
     /// - Returns: the tables this process cannot write to.
     @discardableResult
-    mutating func noteObstacles(_ access: StoreAccess, areRowsNeeded: Bool = false) throws -> WaitingTables {
+    mutating func recordObstacles(_ access: StoreAccess, areRowsNeeded: Bool = false) throws -> WaitingTables {
         let registry = access.registry
         let changed = Set(rest.flatMap { $0.tables.map(\.name) }).compactMap { registry.table(named: $0)?.id }
         let mark = try WaitingMark.load(access.meta)

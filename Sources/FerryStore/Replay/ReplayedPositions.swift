@@ -22,7 +22,7 @@ struct ReplayedPositions {
         if let schema = changeset.schema {
             try NewestSchema(connection).note(schema, at: Stamp(time: changeset.time, device: changeset.device))
         }
-        if LateChanges.isLate(changeset.tables, after: former.time) { late[changeset.device] = changeset.sequence }
+        if BackdatedChanges.isLate(changeset.tables, after: former.time) { late[changeset.device] = changeset.sequence }
         // An unchanged context is recorded already.
         if former.context != changeset.context {
             try access.contexts.record(changeset.context, of: changeset.device, after: former.time)
@@ -44,6 +44,6 @@ struct ReplayedPositions {
                 .integer(Int64(standing.sequence)), .integer(Int64(bitPattern: standing.time.rawValue)),
                 .integer(Int64(try access.devices.number(of: device))))
         }
-        try LateChanges.note(late, access.meta)
+        try BackdatedChanges.note(late, access.meta)
     }
 }

@@ -55,9 +55,9 @@ struct RowRemoval {
     }
 
     /// Reads ahead states and rows of a table's objects; `nil` if not worthwhile.
-    private func ahead(of objects: [DyingRow]) -> StatesAhead? {
+    private func ahead(of objects: [DyingRow]) -> StatePrefetcher? {
         guard objects.count > 1, let first = objects.first?.object else { return nil }
-        let ahead = StatesAhead(access.objects(of: first.table), atOnce: access.statesAhead)
+        let ahead = StatePrefetcher(access.objects(of: first.table), atOnce: access.prefetchedStates)
         ahead.expect(
             objects.map(\.object.object), columns: access.registry[first.table].localColumns.map(\.id))
         return ahead
@@ -69,11 +69,11 @@ struct RowRemoval {
     ///   - row: the row's local values, if known.
     ///   - isReferred: true if rows refer to a key by unchecked columns.
     func remove(
-        _ object: inout TouchedObject, _ state: inout ObjectState, _ table: TrackedTable, row: FieldValues? = nil,
+        _ object: inout TouchedObject, _ state: inout ObjectState, _ table: TrackedTable, row: ColumnValues? = nil,
         isReferred: ([FieldValue]) throws -> Bool
     ) throws {
         let row = try row ?? access.reader(of: table.id).read(state.key) ?? [:]
-        let kept = try travelling(row, table).overlaid(with: state.kept.fields)
+        let kept = try portable(row, table).overlaid(with: state.kept.fields)
         if try access.writer(of: table.id).delete(key: state.key, of: object.object) != nil {
             object.needsRules = true
             return
@@ -89,14 +89,14 @@ struct RowRemoval {
         let states = access.objects(of: table.id)
         states.renewCheck(of: &state)
         try states.save(state)
-        try DeadOffers(access).note(state, table)
+        try TombstoneParentKeys(access).note(state, table)
         // Nothing refers to the key: no further lookup is needed.
         object.key = []
     }
 
     /// A row's portable values.
-    private func travelling(_ row: FieldValues, _ table: TrackedTable) throws -> FieldValues {
-        let travelling = Travelling(access)
+    private func portable(_ row: ColumnValues, _ table: TrackedTable) throws -> ColumnValues {
+        let translator = ReferenceTranslator(access)
         var values = row
         for column in table.columns {
             guard let parent = column.reference, let value = values[column.id], value != .null else { continue }
@@ -104,7 +104,7 @@ struct RowRemoval {
                 values[column.id] = known
                 continue
             }
-            let own = try travelling.value(value, column)
+            let own = try translator.value(value, column)
             values[column.id] = own
             if parent == table.id { continue }
             if known.values[parent]?.count ?? 0 >= KnownReferences.maximum { known.values[parent] = nil }

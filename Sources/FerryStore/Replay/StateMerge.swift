@@ -6,19 +6,19 @@ struct ObjectMerge {
     var state: ObjectState
     let before: ObjectState
     /// Winning values of this batch, by column.
-    var won: FieldValues
+    var won: ColumnValues
     /// The row's portable values read so far, by column. The row shows former values until written.
-    var former: FieldValues
+    var former: ColumnValues
     /// Columns under a policy with only a changed stamp.
     var stamped: Set<Int> = []
 
     /// - Parameters:
     ///   - former: known values of the row.
     ///   - width: the number of the table's columns.
-    init(_ before: ObjectState, former: FieldValues = [:], width: Int) {
+    init(_ before: ObjectState, former: ColumnValues = [:], width: Int) {
         state = before
         self.before = before
-        won = FieldValues(width: width)
+        won = ColumnValues(width: width)
         self.former = former
     }
 
@@ -41,8 +41,8 @@ struct StateMerge {
     /// Collects losing values. Call `finish()` after the last merge.
     let conflicts: ConflictLog
     private let contexts: ContextLog
-    private let travelling: Travelling
-    private let registers: RegisterMerge
+    private let translator: ReferenceTranslator
+    private let registers: PolicyRegisterMerge
     private let access: StoreAccess
 
     init(_ access: StoreAccess, _ table: TrackedTable) {
@@ -51,8 +51,8 @@ struct StateMerge {
         reader = access.reader(of: table.id)
         conflicts = ConflictLog(gatheringIn: access.conflicts, atOnce: access.newRowsAtOnce)
         contexts = access.contexts
-        travelling = Travelling(access)
-        registers = RegisterMerge(table: table, hooks: access.hooks, conflicts: conflicts)
+        translator = ReferenceTranslator(access)
+        registers = PolicyRegisterMerge(table: table, hooks: access.hooks, conflicts: conflicts)
     }
 
     /// Merges an operation of a changeset.
@@ -68,7 +68,7 @@ struct StateMerge {
             if let floor = merge.state.registers.floor, floor != formerFloor {
                 try forget(before: floor, operation, part, &merge)
             }
-            if let newest { try noteDeletion(stamp, newest, part, wasAlive: wasAlive, merge) }
+            if let newest { try recordDeletion(stamp, newest, part, wasAlive: wasAlive, merge) }
             return
         case .insert:
             let isNewest = merge.state.registers.inserted.map { $0 < stamp } ?? true
@@ -85,7 +85,7 @@ struct StateMerge {
         }
         try mergeValues(of: operation, at: stamp, part, &merge)
         if let deletion = formerDeletion, deletion.device != part.device, !part.context.includes(deletion) {
-            try noteWriteAgainst(deletion, stamp, operation.object, merge)
+            try recordWriteAgainst(deletion, stamp, operation.object, merge)
         }
     }
 
@@ -104,10 +104,10 @@ struct StateMerge {
             if table.hasColumnPolicies || payload != nil || !merge.state.policies.isEmpty,
                 registers.concerns(column, payload, merge.state)
             {
-                let written = try RegisterMerge.written(value, payload, at: stamp, part)
+                let written = try PolicyRegisterMerge.written(value, payload, at: stamp, part)
                 let isExtreme = payload == .maximum || payload == .minimum
                 if isVoid, try !isExtreme || isKnown(stamp, to: merge.state.registers.inserted, part) {
-                    try noteVoid(written.ownValue, stamp, column, part, &merge)
+                    try recordVoid(written.ownValue, stamp, column, part, &merge)
                     continue
                 }
                 try mergeRegister(written, column, at: stamp, part, &merge)
@@ -115,7 +115,7 @@ struct StateMerge {
             }
             let known = merge.state.registers.stamp(of: column)
             if isVoid, known == nil {
-                try noteVoid(value, stamp, column, part, &merge)
+                try recordVoid(value, stamp, column, part, &merge)
                 continue
             }
             // Read before the merge forgets the value; only a conflict or a tie needs the value.
@@ -161,11 +161,11 @@ struct StateMerge {
             merge.state.forget(column)
             merge.won[column] = nil
             merge.stamped.remove(column)
-            try noteVoid(former, stamp, column, part, &merge)
+            try recordVoid(former, stamp, column, part, &merge)
             if floor < stamp {
                 // Parts based on older values are removed too. The fact of the write stays, as if the write arrived
                 // later.
-                merge.state.registers.noteWrite(column, stamp)
+                merge.state.registers.mergeWrite(column, stamp)
                 merge.state.policies[column] = ColumnRegister()
             }
             // The row shows the value of a row inserted without the column.
@@ -192,7 +192,7 @@ struct StateMerge {
     }
 
     /// Records a value lost to a deletion followed by an insertion without the column.
-    private func noteVoid(
+    private func recordVoid(
         _ value: FieldValue?, _ stamp: Stamp, _ column: Int, _ part: ChangesetPart, _ merge: inout ObjectMerge
     ) throws {
         guard let value, let inserted = merge.state.registers.inserted, stamp.device != inserted.device,
@@ -242,13 +242,13 @@ struct StateMerge {
         guard table.columns[column].isLocal,
             let value = try reader.read(merge.before.key, columns: [column])?[column]
         else { return nil }
-        let former = try travelling.value(value, table.columns[column])
+        let former = try translator.value(value, table.columns[column])
         merge.former[column] = former
         return former
     }
 
     /// Records an arriving deletion's loss, or the losses of concurrent writes.
-    private func noteDeletion(
+    private func recordDeletion(
         _ deletion: Stamp, _ newest: Stamp, _ part: ChangesetPart, wasAlive: Bool, _ merge: ObjectMerge
     ) throws {
         guard newest.device != part.device, !part.context.includes(newest) else { return }
@@ -265,7 +265,7 @@ struct StateMerge {
     }
 
     /// Records an arriving write whose author had not seen the object's deletion.
-    private func noteWriteAgainst(
+    private func recordWriteAgainst(
         _ deletion: Stamp, _ write: Stamp, _ object: ObjectID, _ merge: ObjectMerge
     ) throws {
         if write < deletion || merge.state.registers.deletionWins && !merge.state.registers.isAlive {

@@ -14,19 +14,19 @@ final class TableMerge {
     private let merging: StateMerge
     private let rows: MergedRows
     /// The bulk insert of new rows; `nil` if not worthwhile, or if rows may concern further rows.
-    private let waiting: WaitingRows<Entry>?
+    private let waiting: BulkRowBuffer<Entry>?
     /// Reads states ahead; `nil` if the table was empty, or merging an object may write a different object's state or
     /// row.
-    private let ahead: StatesAhead?
-    private let plainColumns: PlainColumns
-    private let plainUpdates: PlainUpdates?
-    private let references: LocalReferences
+    private let ahead: StatePrefetcher?
+    private let fastColumns: FastUpdateColumns
+    private let fastUpdates: FastUpdates?
+    private let references: ReferenceCache
     /// The columns read ahead that hold references.
     @exclusivity(unchecked) private var referringColumns: [Int] = []
     /// The operations to merge next: all operations of some objects.
     @exclusivity(unchecked) private var gathered: [Entry] = []
     @exclusivity(unchecked) private var gatheredObjects = 0
-    private let snapshot: SnapshotStanding?
+    private let snapshot: SnapshotCoverage?
     /// True if the table was empty, and only this merge adds objects. Targets of unchecked references may get a state
     /// before they are merged.
     private let isNew: Bool
@@ -48,7 +48,7 @@ final class TableMerge {
 
     init(
         _ access: StoreAccess, _ table: TrackedTable, _ parts: [ChangesetPart], arriving: [Int: Set<ObjectID>],
-        _ newKeys: NewKeys, from snapshot: SnapshotStanding? = nil
+        _ newKeys: BatchKeyCache, from snapshot: SnapshotCoverage? = nil
     ) throws {
         self.parts = parts
         self.snapshot = snapshot
@@ -59,7 +59,7 @@ final class TableMerge {
         for part in parts where table.isMapped {
             for operation in part.operations where operation.kind == .delete { dying.insert(operation.object) }
         }
-        references = LocalReferences(access, table, newKeys)
+        references = ReferenceCache(access, table, newKeys)
         // Unchecked references may reserve keys for further objects.
         let isIndependent = !table.hasUncheckedReferences
         rows = try MergedRows(
@@ -67,13 +67,13 @@ final class TableMerge {
         // No row is written if all of them wait for a different process.
         let isWaiting = access.waiting.contains(table.id)
         let isWorthwhile = !isWaiting && parts.reduce(0) { $0 + $1.operations.count } >= access.newRowsAtOnce
-        waiting = try isWorthwhile ? NewRows(access, table, references).map { WaitingRows($0) } : nil
+        waiting = try isWorthwhile ? BulkRowInserter(access, table, references).map { BulkRowBuffer($0) } : nil
         lastKnown = try waiting == nil || isNew ? nil : objects.last()
-        plainColumns = PlainColumns(access, table, rows.sensitive)
-        plainUpdates =
+        fastColumns = FastUpdateColumns(access, table, rows.sensitive)
+        fastUpdates =
             snapshot == nil && !isWaiting
-            ? PlainUpdates(access, table, plainColumns, rows, references, merging.conflicts) : nil
-        ahead = isNew || !isIndependent ? nil : StatesAhead(objects, atOnce: access.statesAhead)
+            ? FastUpdates(access, table, fastColumns, rows, references, merging.conflicts) : nil
+        ahead = isNew || !isIndependent ? nil : StatePrefetcher(objects, atOnce: access.prefetchedStates)
     }
 
     func run() throws {
@@ -133,7 +133,7 @@ final class TableMerge {
 
     /// Announces the next objects to merge, and the row values needed: the former values of updated columns, if all
     /// updates have the same columns.
-    private func expect(_ entries: [Entry], of ahead: StatesAhead) throws {
+    private func expect(_ entries: [Entry], of ahead: StatePrefetcher) throws {
         var expected: [ObjectID] = []
         expected.reserveCapacity(entries.count)
         var updated: [Int]?
@@ -149,9 +149,9 @@ final class TableMerge {
             if let updated { isUniform = updated == columns } else { updated = columns }
         }
         let columns = isUniform ? (updated ?? []).sorted() : []
-        let arePlain = try !columns.isEmpty && plainColumns.contain(columns)
+        let arePlain = try !columns.isEmpty && fastColumns.contain(columns)
         referringColumns = arePlain ? columns.filter { objects.table.columns[$0].reference != nil } : []
-        ahead.expect(expected, columns: arePlain ? columns : [], takesPlain: arePlain && plainUpdates != nil)
+        ahead.expect(expected, columns: arePlain ? columns : [], takesEncoded: arePlain && fastUpdates != nil)
     }
 
     /// - Parameter entries: all operations of an object.
@@ -171,7 +171,7 @@ final class TableMerge {
         let operation = part.operations[entry.operation]
         guard snapshot == nil || !isCovered(entry), try isUnknown(entry.object)
         else { return false }
-        let insertion = NewRows.Insertion(
+        let insertion = BulkRowInserter.Insertion(
             object: operation.object, stamp: Stamp(time: operation.time, device: part.device),
             key: operation.key, columns: part.shapes[operation.shape], values: part.values(of: operation))
         return try waiting.take(entry, insertion) { try merge($0) }
@@ -209,22 +209,22 @@ final class TableMerge {
 
     /// Merges an object's only operation by the fast path.
     /// - Returns: false if the general path is needed.
-    private func update(_ known: StatesAhead.Known, _ entry: Entry) throws -> Bool {
-        guard let plainUpdates, case .plain(let state) = known.state else { return false }
+    private func update(_ known: StatePrefetcher.Known, _ entry: Entry) throws -> Bool {
+        guard let fastUpdates, case .plain(let state) = known.state else { return false }
         let part = parts[entry.part]
         let operation = part.operations[entry.operation]
-        guard try plainUpdates.merge(operation, part, into: state, row: known.row) else { return false }
+        guard try fastUpdates.merge(operation, part, into: state, row: known.row) else { return false }
         waiting?.note(key: state.key.first)
         return true
     }
 
-    private func begin(_ object: ObjectID, _ known: StatesAhead.Known?) throws -> ObjectMerge {
+    private func begin(_ object: ObjectID, _ known: StatePrefetcher.Known?) throws -> ObjectMerge {
         let width = objects.table.columns.count
         if isNew { return ObjectMerge(objects.new(object), width: width) }
         guard let known else { return ObjectMerge(try objects.load(object), width: width) }
         var former = known.row
         for column in referringColumns {
-            if let local = former[column] { former[column] = try references.travelling(local, column) }
+            if let local = former[column] { former[column] = try references.portable(local, column) }
         }
         return ObjectMerge(try objects.state(of: known), former: former, width: width)
     }

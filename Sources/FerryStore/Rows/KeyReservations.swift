@@ -23,7 +23,7 @@ struct KeyReservations {
     /// key if there is neither.
     func key(of object: ObjectID, in table: TrackedTable) throws -> FieldValue {
         var state = try access.objects(of: table.id).load(object)
-        if state.shown == .joined, let shown = try access.joined.representative(of: object, table.id) {
+        if state.shown == .joined, let shown = try access.unified.representative(of: object, table.id) {
             return try key(of: shown, in: table)
         }
         if let key = state.key.first { return key }
@@ -101,7 +101,7 @@ struct KeyReservations {
                 let values = try self.values(of: rowKey, child, referringTo: object, in: table, by: [former, key])
                 // A row with the placeholder key may belong to another object, which has the integer as a plain value.
                 let owner =
-                    child.isMapped ? try Travelling(access).object(child, rowKey) : child.derivedID(values)
+                    child.isMapped ? try ReferenceTranslator(access).object(child, rowKey) : child.derivedID(values)
                 if let owner, isWritten(RowToken(table: child.id, id: owner)) { continue }
                 try move(rowKey, knownBy: values, of: child, place.column, to: key)
             }
@@ -122,7 +122,7 @@ struct KeyReservations {
         of rowKey: [FieldValue], _ child: TrackedTable, referringTo object: ObjectID, in table: TrackedTable,
         by keys: [FieldValue]
     ) throws -> [FieldValue] {
-        var values = try Travelling(access).key(rowKey, child)
+        var values = try ReferenceTranslator(access).key(rowKey, child)
         for (place, number) in child.keyColumnIDs.enumerated() {
             let column = child.columns[number]
             if column.reference == table.id, keys.contains(column.key(rowKey[place])) {
@@ -140,8 +140,8 @@ struct KeyReservations {
         guard let place = child.keyColumnIDs.firstIndex(of: column) else {
             let object =
                 try child.isMapped
-                ? Travelling(access).object(child, rowKey)
-                : Travelling(access).object(child, knownBy: values)
+                ? ReferenceTranslator(access).object(child, rowKey)
+                : ReferenceTranslator(access).object(child, knownBy: values)
             if let refusal = try writer.update(key: rowKey, [(column, key)], of: object) {
                 throw failure(child, refusal)
             }
@@ -154,8 +154,8 @@ struct KeyReservations {
         if let refusal = try writer.delete(key: rowKey, of: object) { throw failure(child, refusal) }
         if let refusal = try writer.insert(key: nil, row.map { ($0.key, $0.value) }) { throw failure(child, refusal) }
         try connection.execute(
-            "UPDATE \(child.objectTable) SET k\(place) = ? WHERE object = ? AND \(Shown.way) IN "
-                + "(\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue))", key, .blob(object.bytes[...]))
+            "UPDATE \(child.objectTable) SET k\(place) = ? WHERE object = ? AND \(Visibility.way) IN "
+                + "(\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))", key, .blob(object.bytes[...]))
     }
 
     private func failure(_ child: TrackedTable, _ refusal: RowWriter.Refusal) -> FerryError {
@@ -179,8 +179,8 @@ struct KeyReservations {
 
     /// The values a remote device wrote as plain values, and that a row of this device would turn into references. They
     /// are stored as shadow values.
-    func misleading(_ values: FieldValues, _ table: TrackedTable) throws -> FieldValues {
-        var found: FieldValues = [:]
+    func misleading(_ values: ColumnValues, _ table: TrackedTable) throws -> ColumnValues {
+        var found: ColumnValues = [:]
         for (column, value) in values where table.columns[column].isUnchecked {
             if case .reference = value { continue }
             guard value != .null, let parent = table.columns[column].reference,

@@ -11,11 +11,11 @@ final class Obligations {
     /// The changes of the tables' digests (`ferry_digest`).
     let digests = StateDigests()
     /// The changes to report to watchers of the key-value store (`ferry_kv_change`).
-    let keyValueChanges = KeyValueChanges()
-    /// Parent keys removed from rows of local tables (`StayingRows`).
-    let departures = Departures()
+    let keyValueChanges = KeyValueChangeLog()
+    /// Parent keys removed from rows of local tables (`LocalTableUpkeep`).
+    let departures = RemovedParentKeys()
     /// The written rows, if the app's hook needs them.
-    @exclusivity(unchecked) var changedRows: ChangedRows?
+    @exclusivity(unchecked) var changedRows: RowChangeLog?
     /// The copies of the app's triggers now in use.
     @exclusivity(unchecked) var triggerCopies: TriggerCopies?
 

@@ -22,11 +22,11 @@ struct TouchedObject {
 /// around.
 final class FlushedDeletion: Sendable {
     /// The row's portable values.
-    let formerRow: FieldValues
+    let formerRow: ColumnValues
     /// Columns written by the flush before the deletion. Rows may have referred by values unknown now.
     let rewritten: [Int]
 
-    init(formerRow: FieldValues, rewritten: [Int]) {
+    init(formerRow: ColumnValues, rewritten: [Int]) {
         self.formerRow = formerRow
         self.rewritten = rewritten
     }
@@ -36,5 +36,5 @@ final class FlushedDeletion: Sendable {
 struct FormerRow {
     var key: [FieldValue]
     /// The row's portable values; empty if only the object's own values are known.
-    var values: FieldValues
+    var values: ColumnValues
 }

@@ -16,7 +16,7 @@ final class RowReader {
     @exclusivity(unchecked) private var lastPartial: (columns: [Int], statement: LazyStatement)?
     @exclusivity(unchecked) private var lastSingle: (column: Int, statement: LazyStatement)?
     private lazy var selectOld = LazyStatement(
-        "SELECT \(names { "c\($0.id)" }) FROM \(table.oldRowsTable) WHERE sequence = ?", connection)
+        "SELECT \(names { "c\($0.id)" }) FROM \(table.beforeImageTable) WHERE sequence = ?", connection)
 
     init(_ table: TrackedTable, _ connection: SQLConnection) {
         self.table = table
@@ -30,7 +30,7 @@ final class RowReader {
     }
 
     /// The local values of the row with a local key, by column number; `nil` without a row.
-    func read(_ key: [FieldValue]) throws -> FieldValues? {
+    func read(_ key: [FieldValue]) throws -> ColumnValues? {
         if key.isEmpty { return nil }
         let statement = try select.prepared()
         defer { statement.rewind() }
@@ -41,13 +41,13 @@ final class RowReader {
 
     /// Some values of the row with a local key; `nil` without a row.
     /// - Parameter numbers: numbers of columns in the local table, ascending.
-    func read(_ key: [FieldValue], columns numbers: [Int]) throws -> FieldValues? {
+    func read(_ key: [FieldValue], columns numbers: [Int]) throws -> ColumnValues? {
         if key.isEmpty { return nil }
         let statement = try selection(of: numbers).prepared()
         defer { statement.rewind() }
         for (index, value) in key.enumerated() { statement.bind(value, Int32(index + 1)) }
         guard try statement.step() else { return nil }
-        return FieldValues(width: table.columns.count, columns: numbers) { statement.value(Int32($0)) }
+        return ColumnValues(width: table.columns.count, columns: numbers) { statement.value(Int32($0)) }
     }
 
     /// A single value of the row with a local key; `nil` without a row.
@@ -81,7 +81,7 @@ final class RowReader {
     }
 
     /// The before-image of a deleted or displaced row, recorded by a trigger under a pending change's sequence.
-    func readOld(_ sequence: Int64) throws -> FieldValues? {
+    func readOld(_ sequence: Int64) throws -> ColumnValues? {
         let statement = try selectOld.prepared()
         defer { statement.rewind() }
         statement.bind(sequence, 1)
@@ -89,7 +89,7 @@ final class RowReader {
         return values(statement, from: 0)
     }
 
-    private func values(_ statement: SQLStatement, from first: Int32) -> FieldValues {
-        FieldValues(width: table.columns.count, columns: columnIDs) { statement.value(first + Int32($0)) }
+    private func values(_ statement: SQLStatement, from first: Int32) -> ColumnValues {
+        ColumnValues(width: table.columns.count, columns: columnIDs) { statement.value(first + Int32($0)) }
     }
 }

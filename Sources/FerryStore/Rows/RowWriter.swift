@@ -18,14 +18,14 @@ final class RowWriter {
         "DELETE FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
     /// Selects the parent key values of a row for local rows; `nil` if no local table refers to the table.
     private lazy var offer: LazyStatement? = {
-        if table.stayingKeys.isEmpty { return nil }
-        let columns = table.stayingColumns.map { quoted($0.name) }.joined(separator: ", ")
+        if table.localParentKeys.isEmpty { return nil }
+        let columns = table.localParentColumns.map { quoted($0.name) }.joined(separator: ", ")
         return LazyStatement(
             "SELECT \(columns) FROM \(quoted(table.name)) WHERE \(table.keyCondition(first: 1))", connection)
     }()
     /// The parent key columns used by local rows; `nil` for any column, because some are generated.
     private lazy var offeredColumns: Set<Int>? = {
-        let staying = table.stayingColumns
+        let staying = table.localParentColumns
         if staying.contains(where: \.isGenerated) { return nil }
         return Set(staying.compactMap { table.columnID($0.name) })
     }()
@@ -130,7 +130,7 @@ final class RowWriter {
         }
         let result = try write(.update) { try updateOnce(key: key, values, overrules: $0) }
         if result == nil, let kind = keyValueKind { observer.recordChange(of: kind, key.first) }
-        if result == nil, observer.recordsRows { noteChange(of: key, values) }
+        if result == nil, observer.recordsRows { reportChange(of: key, values) }
         return result
     }
 
@@ -144,7 +144,7 @@ final class RowWriter {
     }
 
     /// Reports an updated row. A row with a changed key is reported as removed under the former key.
-    private func noteChange(of key: [FieldValue], _ values: [(column: Int, value: FieldValue)]) {
+    private func reportChange(of key: [FieldValue], _ values: [(column: Int, value: FieldValue)]) {
         var present = key
         for (place, column) in table.keyColumnIDs.enumerated() {
             if let value = values.first(where: { $0.column == column })?.value { present[place] = value }
@@ -174,7 +174,7 @@ final class RowWriter {
     }
 
     /// The parent key values for local rows, from the row with a local key, in the order of the table's
-    /// `stayingColumns`. `nil` without such a row, or if no local table refers to the table.
+    /// `localParentColumns`. `nil` without such a row, or if no local table refers to the table.
     func offered(by key: [FieldValue]) throws -> [FieldValue]? {
         guard let offer else { return nil }
         let statement = try offer.prepared()

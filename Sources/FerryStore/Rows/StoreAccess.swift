@@ -12,10 +12,10 @@ final class StoreAccess {
     let connection: SQLConnection
     let registry: Registry
     let devices: DeviceNumbers
-    let meta: StoreMeta
-    let joined: JoinedObjects
-    let exceptions: ExceptionList
-    let exceptionTokens: ExceptionTokens
+    let meta: MetaTable
+    let unified: UnifiedObjects
+    let anomalies: AnomalyTable
+    let anomalyTokens: AnomalyTokens
     /// What the transaction owes before it is committed.
     let obligations: Obligations
     let digests: StateDigests
@@ -30,8 +30,8 @@ final class StoreAccess {
     var triggerCopies: TriggerCopies? { obligations.triggerCopies }
     /// Number of new rows, or of states, written by a statement.
     @exclusivity(unchecked) var newRowsAtOnce = StoreLimits.rowsAtOnce
-    /// How many states are read at once before they are asked for (`StatesAhead`).
-    var statesAhead: Int { 4 * newRowsAtOnce }
+    /// How many states are read at once before they are asked for (`StatePrefetcher`).
+    var prefetchedStates: Int { 4 * newRowsAtOnce }
     /// The tables this process cannot write to.
     @exclusivity(unchecked) var waiting = WaitingTables()
     /// True if rows have waited since a pass unable to write them.
@@ -39,7 +39,7 @@ final class StoreAccess {
     /// Number of seeds given to the rules at once, without the objects they concern.
     @exclusivity(unchecked) var seedsAtOnce = StoreLimits.seedsAtOnce
     /// The parent keys Ferry took from local rows in this transaction.
-    var departures: Departures { obligations.departures }
+    var departures: RemovedParentKeys { obligations.departures }
     /// What concurrent writes lost, and what authors had seen.
     let conflicts: ConflictTable
     let contexts: ContextLog
@@ -66,10 +66,10 @@ final class StoreAccess {
         devices = try former?.devices ?? DeviceNumbers(connection)
         conflicts = former?.conflicts ?? ConflictTable(connection, devices, clock)
         contexts = former?.contexts ?? ContextLog(connection, devices)
-        joined = JoinedObjects(connection)
-        exceptionTokens = ExceptionTokens(connection)
-        exceptions = ExceptionList(connection, digests, exceptionTokens)
-        meta = StoreMeta(connection: connection)
+        unified = UnifiedObjects(connection)
+        anomalyTokens = AnomalyTokens(connection)
+        anomalies = AnomalyTable(connection, digests, anomalyTokens)
+        meta = MetaTable(connection: connection)
         pageCache = PageCache(connection)
         guard let number = try meta.integer(.device) else {
             throw FerryError(.internalInconsistency, "The store does not say which device it is.")
@@ -89,7 +89,7 @@ final class StoreAccess {
     }
 
     /// Records the tables this process cannot write to, among tables met by a pass.
-    func noteWaitingTables() throws {
+    func recordWaitingTables() throws {
         let mark = try WaitingMark.load(meta)
         waiting = try mark?.present(registry, connection) ?? WaitingTables()
         areRowsWaiting = mark != nil
@@ -184,7 +184,7 @@ final class StoreAccess {
 
     /// Whether something is known of an object by which its row is identified. No Ferry inserts a row without it.
     /// - Parameter values: those that its row shows or would show.
-    func isKeyKnown(_ values: FieldValues, _ registers: ObjectRegisters, _ table: TrackedTable) throws -> Bool {
+    func isKeyKnown(_ values: ColumnValues, _ registers: ObjectRegisters, _ table: TrackedTable) throws -> Bool {
         for column in table.keyColumnIDs where values[column] ?? .null == .null || registers.stamp(of: column) == nil {
             if try defaultValue(of: table.columns[column]) ?? .null == .null { return false }
         }

@@ -5,32 +5,32 @@ import FerryMerge
 /// (`ferry_absent`). Gathered while chunks are merged, and handled at the end.
 struct AbsentObjects {
     private let access: StoreAccess
-    private let standing: SnapshotStanding
+    private let standing: SnapshotCoverage
     private var connection: SQLConnection { access.connection }
 
-    init(_ access: StoreAccess, _ standing: SnapshotStanding) {
+    init(_ access: StoreAccess, _ standing: SnapshotCoverage) {
         self.access = access
         self.standing = standing
     }
 
     /// Records the store's objects between the table's last chunk and the end of this chunk, without objects in the
     /// chunk.
-    func note(besides chunk: SnapshotChunk, _ progress: SnapshotProgress) throws {
+    func note(besides chunk: SnapshotChunk, _ progress: ImportProgress) throws {
         guard let table = access.registry.table(named: chunk.table, chunk.identity), let end = chunk.objects.last?.id
         else { return }
         // An object without an insertion was written to after its collection, and no device there can show the object.
         let present = Set(chunk.objects.lazy.filter { $0.inserted != nil }.map(\.id))
         let partial = Set(chunk.objects.lazy.filter { $0.inserted == nil }.map(\.id))
         try note(
-            table, after: progress.last[SnapshotProgress.key(chunk.table, chunk.identity)].flatMap { ObjectID($0) },
+            table, after: progress.last[ImportProgress.key(chunk.table, chunk.identity)].flatMap { ObjectID($0) },
             through: end, except: present,
             partial: partial)
     }
 
     /// Records the store's objects behind each table's last chunk.
-    func noteRest(_ progress: SnapshotProgress) throws {
+    func recordRest(_ progress: ImportProgress) throws {
         for table in access.registry.parentsFirst {
-            let last = progress.last[SnapshotProgress.key(foldedName(table.name), table.identity)].flatMap {
+            let last = progress.last[ImportProgress.key(foldedName(table.name), table.identity)].flatMap {
                 ObjectID($0)
             }
             try note(table, after: last, through: nil, except: [])

@@ -35,7 +35,7 @@ struct SnapshotSource {
 
     private func positions() throws -> [DeviceID: SnapshotManifest.Position] {
         var positions: [DeviceID: SnapshotManifest.Position] = [:]
-        let late = try LateChanges.all(access.meta)
+        let late = try BackdatedChanges.all(access.meta)
         try access.connection.forEachRow("SELECT id, sequence, time, checksum FROM ferry_device WHERE sequence > 0") {
             row in
             guard let id: DeviceID = row.id(0) else { return }
@@ -74,7 +74,7 @@ private struct TableSource {
     private let access: StoreAccess
     private let table: TrackedTable
     private let objects: ObjectTable
-    private let travelling: Travelling
+    private let translator: ReferenceTranslator
     /// The table's column numbers in a chunk's order.
     private let order: [Int]
 
@@ -82,7 +82,7 @@ private struct TableSource {
         self.access = access
         self.table = table
         objects = access.objects(of: table.id)
-        travelling = Travelling(access)
+        translator = ReferenceTranslator(access)
         order = table.columns.indices.sorted { left, right in
             foldedName(table.columns[left].name).utf8
                 .lexicographicallyPrecedes(foldedName(table.columns[right].name).utf8)
@@ -107,7 +107,7 @@ private struct TableSource {
             try objects.read(statement, from: 1, into: &state)
             // Only referred to so far: every device makes such a state on its own.
             if state.registers.newest == nil { continue }
-            var row: FieldValues = [:]
+            var row: ColumnValues = [:]
             if table.isLocal, state.shown.hasRow {
                 for (place, column) in table.localColumns.enumerated() {
                     row[column.id] = statement.value(1 + width + Int32(place))
@@ -132,16 +132,16 @@ private struct TableSource {
             let own = table.keyColumns.count == 1 ? "coalesce(o.k0, o.object)" : "o.k\(place)"
             return "r.\(quoted(name)) = \(own)"
         }
-        let shown = "\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue)"
+        let shown = "\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue)"
         return """
             SELECT o.object, \(states)\(values) FROM \(table.objectTable) o
-            LEFT JOIN \(quoted(table.name)) r ON \(Shown.way(in: "o.")) IN (\(shown)) AND \(key.joined(separator: " AND "))
+            LEFT JOIN \(quoted(table.name)) r ON \(Visibility.way(in: "o.")) IN (\(shown)) AND \(key.joined(separator: " AND "))
             ORDER BY o.object
             """
     }
 
     /// The fields with a stamp, in the order of a chunk's columns.
-    private func fields(of state: ObjectState, _ row: FieldValues) throws -> [SnapshotChunkBuilder.Field] {
+    private func fields(of state: ObjectState, _ row: ColumnValues) throws -> [SnapshotChunkBuilder.Field] {
         var fields: [SnapshotChunkBuilder.Field] = []
         fields.reserveCapacity(order.count)
         for (place, number) in order.enumerated() {
@@ -153,7 +153,7 @@ private struct TableSource {
             }
             // A shadow value is the object's own; the row shows a different value.
             if let value = try state.kept.fields[number] ?? state.policies[number]?.plain?.value
-                ?? row[number].map({ try travelling.value($0, table.columns[number]) })
+                ?? row[number].map({ try translator.value($0, table.columns[number]) })
             {
                 fields.append(.init(place: 2 * place, cell: .init(stamp: stamp, content: value)))
             }
@@ -177,7 +177,7 @@ extension SnapshotSource {
         if try Outbox(connection).count() > 0 {
             throw FerryError(.busy, "Changes wait to be published. A snapshot can be made after the next sync.")
         }
-        if try SnapshotProgress.read(StoreMeta(connection: connection)) != nil {
+        if try ImportProgress.read(MetaTable(connection: connection)) != nil {
             throw FerryError(.busy, "A snapshot is being read in. Another can be made after that.")
         }
     }

@@ -14,7 +14,7 @@ package struct DeviceRecord: Equatable, Sendable {
     /// The checksum of the last packed or replayed segment of the log; `nil` if unknown.
     package var checksum: Checksum?
     /// The reason for the log to wait at the last sync.
-    package var waiting: WaitingReason?
+    package var waiting: StallReason?
     /// For a retired device: the writing time of its last head at the moment of retirement. A later head means the
     /// device is back.
     package var retiredMilliseconds: Int64?
@@ -53,7 +53,7 @@ extension DeviceRecord {
                 retiredMilliseconds: row.isNull(6) ? nil : row.integer(6))
             record.checksum = row.id(7)
             if !row.isNull(8) {
-                record.waiting = WaitingReason(
+                record.waiting = StallReason(
                     FerryError(FerryError.Code(rawValue: row.string(8)), row.string(9)), since: row.integer(10))
             }
             records.append(record)
@@ -100,7 +100,7 @@ struct DeviceTable {
     }
 
     /// Saves the reasons why devices' logs wait, in place of the former reasons.
-    func setWaiting(_ reasons: [DeviceID: WaitingReason], known: [DeviceID: WaitingReason]) throws {
+    func setWaiting(_ reasons: [DeviceID: StallReason], known: [DeviceID: StallReason]) throws {
         for device in Set(known.keys).subtracting(reasons.keys) {
             try connection.execute(
                 "UPDATE ferry_device SET code = NULL, problem = NULL, since = NULL WHERE id = ?",

@@ -5,8 +5,8 @@ import FerryMerge
 /// unique.
 ///
 /// Equality of values is a fact of the schema. So the order of two rows does not matter, and every device showing
-/// either row meets the same refusal. Nothing of this is stored. Unification is solved again together (`RuleRegion`). A
-/// hidden row is checked whenever anything near the row changes (`SeedFinder`).
+/// either row meets the same refusal. Nothing of this is stored. Unification is solved again together
+/// (`DependencyRegion`). A hidden row is checked whenever anything near the row changes (`ProjectionSeeds`).
 ///
 /// Invariants:
 /// - `lower` has no cycles: each token leads to a lower token.

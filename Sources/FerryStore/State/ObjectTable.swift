@@ -7,14 +7,14 @@ struct ObjectState {
     /// The local row's key; empty without a row.
     var key: [FieldValue] = []
     var registers = ObjectRegisters()
-    var shown = Shown.none
-    var kept = KeptValues()
+    var shown = Visibility.none
+    var kept = ShadowValues()
     /// The key given by the newest insertion, in a mapped table. The object's own key may differ. `nil` if unknown.
     var givenKey: FieldValue?
     /// The registers of columns under a policy now or before, besides stamps and values.
     var policies: [Int: ColumnRegister] = [:]
-    /// The object checksum of registers and values; see `TableChecks`. May be out of date before the rules decide about
-    /// the object later in the same transaction.
+    /// The object checksum of registers and values; see `ObjectChecksums`. May be out of date before the rules decide
+    /// about the object later in the same transaction.
     var check: UInt64 = 0
     /// The object checksum in the store.
     var storedCheck: UInt64 = 0
@@ -24,7 +24,7 @@ struct ObjectState {
     /// The value of the column `shown`.
     var shownCode: Int {
         if registers.deleted == nil { return shown.rawValue }
-        return shown.rawValue | (shown == .none && check == 0 ? Shown.tombstone : Shown.deletion)
+        return shown.rawValue | (shown == .none && check == 0 ? Visibility.tombstone : Visibility.deletion)
     }
 
     /// True if the row went with its table (`UnseenWrites.isLeft`): changes are known, but no insertion or deletion.
@@ -41,9 +41,9 @@ struct ObjectState {
 final class ObjectTable {
     let table: TrackedTable
     /// Computes object checksums.
-    let checks: TableChecks
+    let checks: ObjectChecksums
     /// Computes the checksums of how objects are shown.
-    let shownChecks: ShownChecks
+    let shownChecks: VisibilityChecksums
     let connection: SQLConnection
     let devices: DeviceNumbers
     let digests: StateDigests
@@ -64,8 +64,8 @@ final class ObjectTable {
         self.table = table
         self.devices = devices
         self.digests = digests
-        checks = TableChecks(table)
-        shownChecks = ShownChecks(table)
+        checks = ObjectChecksums(table)
+        shownChecks = VisibilityChecksums(table)
         keyWidth = table.keyColumns.count
         let keys = (0..<keyWidth).map { "k\($0)" }
         keySlots = keys
@@ -120,7 +120,7 @@ final class ObjectTable {
     func deleted() throws -> Set<ObjectID> {
         var found: Set<ObjectID> = []
         try connection.forEachRow(
-            "SELECT object FROM \(table.objectTable) WHERE shown & \(Shown.deletion) AND \(Shown.way) = \(Shown.none.rawValue)"
+            "SELECT object FROM \(table.objectTable) WHERE shown & \(Visibility.deletion) AND \(Visibility.way) = \(Visibility.none.rawValue)"
         ) { if let id: ObjectID = $0.id(0) { found.insert(id) } }
         return found
     }
@@ -133,7 +133,7 @@ final class ObjectTable {
     func read(_ statement: SQLStatement, from first: Int32, into state: inout ObjectState) throws {
         state.isStored = true
         let base = first + Int32(keyWidth)
-        guard let shown = Shown(code: statement.int(base)) else {
+        guard let shown = Visibility(code: statement.int(base)) else {
             throw FerryError(.storeTooNew, "The state was written by a newer Ferry. Update Ferry.")
         }
         state.shown = shown
@@ -161,7 +161,7 @@ final class ObjectTable {
 
     /// Computes an object's checksum anew.
     /// - Parameter row: the portable values of the object's row. Shadow values of the state take precedence.
-    func renewCheck(of state: inout ObjectState, row: FieldValues = [:]) {
+    func renewCheck(of state: inout ObjectState, row: ColumnValues = [:]) {
         guard state.registers.isAlive else {
             state.check = 0
             return
@@ -286,16 +286,16 @@ final class ObjectTable {
         statement.bind(object, 1)
         guard try statement.step() else { return nil }
         if !statement.isNull(1) { return statement.value(1) }
-        return (Shown(code: statement.int(0)) ?? .none).hasRow ? .blob(object.bytes[...]) : nil
+        return (Visibility(code: statement.int(0)) ?? .none).hasRow ? .blob(object.bytes[...]) : nil
     }
 
     /// The local key and the way of showing of an object, without the rest of the state.
-    func place(of object: ObjectID) throws -> (key: FieldValue, shown: Shown)? {
+    func place(of object: ObjectID) throws -> (key: FieldValue, shown: Visibility)? {
         let statement = try selectPlace.prepared()
         defer { statement.rewind() }
         statement.bind(object, 1)
         guard try statement.step() else { return nil }
         let key = statement.isNull(1) ? FieldValue.blob(object.bytes[...]) : statement.value(1)
-        return (key, Shown(code: statement.int(0)) ?? .none)
+        return (key, Visibility(code: statement.int(0)) ?? .none)
     }
 }

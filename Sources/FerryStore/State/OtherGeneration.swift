@@ -10,7 +10,7 @@ package struct OtherGeneration: Equatable, Sendable {
 
     /// All such tables in this database, by table and device.
     static func all(_ connection: SQLConnection) throws -> [OtherGeneration] {
-        let generations = try Generations.load(StoreMeta(connection: connection))
+        let generations = try Generations.load(MetaTable(connection: connection))
         if generations.writers.isEmpty { return [] }
         var found: [OtherGeneration] = []
         for (name, writers) in generations.writers.sorted(by: { $0.key < $1.key }) {

@@ -54,7 +54,7 @@ struct PackedWriter {
         }
     }
 
-    mutating func write(_ values: FieldValues) {
+    mutating func write(_ values: ColumnValues) {
         write(varint: values.count)
         values.forEachColumn { column, value in
             write(varint: column)
@@ -125,8 +125,8 @@ struct PackedReader {
     }
 
     /// - Parameter width: number of columns to reserve.
-    mutating func values(width: Int) -> FieldValues {
-        var values = FieldValues(width: width)
+    mutating func values(width: Int) -> ColumnValues {
+        var values = ColumnValues(width: width)
         for _ in 0..<varint() {
             let column = varint()
             values[column] = value()

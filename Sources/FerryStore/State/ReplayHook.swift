@@ -39,7 +39,7 @@ public struct ReplayedChanges: Sendable {
 }
 
 /// Collects the rows Ferry writes during a replay.
-struct ChangedRows {
+struct RowChangeLog {
     private var rows: [Int: [[FieldValue]: Bool]] = [:]
     private var count = 0
     private(set) var isTruncated = false

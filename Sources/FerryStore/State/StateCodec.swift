@@ -192,7 +192,7 @@ enum StateCodec {
     private static let givenKey = columns
 
     /// - Parameter given: the key given by the object's author, if different from the object's own key.
-    static func encodeKept(_ values: KeptValues, given: FieldValue? = nil) -> [UInt8]? {
+    static func encodeKept(_ values: ShadowValues, given: FieldValue? = nil) -> [UInt8]? {
         if values.isEmpty, given == nil { return nil }
         var writer = ByteWriter()
         if let key = values.key {
@@ -210,12 +210,12 @@ enum StateCodec {
         return writer.bytes
     }
 
-    static func decodeKept(_ bytes: [UInt8]) throws -> KeptValues { try decodeKeptAndGiven(bytes).kept }
+    static func decodeKept(_ bytes: [UInt8]) throws -> ShadowValues { try decodeKeptAndGiven(bytes).kept }
 
     /// Decodes the shadow values and the given key.
     /// - Throws: `databaseCorrupt` for bytes not written by `encodeKept`.
-    static func decodeKeptAndGiven(_ bytes: [UInt8]) throws -> (kept: KeptValues, given: FieldValue?) {
-        var values = KeptValues()
+    static func decodeKeptAndGiven(_ bytes: [UInt8]) throws -> (kept: ShadowValues, given: FieldValue?) {
+        var values = ShadowValues()
         var given: FieldValue?
         var reader = ByteReader(bytes)
         while !reader.isAtEnd {
@@ -268,10 +268,10 @@ struct StateReader {
 
 /// Shadow values: the values of an object shown by no row. A hidden or deleted object keeps all values here. A shown
 /// object keeps values of unknown columns, and of references shown as NULL.
-struct KeptValues: Equatable, Sendable {
+struct ShadowValues: Equatable, Sendable {
     /// The local key given by the object's author; a wish.
     var key: FieldValue?
-    var fields: FieldValues = [:]
+    var fields: ColumnValues = [:]
 
     var isEmpty: Bool { key == nil && fields.isEmpty }
 }

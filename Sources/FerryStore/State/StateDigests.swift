@@ -47,8 +47,8 @@ final class StateDigests {
         changes[table, default: Change()].add(added)
     }
 
-    /// Records a changed way of showing an object, by checksums of `ShownChecks`.
-    func noteShown(_ table: Int, from former: UInt64, to check: UInt64) {
+    /// Records a changed way of showing an object, by checksums of `VisibilityChecksums`.
+    func recordShown(_ table: Int, from former: UInt64, to check: UInt64) {
         if former == check { return }
         let change = Change(from: former, to: check)
         changes[table, default: Change()].shown &+= change.sum

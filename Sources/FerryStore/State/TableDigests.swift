@@ -75,14 +75,14 @@ package struct TableDigests: Hashable, Sendable {
 
     /// Reads the digests of all tables in this database.
     static func all(_ connection: SQLConnection) throws -> [TableDigests] {
-        let isTold = try StoreTables.tellsRows(StoreMeta(connection: connection))
+        let isTold = try StoreTables.tellsRows(MetaTable(connection: connection))
         let rest = isTold ? "shown, exceptions, shape" : "0, 0, NULL"
         var tables: [TableDigests] = []
         try connection.forEachRow(
             """
             SELECT name, token, sum, count, \(rest), identity,
                 EXISTS(SELECT 1 FROM ferry_table o WHERE o.name = t.name COLLATE NOCASE AND o.number <> t.number),
-                (SELECT count(*) FROM ferry_exception e WHERE e."table" = t.number AND kind IN (\(ExceptionKind.ofWaiting)))
+                (SELECT count(*) FROM ferry_exception e WHERE e."table" = t.number AND kind IN (\(AnomalyKind.ofWaiting)))
             FROM ferry_digest JOIN ferry_table t ON number = "table" WHERE token IS NOT NULL ORDER BY number
             """
         ) { row in

@@ -21,7 +21,7 @@ package struct UndeliveredLogs: Equatable, Sendable {
         var lacked: [String: Int64]
     }
 
-    init(_ meta: StoreMeta) throws {
+    init(_ meta: MetaTable) throws {
         let note = try meta.json(.undelivered, as: Note.self)
         func logs(_ known: [String: Int64]?) -> [DeviceID: Int64] {
             let pairs = (known ?? [:]).compactMap { hex, since in DeviceID(hex).map { ($0, since) } }
@@ -30,7 +30,7 @@ package struct UndeliveredLogs: Equatable, Sendable {
         self.init(kept: logs(note?.kept), lacked: logs(note?.lacked))
     }
 
-    func save(_ meta: StoreMeta) throws {
+    func save(_ meta: MetaTable) throws {
         if isEmpty { return try meta.remove(.undelivered) }
         func hex(_ logs: [DeviceID: Int64]) -> [String: Int64] {
             Dictionary(uniqueKeysWithValues: logs.map { ($0.key.hex, $0.value) })

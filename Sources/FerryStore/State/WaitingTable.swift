@@ -28,14 +28,14 @@ package struct WaitingTable: Codable, Equatable, Sendable {
 
     /// All waiting tables, by name.
     static func all(_ connection: SQLConnection) throws -> [WaitingTable] {
-        guard let mark = try WaitingMark.load(StoreMeta(connection: connection)) else { return [] }
+        guard let mark = try WaitingMark.load(MetaTable(connection: connection)) else { return [] }
         let missing = Set(mark.tables.values).sorted().joined(separator: ", ")
         let held = mark.holdsNotes ? "(SELECT count(*) FROM ferry_pending p WHERE p.\"table\" = number)" : "0"
         var found: [WaitingTable] = []
         try connection.forEachRow(
             """
             SELECT number, name, \(held),
-                (SELECT count(*) FROM ferry_exception e WHERE e."table" = number AND kind IN (\(ExceptionKind.ofWaiting)))
+                (SELECT count(*) FROM ferry_exception e WHERE e."table" = number AND kind IN (\(AnomalyKind.ofWaiting)))
             FROM ferry_table ORDER BY name COLLATE NOCASE, number
             """
         ) { row in

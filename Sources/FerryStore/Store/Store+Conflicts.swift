@@ -44,25 +44,25 @@ extension Store {
 
     /// Restores the losing side of a conflict, as an ordinary change that travels, and resolves the conflict. A field
     /// gets the lost value, a deleted row comes back with its values, and a revived row is deleted again.
-    /// - Parameter seal: encodes pending changes as segments; they are packed first.
+    /// - Parameter encode: encodes pending changes as segments; they are packed first.
     /// - Throws: `nothingFound`; `restoreRefused` if row, column or table is gone, or the schema refuses the row.
     ///   Nothing is changed then.
-    package func restoreConflict(_ number: Int64, seal: SegmentSealer) throws -> RestoredRow {
-        try transaction(sealing: seal) { try $0.restoreConflict(number) }
+    package func restoreConflict(_ number: Int64, encode: SegmentEncoding) throws -> RestoredRow {
+        try transaction(encoding: encode) { try $0.restoreConflict(number) }
     }
 
     /// Gives an object's row the wanted content, as an ordinary change that travels.
     /// - Parameters:
     ///   - wish: the key for a new row if none is known here.
     ///   - isDryRun: true to try and change nothing.
-    ///   - seal: encodes pending changes as segments; they are packed first.
+    ///   - encode: encodes pending changes as segments; they are packed first.
     /// - Throws: `invalidArgument` for a table that does not travel; `restoreRefused` as `restoreConflict`.
     package func restoreRow(
         _ object: ObjectID, table: String, to target: RowTarget, wish: FieldValue? = nil, isDryRun: Bool = false,
-        seal: SegmentSealer
+        encode: SegmentEncoding
     ) throws -> RestoredRow {
         do {
-            return try transaction(sealing: seal) { session in
+            return try transaction(encoding: encode) { session in
                 let row = try session.restoreRow(object, table: table, to: target, wish: wish)
                 if isDryRun { throw DryRun(row: row) }
                 return row

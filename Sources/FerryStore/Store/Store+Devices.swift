@@ -4,7 +4,7 @@ import FerryCore
 extension Store {
     /// Saves when devices were last seen and retired. Registers unknown devices; leaves names and positions of known
     /// devices unchanged.
-    package func noteHeard(_ records: [DeviceRecord]) throws {
+    package func recordLastSeen(_ records: [DeviceRecord]) throws {
         if !records.isEmpty { try note { try DeviceTable($0).enter(records) } }
     }
 
@@ -12,14 +12,14 @@ extension Store {
     package func rename(_ name: String) throws { try note { try DeviceTable($0).rename(name) } }
 
     /// Records the name a device gives itself.
-    package func noteName(_ name: String, of device: DeviceID) throws {
+    package func recordName(_ name: String, of device: DeviceID) throws {
         try note { try DeviceTable($0).setName(name, of: device) }
     }
 
     /// Moves the beginning of the log forward. Write a head with the new beginning before removing anything.
     package func beginLog(at sequence: UInt64) throws {
         try note(durably: true) { connection in
-            let meta = StoreMeta(connection: connection)
+            let meta = MetaTable(connection: connection)
             if try UInt64(clamping: meta.integer(.logStart) ?? 0) < sequence {
                 try meta.set(.logStart, Int64(sequence))
             }
@@ -28,30 +28,30 @@ extension Store {
 
     /// Saves compaction's notes: the plan under way, and its findings.
     package func setCompactionNotes(_ text: String) throws {
-        try note { try StoreMeta(connection: $0).set(.compaction, text) }
+        try note { try MetaTable(connection: $0).set(.compaction, text) }
     }
 
     /// Saves the reasons for devices' logs to wait. A known reason keeps its start; resolved reasons are forgotten.
     /// Writes only changes.
-    /// - Parameter known: the saved reasons (`StoreReading.waiting`).
+    /// - Parameter known: the saved reasons (`StoreSummary.waiting`).
     /// - Returns: the start of each reason, in milliseconds.
-    package func noteWaiting(
-        _ problems: [DeviceID: FerryError], known: [DeviceID: WaitingReason]
+    package func recordStalls(
+        _ problems: [DeviceID: FerryError], known: [DeviceID: StallReason]
     ) throws -> [DeviceID: Int64] {
-        let reasons = WaitingReason.reasons(problems, known: known, now: clock.milliseconds())
+        let reasons = StallReason.reasons(problems, known: known, now: clock.milliseconds())
         if reasons != known { try note { try DeviceTable($0).setWaiting(reasons, known: known) } }
         return reasons.mapValues(\.sinceMilliseconds)
     }
 
     /// Saves the last sync's failure or success. Writes only changes.
-    package func noteFailure(_ error: FerryError?) throws {
+    package func recordFailure(_ error: FerryError?) throws {
         let known = try reading().failure
         if let known, let error, known.isSame(as: error) { return }
         if known == nil && error == nil { return }
         try note { connection in
-            let meta = StoreMeta(connection: connection)
+            let meta = MetaTable(connection: connection)
             guard let error else { return try meta.set(.failure, "") }
-            try meta.set(.failure, json: WaitingReason(error, since: clock.milliseconds()))
+            try meta.set(.failure, json: StallReason(error, since: clock.milliseconds()))
         }
     }
 }

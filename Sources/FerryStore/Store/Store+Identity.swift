@@ -6,72 +6,72 @@ extension Store {
     /// branches may be gone.
     ///
     /// Known changes have no effect. So the merge may be repeated, also by several devices: each writes the same
-    /// changes, at times just after the original times (`UnsentRewriting`).
+    /// changes, at times just after the original times (`UnpublishedRestamping`).
     /// - Parameters:
     ///   - branches: all changesets of the log after `position`, by any author.
     ///   - device: the log's device; never this device.
     ///   - position: the last common changeset of the branches.
     ///   - isForkCertain: true if the branches certainly part there.
-    ///   - seal: encodes the repeated changes as segments; these wait in the outbox.
+    ///   - encode: encodes the repeated changes as segments; these wait in the outbox.
     /// - Returns: the number of repeated and of pending changes.
-    package func takeInBranches(
+    package func mergeBranches(
         _ branches: [Changeset], of device: DeviceID, after position: LogPosition, isForkCertain: Bool = true,
-        seal: SegmentSealer
+        encode: SegmentEncoding
     ) throws -> Int {
         try enter(tablesOf: branches)
-        return try passing(seal) {
-            try $0.takeInBranches(branches, of: device, after: position, isForkCertain: isForkCertain)
+        return try passing(encode) {
+            try $0.mergeBranches(branches, of: device, after: position, isForkCertain: isForkCertain)
         }
     }
 
     /// Records a device's log as having branches with an unknown fork position (`ForkedLogList`).
-    package func noteForkedLog(_ device: DeviceID) throws {
+    package func recordForkedLog(_ device: DeviceID) throws {
         // Usually the log is known already, and nothing is written.
-        if try read({ try ForkedLogList.all(StoreMeta(connection: $0)).contains(device) }) { return }
-        try note { try ForkedLogList.add(device, StoreMeta(connection: $0)) }
+        if try read({ try ForkedLogList.all(MetaTable(connection: $0)).contains(device) }) { return }
+        try note { try ForkedLogList.add(device, MetaTable(connection: $0)) }
     }
 
     /// The files of a device's log present at the last search for branches, and the snapshots read for them; empty
     /// before the first search.
     package func branchesTakenIn(of device: DeviceID) throws -> [String] {
-        try read { try TakenBranches($0).names(of: device) }
+        try read { try MergedBranches($0).names(of: device) }
     }
 
     /// Records the files of a device's log present when its branches were merged, and the snapshots read for them.
-    package func noteBranchesTakenIn(_ names: [String], of device: DeviceID) throws {
-        try note { try TakenBranches($0).set(names, of: device) }
+    package func recordMergedBranches(_ names: [String], of device: DeviceID) throws {
+        try note { try MergedBranches($0).set(names, of: device) }
     }
 
     /// Gives the database a new device ID, in a single transaction. The former device becomes a peer: its log counts as
     /// replayed up to `published`, and is read like any log.
     ///
     /// Nobody would ever send the rest of the former device's state. So the rest is written again under the new ID, at
-    /// times just after the original times (`UnsentRewriting`). The next pass packs pending changes under the new ID.
-    /// Device numbers in the state stay unchanged.
+    /// times just after the original times (`UnpublishedRestamping`). The next pass packs pending changes under the new
+    /// ID. Device numbers in the state stay unchanged.
     /// - Parameters:
     ///   - device: the new, unused ID.
     ///   - branches: if several copies published under the ID, all their changesets after the fork. They are merged first and then
     ///     written again like the rest, because their authors may be gone.
     ///   - fingerprint: the database's present place.
-    ///   - seal: encodes the repeated changes as segments; these wait in the outbox.
+    ///   - encode: encodes the repeated changes as segments; these wait in the outbox.
     /// - Returns: the number of repeated changes.
     package func becomeNewDevice(
         _ device: DeviceID, published: PublishedLog, branches: [Changeset] = [], fingerprint: StoreFingerprint,
-        seal: SegmentSealer
+        encode: SegmentEncoding
     ) throws -> Int {
         try enter(tablesOf: branches)
-        return try transaction(sealing: seal) {
+        return try transaction(encoding: encode) {
             try $0.becomeNewDevice(device, published: published, branches: branches, fingerprint: fingerprint)
         }
     }
 
     /// The saved fingerprint; `nil` if none was saved.
     package func fingerprint() throws -> StoreFingerprint? {
-        try read { try StoreMeta(connection: $0).string(.fingerprint).flatMap { StoreFingerprint(text: $0) } }
+        try read { try MetaTable(connection: $0).string(.fingerprint).flatMap { StoreFingerprint(text: $0) } }
     }
 
     /// Saves the store's present place.
     package func note(_ fingerprint: StoreFingerprint) throws {
-        try note { try StoreMeta(connection: $0).set(.fingerprint, fingerprint.text) }
+        try note { try MetaTable(connection: $0).set(.fingerprint, fingerprint.text) }
     }
 }

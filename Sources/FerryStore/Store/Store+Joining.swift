@@ -6,11 +6,11 @@ extension Store {
     /// - Parameter holders: for each table, by name in lower case, the object of each key.
     /// - Returns: the number of adopted rows.
     package func adopt(_ holders: [String: [FieldValue: ObjectID]]) throws -> Int {
-        try transaction { try OldKeys($0.access).adopt(holders) }
+        try transaction { try PreexistingKeys($0.access).adopt(holders) }
     }
 
     /// The keys of rows in tables with integer keys, by the tables' names in lower case.
-    package func integerKeys() throws -> [String: Set<FieldValue>] { try readAccess { try OldKeys($0).all() } }
+    package func integerKeys() throws -> [String: Set<FieldValue>] { try readAccess { try PreexistingKeys($0).all() } }
 
     /// True if any table about to travel has rows, before tracking.
     package func hasRows(_ selection: TableSelection) throws -> Bool {
@@ -28,7 +28,7 @@ extension Store {
     ///   - here: the pre-existing objects of the database.
     ///   - there: the container's living objects.
     package func compareRows(here: ObjectSets, there: ObjectSets) throws -> [RowComparisonCount] {
-        try readAccess { try OldRowComparison($0, here: here, there: there).counts() }
+        try readAccess { try PreexistingRowComparison($0, here: here, there: there).counts() }
     }
 
     /// Sets the time of pre-existing rows, before they are packed.
@@ -39,12 +39,12 @@ extension Store {
     ///   - here: the pre-existing objects of the database.
     ///   - there: the container's living objects.
     package func matchedRows(here: ObjectSets, there: ObjectSets) throws -> ObjectSets {
-        try readAccess { try OldRowComparison($0, here: here, there: there).matched() }
+        try readAccess { try PreexistingRowComparison($0, here: here, there: there).matched() }
     }
 
     /// The objects a deletion of the container removed.
     package func deletedRows(among here: ObjectSets) throws -> ObjectSets {
-        try readAccess { try OldRowSelection($0).deleted(among: here) }
+        try readAccess { try PreexistingRowSelection($0).deleted(among: here) }
     }
 
     /// Writes pre-existing rows again, as of now, and stages the changes.
@@ -53,25 +53,25 @@ extension Store {
     ///   - revived: objects inserted again, because a deletion removed them.
     ///   - renewed: objects with all fields written again. Overwritten values become conflicts.
     /// - Returns: the number of written rows.
-    package func writeOldRowsAgain(
-        _ changes: [TableChanges], revived: ObjectSets, renewed: ObjectSets, seal: SegmentSealer
+    package func rewritePreexistingRows(
+        _ changes: [TableChanges], revived: ObjectSets, renewed: ObjectSets, encode: SegmentEncoding
     ) throws -> Int {
-        try passing(seal) { try $0.writeOldRowsAgain(changes, revived: revived, renewed: renewed) }
+        try passing(encode) { try $0.rewritePreexistingRows(changes, revived: revived, renewed: renewed) }
     }
 
-    /// Returns the packed changes of pre-existing rows without the parts repeated by `writeOldRowsAgain`: nobody else
-    /// may merge both.
+    /// Returns the packed changes of pre-existing rows without the parts repeated by `rewritePreexistingRows`: nobody
+    /// else may merge both.
     package func withoutWhatIsWrittenAgain(
         _ changes: TableChanges, revived: ObjectSets, renewed: ObjectSets
     ) throws -> TableChanges {
-        try readAccess { try OldRowSelection($0).rest(of: changes, revived: revived, renewed: renewed) }
+        try readAccess { try PreexistingRowSelection($0).rest(of: changes, revived: revived, renewed: renewed) }
     }
 
     /// Deletes rows only this database has, here and for remote devices, and keeps them as conflicts. Nobody else knows
     /// them: their packed changes are out of the outbox (`rewriteOutbox`).
     /// - Returns: the number of deleted rows.
-    package func removeOldRows(_ gone: ObjectSets, seal: SegmentSealer) throws -> Int {
-        try passing(seal) { try $0.removeOldRows(gone) }
+    package func removePreexistingRows(_ gone: ObjectSets, encode: SegmentEncoding) throws -> Int {
+        try passing(encode) { try $0.removePreexistingRows(gone) }
     }
 
     /// Replaces the segments waiting to be published.

@@ -28,7 +28,7 @@ extension Store {
     }
 
     /// Removes a published outbox entry, and adds its segment to the list, in a single transaction.
-    package func notePublished(_ segment: OwnSegment) throws {
+    package func recordPublication(_ segment: OwnSegment) throws {
         try note { connection in
             try OwnSegmentList(connection).enter(segment)
             try Outbox(connection).remove(first: segment.first)
@@ -36,7 +36,7 @@ extension Store {
     }
 
     /// Adds a rolled-up segment, and marks the segments inside as replaced. Repeating the call changes nothing.
-    package func noteRolledUp(_ segment: OwnSegment) throws {
+    package func recordRollUp(_ segment: OwnSegment) throws {
         try note { try OwnSegmentList($0).enterRolledUp(segment) }
     }
 
@@ -49,6 +49,6 @@ extension Store {
 
     /// The last of this device's segments with removed files and without a larger segment, by number.
     package func removedSegments() throws -> [OwnSegment] {
-        try read { try RemovedSegments(StoreMeta(connection: $0)).all() }
+        try read { try RemovedSegments(MetaTable(connection: $0)).all() }
     }
 }

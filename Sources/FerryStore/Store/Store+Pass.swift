@@ -8,16 +8,16 @@ extension Store {
     /// missing part (`WaitingTables`). So `body` may run several times.
     /// - Throws: `replayHookFailed` if `willCommitReplay` fails; nothing is packed or changed then. `missingFunction`
     ///   if the part is needed even so.
-    func passing<Result>(_ seal: SegmentSealer, _ body: (StoreSession) throws -> Result) throws -> Result {
+    func passing<Result>(_ encode: SegmentEncoding, _ body: (StoreSession) throws -> Result) throws -> Result {
         while true {
             do {
-                return try transaction(sealing: seal, hook: willCommitReplay) { session in
+                return try transaction(encoding: encode, hook: willCommitReplay) { session in
                     try session.beginPass()
                     return try body(session)
                 }
             } catch let error as FerryError where error.code == .missingFunction {
                 // More waits each time, so the loop ends.
-                guard try transaction({ try $0.noteWaitingTables(hasFailed: true) }) else { throw error }
+                guard try transaction({ try $0.recordWaitingTables(hasFailed: true) }) else { throw error }
             }
         }
     }
@@ -28,10 +28,10 @@ extension Store {
     /// - Parameters:
     ///   - incoming: consecutive changesets for each device, following the replayed position; any different sequence is refused.
     ///   - checksums: the checksum of each device's last segment, if `incoming` ends with that segment.
-    ///   - seal: encodes packed changesets as segments.
+    ///   - encode: encodes packed changesets as segments.
     /// - Throws: `replayHookFailed` if `willCommitReplay` fails; nothing is packed or replayed then.
     package func pass(
-        replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], seal: SegmentSealer
+        replaying incoming: [Changeset], checksums: [DeviceID: Checksum] = [:], encode: SegmentEncoding
     ) throws -> PassOutcome {
         var gate = PolicyGate(incoming)
         gate.withdrawInadmissible(ChangesetAdmission(clock))
@@ -44,10 +44,10 @@ extension Store {
                 outcome.refused = gate.refused
                 return outcome
             }
-            if !isWaitingKnown { _ = try transaction { try $0.noteWaitingTables(hasFailed: false) } }
+            if !isWaitingKnown { _ = try transaction { try $0.recordWaitingTables(hasFailed: false) } }
         }
         let admitted = gate
-        return try passing(seal) { session in
+        return try passing(encode) { session in
             var gate = admitted
             try session.replay(&gate, checksums: checksums)
             return session.outcome
@@ -60,8 +60,8 @@ extension Store {
     /// If the state identifies the written column, the change is as of now. Otherwise all columns of the row travel,
     /// each at the time just after its former value, so they overwrite no later remote write.
     /// - Returns: the accepted changes, for tables with any difference.
-    package func takeUnseenWrites(seal: SegmentSealer) throws -> [UnseenChanges] {
-        try passing(seal) { try $0.takeUnseenWrites() }
+    package func takeUnseenWrites(encode: SegmentEncoding) throws -> [UnseenChanges] {
+        try passing(encode) { try $0.takeUnseenWrites() }
     }
 
     /// Registers peers' unknown tables and columns, in a separate transaction.

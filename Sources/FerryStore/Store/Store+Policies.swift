@@ -34,10 +34,10 @@ extension Store {
     /// - Throws: as `setPolicies`.
     package func declarePolicies(_ settings: [PolicySetting]) throws {
         let declared = Dictionary(settings.map { ($0.target.text, $0.word) }) { $1 }
-        let known: [String: String]? = try read { try StoreMeta(connection: $0).json(.declaredPolicies) }
+        let known: [String: String]? = try read { try MetaTable(connection: $0).json(.declaredPolicies) }
         if known == declared { return }
         try setPolicies(settings.filter { known?[$0.target.text] != $0.word })
-        try note { try StoreMeta(connection: $0).set(.declaredPolicies, json: declared) }
+        try note { try MetaTable(connection: $0).set(.declaredPolicies, json: declared) }
     }
 
     /// The devices whose changesets cannot be replayed: the content is inadmissible, or changes a table under an

@@ -4,13 +4,13 @@ extension Store {
     /// Records the devices in a container this device is about to join. The folder may be in an older state, and these
     /// devices may have forgotten deletions unknown here.
     package func awaitCounting(by devices: [DeviceID]) throws {
-        try note { try CountingDevices.expect(devices, StoreMeta(connection: $0)) }
+        try note { try MemberAcknowledgements.expect(devices, MetaTable(connection: $0)) }
     }
 
     /// The devices known to count this device before they forget deletions. Also the number of this device's changeset
     /// a device must acknowledge to count.
     package func countingDevices() throws -> (devices: Set<DeviceID>, acknowledging: UInt64) {
-        try read { try lastCounting.value($0, CountingDevices.known) }
+        try read { try lastCounting.value($0, MemberAcknowledgements.known) }
     }
 
     /// Publishes retained and revived rows again that remote devices may have forgotten without counting this device.
@@ -24,14 +24,16 @@ extension Store {
     ///   - successors: newly counting devices with an earlier ID.
     ///   - requests: objects missing on remote devices.
     /// - Returns: true if there is something new to publish, including pending changes.
-    package func publishKeptRows(
+    package func republishRows(
         isLast: Bool, counting: Set<DeviceID> = [], successors: Set<DeviceID> = [], requests: [MissingRequest] = [],
-        seal: SegmentSealer
+        encode: SegmentEncoding
     ) throws -> Bool {
-        let isDue = try !counting.isEmpty || read { try StoreMeta(connection: $0).integer(.returned) } != nil
-        if try !isDue && (requests.isEmpty || readAccess { try KeptRows($0).find(requests).isEmpty }) { return false }
-        return try passing(seal) {
-            try $0.publishKeptRows(
+        let isDue = try !counting.isEmpty || read { try MetaTable(connection: $0).integer(.returned) } != nil
+        if try !isDue && (requests.isEmpty || readAccess { try Republication($0).find(requests).isEmpty }) {
+            return false
+        }
+        return try passing(encode) {
+            try $0.republishRows(
                 isDue: isDue, isLast: isLast, counting: counting, successors: successors, requests: requests)
         }
     }
@@ -41,14 +43,14 @@ extension Store {
     ///   - isContradicted: true if a device has replayed the same and holds a different state. Otherwise only listed objects are
     ///     checked.
     ///   - maximumCount: maximum number of listed objects.
-    package func noteUpdatedObjects(isContradicted: Bool, atMost maximumCount: Int) throws {
-        guard try isContradicted || read({ try StoreMeta(connection: $0).string(.updated) }) != nil else { return }
+    package func recordUpdatedObjects(isContradicted: Bool, atMost maximumCount: Int) throws {
+        guard try isContradicted || read({ try MetaTable(connection: $0).string(.updated) }) != nil else { return }
         let (known, found) = try readAccess { access in
-            let objects = MissingObjects(access, atMost: maximumCount)
+            let objects = UnresolvedObjects(access, atMost: maximumCount)
             let found = try isContradicted ? objects.findUpdated() : objects.stillUpdated()
-            return (try MissingObjects.Updated.all(access.meta), found)
+            return (try UnresolvedObjects.Updated.all(access.meta), found)
         }
-        if known != found { try note { try MissingObjects.Updated.save(found, StoreMeta(connection: $0)) } }
+        if known != found { try note { try UnresolvedObjects.Updated.save(found, MetaTable(connection: $0)) } }
     }
 
     /// The unresolved objects for this device's head: IDs in ascending order. Empty while a snapshot is read, since the
@@ -56,7 +58,8 @@ extension Store {
     package func missingObjects(atMost maximumCount: Int) throws -> [ObjectID] {
         try readAccess { access in
             try lastMissing.value(access.connection) { _ in
-                try SnapshotProgress.read(access.meta) == nil ? MissingObjects(access, atMost: maximumCount).find() : []
+                try ImportProgress.read(access.meta) == nil
+                    ? UnresolvedObjects(access, atMost: maximumCount).find() : []
             }
         }
     }
@@ -71,13 +74,13 @@ extension Store {
     @discardableResult
     package func collectTombstones(stable: VersionVector) throws -> Int {
         if try tombstoneCount() == 0 { return 0 }
-        var progress = TombstoneCollection.Progress(stable: stable)
-        for number in try readAccess({ try TombstoneCollection.tables($0, stable: stable) }) {
-            while try transaction({ try TombstoneCollection.collectBatch(of: number, $0.access, &progress) }) {}
+        var progress = TombstoneCollector.Progress(stable: stable)
+        for number in try readAccess({ try TombstoneCollector.tables($0, stable: stable) }) {
+            while try transaction({ try TombstoneCollector.collectBatch(of: number, $0.access, &progress) }) {}
         }
         return progress.collected
     }
 
     /// The number of remembered tombstones.
-    package func tombstoneCount() throws -> Int { try readAccess(TombstoneCollection.count) }
+    package func tombstoneCount() throws -> Int { try readAccess(TombstoneCollector.count) }
 }

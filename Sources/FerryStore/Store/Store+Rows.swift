@@ -54,7 +54,7 @@ extension Store {
     package func keyText(table: String, object: ObjectID) throws -> String? {
         try readAccess { access in
             guard let table = access.registry.table(named: table) else { return nil }
-            let key = try RowNames(access).key(of: object, table)
+            let key = try LocalNames(access).key(of: object, table)
             return key.isEmpty ? nil : key.map(\.text).joined(separator: ", ")
         }
     }
@@ -62,6 +62,6 @@ extension Store {
     /// Converts values to this device's values: references become local keys, if the target is known.
     /// - Parameter rows: portable values by column name, for any number of rows of a table.
     package func localValues(table: String, _ rows: [[String: FieldValue]]) throws -> [[String: FieldValue]] {
-        try readAccess { try RowNames($0).localValues(table: table, rows) }
+        try readAccess { try LocalNames($0).localValues(table: table, rows) }
     }
 }

@@ -5,27 +5,27 @@ extension Store {
     /// Runs a transaction of Ferry that stages nothing. The registry is first brought up to the present schema, and all
     /// obligations are settled in the end (`StoreSession`).
     func transaction<Result>(_ body: (StoreSession) throws -> Result) throws -> Result {
-        try session(sealer: nil, nil, body)
+        try session(encoding: nil, nil, body)
     }
 
     /// Runs a transaction of Ferry that stages changes.
     /// - Parameters:
-    ///   - seal: encodes staged changes as segments.
+    ///   - encode: encodes staged changes as segments.
     ///   - hook: the app's work in a replaying transaction.
     func transaction<Result>(
-        sealing seal: SegmentSealer, hook: ReplayHook? = nil, _ body: (StoreSession) throws -> Result
+        encoding encode: SegmentEncoding, hook: ReplayHook? = nil, _ body: (StoreSession) throws -> Result
     ) throws -> Result {
-        try withoutActuallyEscaping(seal) { try session(sealer: $0, hook, body) }
+        try withoutActuallyEscaping(encode) { try session(encoding: $0, hook, body) }
     }
 
     private func session<Result>(
-        sealer: SegmentSealer?, _ hook: ReplayHook?, _ body: (StoreSession) throws -> Result
+        encoding: SegmentEncoding?, _ hook: ReplayHook?, _ body: (StoreSession) throws -> Result
     ) throws -> Result {
         try forgettingRegistryOnFailure {
             try writeAsFerry { connection in
                 let (access, news) = try writingAccess(connection)
                 let session = try StoreSession(
-                    access, sealer: sealer, hook: hook, maximumPackedBytes: maximumPackedBytes.withLock { $0 })
+                    access, encoding: encoding, hook: hook, maximumPackedBytes: maximumPackedBytes.withLock { $0 })
                 try session.takeUp(news)
                 let result = try body(session)
                 return (result, try session.commit())
@@ -53,7 +53,7 @@ extension Store {
         let access = try makeAccess(connection, registry, version)
         access.newRowsAtOnce = newRowsAtOnce.withLock { $0 }
         access.seedsAtOnce = seedsAtOnce.withLock { $0 }
-        try access.noteWaitingTables()
+        try access.recordWaitingTables()
         return (access, news)
     }
 
@@ -92,7 +92,7 @@ extension Store {
                 return try body(makeAccess(connection, cached.registry, cached.version))
             }
             try StoreIdentity.required(connection)
-            try StoreTables.checkVersion(StoreMeta(connection: connection))
+            try StoreTables.checkVersion(MetaTable(connection: connection))
             let (registry, version) = try registries.asRead(connection)
             return try body(makeAccess(connection, registry, version))
         }

@@ -36,7 +36,7 @@ extension Store {
 
     /// The author of the snapshot being read, and the manifest's checksum; `nil` if none is being read.
     package func snapshotUnderWay() throws -> (device: DeviceID, manifest: Checksum)? {
-        try read { try SnapshotProgress.read(StoreMeta(connection: $0))?.source }
+        try read { try ImportProgress.read(MetaTable(connection: $0))?.source }
     }
 
     /// Abandons a snapshot that cannot be read further. Merged content stays: it is true, and comes again.
@@ -54,11 +54,11 @@ extension Store {
     /// - Parameter chunks: the next chunks in the order of `snapshotOrder`.
     /// - Throws: `incompatibleSchema`, `unknownPolicy`, `damagedFile`, `replayHookFailed`; nothing is merged then.
     package func mergeSnapshot(
-        _ chunks: [SnapshotChunk], of manifest: SnapshotManifest, seal: SegmentSealer
+        _ chunks: [SnapshotChunk], of manifest: SnapshotManifest, encode: SegmentEncoding
     ) throws -> PassOutcome {
         try SnapshotImport.check(chunks, clock)
         try enter(tablesOf: [SnapshotImport.layouts(of: chunks)])
-        return try passing(seal) { try $0.mergeSnapshot(chunks, of: manifest) }
+        return try passing(encode) { try $0.mergeSnapshot(chunks, of: manifest) }
     }
 
     /// Handles the store's objects absent from a merged snapshot, in batches, and finally takes over the snapshot's
@@ -69,8 +69,8 @@ extension Store {
     /// conflicts instead.
     /// - Returns: the outcome, and whether everything is done.
     package func finishSnapshot(
-        _ manifest: SnapshotManifest, seal: SegmentSealer
+        _ manifest: SnapshotManifest, encode: SegmentEncoding
     ) throws -> (outcome: PassOutcome, isDone: Bool) {
-        try passing(seal) { try $0.finishSnapshot(manifest) }
+        try passing(encode) { try $0.finishSnapshot(manifest) }
     }
 }

@@ -8,8 +8,8 @@ extension Store {
     }
 
     /// Reads the records needed by a sync.
-    package func reading() throws -> StoreReading {
-        try read { try lastReading.value($0) { try StoreReading($0) } }
+    package func reading() throws -> StoreSummary {
+        try read { try lastReading.value($0) { try StoreSummary($0) } }
     }
 
     /// The replayed position of every device's log, including this device's. Every pass reads only this.

@@ -13,7 +13,7 @@ extension Store {
     package func verify(deep: Bool = false) throws -> VerificationReport {
         let start = clock.milliseconds()
         var report = try readAccess { try StoreVerification($0).run(deep: deep) }
-        report.noteRemedies()
+        report.computeRemedies()
         report.seconds = Double(clock.milliseconds() - start) / 1000
         return report
     }

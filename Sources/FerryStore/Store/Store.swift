@@ -42,10 +42,10 @@ public final class Store: Sendable {
     let isWhole = Mutex(false)
     private let replayHook = Mutex<ReplayHook?>(nil)
     let registries = RegistryCache()
-    let lastVector = ReadingMemo<VersionVector>()
-    let lastReading = ReadingMemo<StoreReading>()
-    let lastCounting = ReadingMemo<CountingDevices.Known>()
-    let lastMissing = ReadingMemo<[ObjectID]>()
+    let lastVector = QueryMemo<VersionVector>()
+    let lastReading = QueryMemo<StoreSummary>()
+    let lastCounting = QueryMemo<MemberAcknowledgements.Known>()
+    let lastMissing = QueryMemo<[ObjectID]>()
 
     /// Uses an app's own connection. The store writes through the connection and never closes it.
     public convenience init(_ writer: any DatabaseWriter) { self.init(writer, clock: SystemClock()) }

@@ -13,7 +13,7 @@ struct LeavingKeys {
 
     /// - Parameter former: the tables leaving before.
     func bring(after former: [String: [String]]) throws {
-        let leaving = try Generations.load(StoreMeta(connection: connection)).leaving
+        let leaving = try Generations.load(MetaTable(connection: connection)).leaving
         for (number, key) in leaving where former[number] == nil {
             let described = try connection.rows(
                 "SELECT name, identity FROM ferry_table WHERE number = CAST(? AS INTEGER)", .text(number))

@@ -13,7 +13,7 @@ struct Tracking {
         self.random = random
     }
 
-    private var meta: StoreMeta { StoreMeta(connection: connection) }
+    private var meta: MetaTable { MetaTable(connection: connection) }
 
     /// Makes Ferry's tables, registers this device and tracks the selected tables. Present rows are recorded as new.
     /// - Parameter rowsAreOld: true if the rows' times are unknown, so they overwrite nothing (`ferry join`).
@@ -71,7 +71,7 @@ struct Tracking {
                 return try !present.get().have(CaptureTriggers(table: table).statements, noting: table)
             }
             var names: [String] = []
-            if UnforeseenDefaults(table: table).areAny { names.append(UnforeseenDefaults.updateTrigger) }
+            if NondeterministicDefaults(table: table).areAny { names.append(NondeterministicDefaults.updateTrigger) }
             if CaptureTriggers.needsNewKeyTrigger(table) { names.append(CaptureTriggers.newKeyTrigger) }
             if names.isEmpty { return false }
             let known = try present.get().names(ofTable: table.id)
@@ -107,14 +107,14 @@ struct Tracking {
         var registry = try Registry(connection, schema)
         let meanings = ColumnMeanings(connection, schema)
         if try meanings.update(registry) { registry = try Registry(connection, schema) }
-        if isPacked { try meanings.appendRewritten(registry) } else { try meanings.noteRewritten(registry) }
+        if isPacked { try meanings.appendRewritten(registry) } else { try meanings.recordRewritten(registry) }
         try widenPending(registry.keyWidth)
         // Parents first: a child's record then finds the parent's record, even if a flush ends in between.
         let names = Set(plan.tracked.map { foldedName($0.name) })
         let planned = Set(registry.tables.values.filter { $0.isLocal && names.contains(foldedName($0.name)) }.map(\.id))
         let present = try PresentTriggers(connection)
         let local = registry.parentsFirst.filter { planned.contains($0.id) }
-        let begun = try OldRowsTable.makeAbsent(local, connection)
+        let begun = try BeforeImageTable.makeAbsent(local, connection)
         for table in local {
             let hasNews = try makeTriggers(table, present) || begun.contains(table.id)
             if hasNews || !triggered.contains(table.id) { news.adopted.append(table.id) }
@@ -124,7 +124,7 @@ struct Tracking {
             }
             // A table with triggers has recorded its rows; a new or rebuilt table has not.
             if !known.contains(table.id) {
-                try noteRows(table, areOld: rowsAreOld)
+                try recordRows(table, areOld: rowsAreOld)
             } else if !triggered.contains(table.id) {
                 let covered = coverage[table.id]
                 news.unseen.append(
@@ -154,8 +154,8 @@ struct Tracking {
                 news.unproven.append(number)
             }
         }
-        try unseen.noteTriggers()
-        try GenerationPlan(connection, schema).noteKeys(of: registry)
+        try unseen.recordTriggers()
+        try GenerationPlan(connection, schema).recordKeys(of: registry)
         registry.news = try SchemaNews.load(meta)
         registry.news.add(news)
         try registry.news.save(meta)
@@ -219,8 +219,8 @@ struct Tracking {
         let statements = CaptureTriggers(table: table).statements
         let areThere = present.are(statements, of: table)
         if !areThere { try drop(present.names(ofTable: table.id)) }
-        let added = try OldRowsTable(table, connection).alter()
-        for column in added { try noteValues(of: column, table) }
+        let added = try BeforeImageTable(table, connection).alter()
+        for column in added { try recordValues(of: column, table) }
         if !areThere { try connection.executeScript(statements.joined(separator: ";\n")) }
         return !added.isEmpty
     }
@@ -245,7 +245,7 @@ struct Tracking {
     }
 
     /// Records rows unknown to the state as inserted.
-    func noteRows(_ table: TrackedTable, areOld: Bool) throws {
+    func recordRows(_ table: TrackedTable, areOld: Bool) throws {
         let slots = table.keyColumns.indices.map { "k\($0)" }
         // A 16-byte key equal to the ID is stored only as the ID.
         let known = slots.count == 1 ? "coalesce(k0, object)" : slots.joined(separator: ", ")
@@ -255,14 +255,14 @@ struct Tracking {
             SELECT \(table.id), \(PendingEvent.insert.rawValue), \(areOld ? "NULL" : "julianday('now')"), * FROM (
                 SELECT \(table.keyList) FROM \(quoted(table.name))
                 EXCEPT SELECT \(known) FROM \(table.objectTable)
-                WHERE \(Shown.way) IN (\(Shown.row.rawValue), \(Shown.exceptionalRow.rawValue)))
+                WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue)))
             """)
     }
 
     /// Records values of a new column from before its triggers: every value but the default. For a column that replaces
     /// a former meaning, all rows are recorded. A peer's value waiting for the column takes precedence
-    /// (`CapturedWriter`).
-    private func noteValues(of column: TrackedColumn, _ table: TrackedTable) throws {
+    /// (`LocalChangeWriter`).
+    private func recordValues(of column: TrackedColumn, _ table: TrackedTable) throws {
         let slots = table.keyColumns.indices.map { "k\($0)" }.joined(separator: ", ")
         try connection.executeScript(
             """

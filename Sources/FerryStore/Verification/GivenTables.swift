@@ -4,14 +4,14 @@ import FerryCore
 /// state, so all remaining tables can be computed.
 struct GivenTables {
     /// The schema, with nothing to compute for such tables.
-    private(set) var schema: PlainSchema
+    private(set) var schema: ModelSchema
     /// The reason a table cannot be checked, by the table's position.
     private(set) var reasons: [Int: String] = [:]
 
     /// - Parameters:
     ///   - scratch: SQLite with the schema.
     ///   - waiting: the reason rows wait for a different process, by the table's name in lower case.
-    init(_ schema: PlainSchema, _ scratch: PlainScratch, waiting: [String: String] = [:]) throws {
+    init(_ schema: ModelSchema, _ scratch: ScratchDatabase, waiting: [String: String] = [:]) throws {
         self.schema = schema
         reasons = scratch.obstacles
         for (place, table) in schema.tables.enumerated() where reasons[place] == nil {
@@ -37,7 +37,7 @@ struct GivenTables {
         }
     }
 
-    private func compares(_ key: PlainSchema.ForeignKey, by collations: Set<String>) -> Bool {
+    private func compares(_ key: ModelSchema.ForeignKey, by collations: Set<String>) -> Bool {
         !key.isMapped
             && key.parentColumns.contains { column in
                 collations.contains(schema.tables[key.parent].collation(of: column, among: key.parentColumns))
@@ -45,8 +45,8 @@ struct GivenTables {
     }
 }
 
-extension PlainSchema.Table {
-    fileprivate mutating func becomeGiven(_ keys: [PlainSchema.ForeignKey], without collations: Set<String>) {
+extension ModelSchema.Table {
+    fileprivate mutating func becomeGiven(_ keys: [ModelSchema.ForeignKey], without collations: Set<String>) {
         isGiven = true
         foreignKeys = keys
         uniques = []

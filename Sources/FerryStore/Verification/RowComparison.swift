@@ -1,16 +1,16 @@
 import FerryCore
 import FerryMerge
 
-/// Compares the rows and marks of a store with the outcomes of `PlainRows`.
+/// Compares the rows and marks of a store with the outcomes of `RowModel`.
 struct RowComparison {
     private let stored: StoredState
     /// True if the store keeps checksums of how objects are shown.
     private let tellsRows: Bool
-    private let outcomes: [PlainOutcome]
+    private let outcomes: [ModelOutcome]
     /// Representatives whose rows stand for further objects.
     private var joining: Set<RowToken> = []
     /// The store's list of anomalies: by table, the object and the kind.
-    private let listed: [Int: [ObjectID: ExceptionKind]]
+    private let listed: [Int: [ObjectID: AnomalyKind]]
     /// The stored checksums of how these objects are shown.
     private let shownChecks: [Int: [ObjectID: UInt64]]
     /// The store's list of unified objects with their representatives, by table.
@@ -19,7 +19,7 @@ struct RowComparison {
     private let digests: [Int: StateDigests.Change]
 
     /// - Parameter outcomes: outcomes of all objects in the order of the stored tables.
-    init(_ access: StoreAccess, _ stored: StoredState, _ outcomes: [PlainOutcome]) throws {
+    init(_ access: StoreAccess, _ stored: StoredState, _ outcomes: [ModelOutcome]) throws {
         self.stored = stored
         self.outcomes = outcomes
         var place = 0
@@ -31,13 +31,13 @@ struct RowComparison {
             place += table.objects.count
         }
         tellsRows = try StoreTables.tellsRows(access.meta)
-        var listed: [Int: [ObjectID: ExceptionKind]] = [:]
+        var listed: [Int: [ObjectID: AnomalyKind]] = [:]
         var checks: [Int: [ObjectID: UInt64]] = [:]
         try access.connection.forEachRow(
             "SELECT \"table\", object, kind, \(tellsRows ? "\"check\"" : "0") FROM ferry_exception"
         ) { row in
             if let id: ObjectID = row.id(1) {
-                listed[row.int(0), default: [:]][id] = ExceptionKind(rawValue: row.int(2))
+                listed[row.int(0), default: [:]][id] = AnomalyKind(rawValue: row.int(2))
                 checks[row.int(0), default: [:]][id] = UInt64(bitPattern: row.integer(3))
             }
         }
@@ -70,8 +70,8 @@ struct RowComparison {
                 report.tables.append(
                     .init(name: table.table.name, objects: table.objects.count, rows: table.rowCount))
             }
-            let checks = TableChecks(table.table)
-            let shownChecks = ShownChecks(table.table)
+            let checks = ObjectChecksums(table.table)
+            let shownChecks = VisibilityChecksums(table.table)
             var digest = StateDigests.Change()
             for object in table.objects {
                 compare(object, isGiven ? nil : outcomes[place], table.table, checks, &report)
@@ -92,7 +92,7 @@ struct RowComparison {
     }
 
     private func compare(
-        _ object: StoredState.Object, _ outcome: PlainOutcome?, _ table: TrackedTable, _ checks: TableChecks,
+        _ object: StoredState.Object, _ outcome: ModelOutcome?, _ table: TrackedTable, _ checks: ObjectChecksums,
         _ report: inout VerificationReport
     ) {
         let key = object.key.isEmpty ? object.plain.id.description : Self.text(object.key)
@@ -152,7 +152,7 @@ struct RowComparison {
 
     /// Compares the stored checksum with the expected display. A wrong mark or a lost row is reported elsewhere.
     private func compare(
-        _ object: StoredState.Object, _ outcome: PlainOutcome, _ table: TrackedTable, _ checks: ShownChecks,
+        _ object: StoredState.Object, _ outcome: ModelOutcome, _ table: TrackedTable, _ checks: VisibilityChecksums,
         _ report: inout VerificationReport
     ) {
         let isLost = object.shown.hasRow && object.row == nil
@@ -182,7 +182,7 @@ struct RowComparison {
     }
 
     private func compareMarks(
-        _ object: StoredState.Object, _ outcome: PlainOutcome, _ table: TrackedTable,
+        _ object: StoredState.Object, _ outcome: ModelOutcome, _ table: TrackedTable,
         _ note: (VerificationReport.Difference.Kind, String?, String) -> Void
     ) {
         let expected = mark(object, outcome, table)
@@ -191,7 +191,7 @@ struct RowComparison {
             return
         }
         let kind = listed[table.id]?[object.plain.id]
-        let kinds: [ExceptionKind?] =
+        let kinds: [AnomalyKind?] =
             switch outcome {
             case .gone: [nil]
             case .waits: [.waiting, .missing]
@@ -209,7 +209,7 @@ struct RowComparison {
         }
     }
 
-    private func mark(_ object: StoredState.Object, _ outcome: PlainOutcome, _ table: TrackedTable) -> Shown {
+    private func mark(_ object: StoredState.Object, _ outcome: ModelOutcome, _ table: TrackedTable) -> Visibility {
         switch outcome {
         case .gone: return .none
         case .waits, .outranked, .refused: return .hidden
@@ -217,20 +217,20 @@ struct RowComparison {
         case .shown(let row):
             if row.isRevived || !row.cleared.isEmpty || joining.contains(RowToken(table: table.id, id: object.plain.id))
             {
-                return .exceptionalRow
+                return .anomalousRow
             }
             let showsAnother = table.telltaleColumns.contains { column in
                 let name = foldedName(table.columns[column].name)
                 guard let own = object.plain.fields[name]?.value else { return false }
                 return row.values[name] != own
             }
-            return showsAnother ? .exceptionalRow : .row
+            return showsAnother ? .anomalousRow : .row
         }
     }
 
     static func text(_ key: [FieldValue]) -> String { key.map(\.text).joined(separator: ", ") }
 
-    private static func words(_ outcome: PlainOutcome) -> String {
+    private static func words(_ outcome: ModelOutcome) -> String {
         switch outcome {
         case .gone: "it is deleted"
         case .shown: "it should be shown"
@@ -241,20 +241,20 @@ struct RowComparison {
         }
     }
 
-    private static func words(_ shown: Shown) -> String {
+    private static func words(_ shown: Visibility) -> String {
         switch shown {
         case .none: "deleted"
         case .row: "simply shown"
-        case .exceptionalRow: "shown in a special way"
+        case .anomalousRow: "shown in a special way"
         case .hidden: "hidden"
         case .joined: "shown by another row"
         }
     }
 }
 
-extension TableChecks {
+extension ObjectChecksums {
     /// An object's checksum from registers and values by name; 0 for an object that is not alive.
-    fileprivate func check(of object: PlainObject, _ table: TrackedTable) -> UInt64 {
+    fileprivate func check(of object: ModelObject, _ table: TrackedTable) -> UInt64 {
         let fields = table.columns.map { object.fields[foldedName($0.name)] }
         var registers = ObjectRegisters(
             inserted: object.inserted, deleted: object.deleted, fields: fields.map { $0?.stamp })

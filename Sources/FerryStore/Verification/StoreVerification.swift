@@ -50,18 +50,18 @@ struct StoreVerification {
         for table in access.registry.tables.values where table.isLocal {
             identities[foldedName(table.name)] = table.identity
         }
-        let declared = try PlainSchema(
+        let declared = try ModelSchema(
             access.connection, identities: identities, undeclaredReferences: access.references(),
             plainReferences: PlainReferenceList(access.connection).applied())
         let waiting = try WaitingTable.all(access.connection).map { (foldedName($0.table), $0.missing) }
         let tables = try GivenTables(
-            declared, PlainScratch(declared, borrowing: access.connection),
+            declared, ScratchDatabase(declared, borrowing: access.connection),
             waiting: Dictionary(waiting.map { ($0.0, "rows wait for the app: \($0.1)") }) { $1 })
         let schema = tables.schema
         for (place, reason) in tables.reasons.sorted(by: { $0.key < $1.key }) {
             report.addUnchecked(schema.tables[place].spelling, reason)
         }
-        let rows = try PlainRows(schema, policies: PlainPolicies(access.registry), borrowing: access.connection)
+        let rows = try RowModel(schema, policies: ModelPolicies(access.registry), borrowing: access.connection)
         let stored = try StoredState(access, schema, rows.equality)
         let outcomes = try rows.outcomes(
             of: stored.tables.flatMap { $0.objects.map(\.plain) },
@@ -69,12 +69,12 @@ struct StoreVerification {
         report.deep = true
         try RowComparison(access, stored, outcomes).compare(
             &report, without: Set(tables.reasons.keys.map { schema.tables[$0].name }))
-        try compareIdentities(stored, schema, try PlainIdentity(equality: rows.equality), &report)
+        try compareIdentities(stored, schema, try ModelIdentity(equality: rows.equality), &report)
         if let failure = rows.equality.failure { throw failure }
     }
 
     private func compareIdentities(
-        _ stored: StoredState, _ schema: PlainSchema, _ identity: PlainIdentity, _ report: inout VerificationReport
+        _ stored: StoredState, _ schema: ModelSchema, _ identity: ModelIdentity, _ report: inout VerificationReport
     ) throws {
         for table in stored.tables {
             guard let place = schema.place(of: table.table.name), !schema.tables[place].isGiven else { continue }
@@ -93,7 +93,7 @@ struct StoreVerification {
 
     /// The state's outcomes for objects of tables that cannot be checked, by position among all objects.
     private func given(
-        _ stored: StoredState, _ schema: PlainSchema
+        _ stored: StoredState, _ schema: ModelSchema
     ) throws -> [Int: GivenOutcome] {
         var joined: [RowToken: ObjectID] = [:]
         try access.connection.forEachRow("SELECT \"table\", object, representative FROM ferry_joined WHERE NOT alias") {
@@ -115,7 +115,7 @@ struct StoreVerification {
     }
 }
 
-extension PlainPolicies {
+extension ModelPolicies {
     /// The policies of a registry.
     init(_ registry: Registry) {
         for table in registry.tables.values {

@@ -6,17 +6,17 @@ import FerryMerge
 /// An object's own values are its shadow values and, for a shown object, the remaining values of its row.
 struct StoredState {
     struct Object {
-        var plain: PlainObject
+        var plain: ModelObject
         /// The object checksum in the state.
         var check: UInt64 = 0
         /// The state's mark.
-        var shown: Shown
+        var shown: Visibility
         /// The key of the row; empty without a row.
         var key: [FieldValue]
         /// The row's portable values, by the table's local columns; `nil` if no row has the key.
         var row: [FieldValue]?
         /// Plain values by column the row may show instead of a reference: nothing distinguishes them.
-        var plainValues: FieldValues = [:]
+        var plainValues: ColumnValues = [:]
     }
 
     struct Table {
@@ -33,7 +33,7 @@ struct StoredState {
     /// - Parameters:
     ///   - schema: the schema for verification, with the columns holding references.
     ///   - equality: decides the keys meant by references.
-    init(_ access: StoreAccess, _ schema: PlainSchema, _ equality: PlainEquality) throws {
+    init(_ access: StoreAccess, _ schema: ModelSchema, _ equality: ModelEquality) throws {
         let tracked = access.registry.parentsFirst.filter(\.isLocal)
         var targets: [Int: Target] = [:]
         for table in tracked {
@@ -52,12 +52,12 @@ struct StoredState {
 
     /// The objects of a mapped table, by their keys here.
     private struct Target {
-        private let column: PlainSchema.Column
+        private let column: ModelSchema.Column
         private let collation: String
-        private let equality: PlainEquality
+        private let equality: ModelEquality
         private var objects: [FieldValue: ObjectID] = [:]
 
-        init(_ plain: PlainSchema.Table, _ table: TrackedTable, _ equality: PlainEquality, _ access: StoreAccess) throws
+        init(_ plain: ModelSchema.Table, _ table: TrackedTable, _ equality: ModelEquality, _ access: StoreAccess) throws
         {
             column = plain.columns[plain.key[0]]
             collation = plain.keyCollations[0]
@@ -88,10 +88,10 @@ struct StoredState {
             SELECT object, shown, "check", state, kept, \(slots) FROM \(table.objectTable)
             """
         ) { statement in
-            guard let id: ObjectID = statement.id(0), let shown = Shown(code: statement.int(1)) else {
+            guard let id: ObjectID = statement.id(0), let shown = Visibility(code: statement.int(1)) else {
                 throw FerryError(.internalInconsistency, "The state of \(table.name) holds an unreadable object.")
             }
-            var object = Object(plain: PlainObject(table: foldedName(table.name), id: id), shown: shown, key: [])
+            var object = Object(plain: ModelObject(table: foldedName(table.name), id: id), shown: shown, key: [])
             object.check = UInt64(bitPattern: statement.integer(2))
             let registers = try StateCodec.decode(
                 statement.bytes(3), device: { try access.devices.device($0) }
@@ -109,9 +109,9 @@ struct StoredState {
                 let row = rows.removeValue(forKey: object.key)
                 object.row = row?.values
                 // A unified row may show the plain value of a further object.
-                if shown == .exceptionalRow { object.plainValues = row?.plain ?? [:] }
+                if shown == .anomalousRow { object.plainValues = row?.plain ?? [:] }
             }
-            var kept: FieldValues = [:]
+            var kept: ColumnValues = [:]
             if !statement.isNull(4) {
                 let (values, given) = try StateCodec.decodeKeptAndGiven(statement.bytes(4))
                 kept = values.fields
@@ -127,7 +127,7 @@ struct StoredState {
                 else { continue }
                 object.row?[place] = plain
             }
-            var values: FieldValues = [:]
+            var values: ColumnValues = [:]
             for (column, value) in zip(table.localColumns, object.row ?? []) { values[column.id] = value }
             values = values.overlaid(with: kept)
             for (column, stamp) in stamps.enumerated() where column < names.count {
@@ -143,7 +143,7 @@ struct StoredState {
         /// Portable values by the table's local columns: references in place of mapped keys.
         var values: [FieldValue] = []
         /// The plain value by column, if `values` has an unchecked reference.
-        var plain: FieldValues = [:]
+        var plain: ColumnValues = [:]
     }
 
     /// The rows by key.

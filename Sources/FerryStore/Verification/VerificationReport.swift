@@ -112,7 +112,7 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     package var hasFindings: Bool { !integrity.isEmpty || !foreignKeys.isEmpty || differenceCount > 0 }
 
     /// Computes the remedies for all findings.
-    mutating func noteRemedies() {
+    mutating func computeRemedies() {
         var remedies: Set<VerificationRemedy> = Set(differences.map(\.remedy))
         let damage = integrity.filter { !Self.isOfAConstraint($0) }
         if damage.count < integrity.count { remedies.insert(.mend) }

@@ -155,7 +155,7 @@ final class FaultHome {
     /// Packs what waits without publishing it.
     func pack(_ index: Int) throws {
         let replica = try replica(index)
-        _ = try replica.store.pass(replaying: [], seal: replica.sealer(for: replica.identity))
+        _ = try replica.store.pass(replaying: [], encode: replica.segmentEncoding(for: replica.identity))
     }
 
     /// Publishes what waits, and does nothing else of a sync.

@@ -183,7 +183,7 @@ extension RandomHistory {
         let deleteWins = story.first { $0.hasPrefix("all: deleteWins ") }?.split(separator: " ").last.map(String.init)
         let count = lines.map(\.device).filter { $0 < 90 }.max() ?? 1
         for pace in [nil, 0, 1, 2, 3, 4, 5] {
-            let policies = PlainPolicies(deleteWins: deleteWins.map { [$0.lowercased()] } ?? [])
+            let policies = ModelPolicies(deleteWins: deleteWins.map { [$0.lowercased()] } ?? [])
             let oracle = try Oracle(schema, policies: policies)
             var reduction = HistoryScript(
                 schema: schema, oracle: oracle, devices: count, deleteWins: deleteWins, pace: pace ?? 0)

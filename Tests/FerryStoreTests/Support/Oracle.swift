@@ -4,30 +4,30 @@ import FerryMerge
 @testable import FerryStore
 
 /// Computes the state from changesets, by the plainest code that says what Docs/Rules.md says, and the rows from it by
-/// `PlainRows`. It shares nothing with the store but the types of the vocabulary.
+/// `RowModel`. It shares nothing with the store but the types of the vocabulary.
 final class Oracle {
     let schema: OracleSchema
-    private let plain: PlainRows
+    private let plain: RowModel
     /// The same where foreign keys count as plain references.
-    private var variants: [Set<String>: (schema: OracleSchema, rows: PlainRows)] = [:]
-    private let policies: PlainPolicies
+    private var variants: [Set<String>: (schema: OracleSchema, rows: RowModel)] = [:]
+    private let policies: ModelPolicies
     /// The policies of columns, by `table.column` in lower case.
     private let columns: [String: ColumnPolicy]
     private let hook: MergeFunction?
 
     init(
-        _ schema: TestSchema, policies: PlainPolicies = PlainPolicies(), columns: [String: ColumnPolicy] = [:],
+        _ schema: TestSchema, policies: ModelPolicies = ModelPolicies(), columns: [String: ColumnPolicy] = [:],
         hook: MergeFunction? = nil
     ) throws {
         self.schema = try OracleSchema(schema)
         self.columns = columns
         self.hook = hook
         self.policies = policies
-        plain = try PlainRows(self.schema.plain, policies: policies)
+        plain = try RowModel(self.schema.plain, policies: policies)
     }
 
-    func state(_ changesets: [Changeset]) -> [String: [ObjectID: PlainObject]] {
-        var state: [String: [ObjectID: PlainObject]] = [:]
+    func state(_ changesets: [Changeset]) -> [String: [ObjectID: ModelObject]] {
+        var state: [String: [ObjectID: ModelObject]] = [:]
         var registers: [String: [ObjectID: [String: ColumnRegister]]] = [:]
         var carried: Set<String> = []
         let floors = Self.floors(changesets)
@@ -37,7 +37,7 @@ final class Oracle {
                 for operation in table.operations {
                     var object =
                         state[table.name]?[operation.object]
-                        ?? PlainObject(table: table.name.lowercased(), id: operation.object)
+                        ?? ModelObject(table: table.name.lowercased(), id: operation.object)
                     let stamp = Stamp(time: operation.time, device: changeset.device)
                     switch operation.kind {
                     case .insert:
@@ -125,21 +125,21 @@ final class Oracle {
     }
 
     /// Computes rows by the schema with some foreign keys as plain references.
-    private func rows(_ plainReferences: Set<String>) throws -> PlainRows {
+    private func rows(_ plainReferences: Set<String>) throws -> RowModel {
         if plainReferences.isEmpty { return plain }
         if let known = variants[plainReferences] { return known.rows }
         let schema = try OracleSchema(schema.test, plainReferences: plainReferences)
-        let rows = try PlainRows(schema.plain, policies: policies)
+        let rows = try RowModel(schema.plain, policies: policies)
         variants[plainReferences] = (schema, rows)
         return rows
     }
 
     /// What becomes of each object of a state.
     func outcomes(
-        _ state: [String: [ObjectID: PlainObject]], plainReferences: Set<String> = []
-    ) throws -> [String: [ObjectID: PlainOutcome]] {
+        _ state: [String: [ObjectID: ModelObject]], plainReferences: Set<String> = []
+    ) throws -> [String: [ObjectID: ModelOutcome]] {
         let objects = schema.tables.flatMap { table in (state[table.name] ?? [:]).values.sorted { $0.id < $1.id } }
-        var result: [String: [ObjectID: PlainOutcome]] = [:]
+        var result: [String: [ObjectID: ModelOutcome]] = [:]
         for table in schema.tables { result[table.name] = [:] }
         for (object, outcome) in zip(objects, try rows(plainReferences).outcomes(of: objects)) {
             result[object.table]?[object.id] = outcome
@@ -148,14 +148,14 @@ final class Oracle {
     }
 
     /// The rows among outcomes, by object.
-    static func rows(_ outcomes: [String: [ObjectID: PlainOutcome]]) -> [String: [ObjectID: [String: FieldValue]]] {
+    static func rows(_ outcomes: [String: [ObjectID: ModelOutcome]]) -> [String: [ObjectID: [String: FieldValue]]] {
         outcomes.mapValues { outcomes in
             outcomes.compactMapValues { if case .shown(let row) = $0 { row.values } else { nil } }
         }
     }
 
     /// Which objects other objects' rows show, by tables: a key that is a reference has the ID of what it refers to.
-    static func joined(_ outcomes: [String: [ObjectID: PlainOutcome]]) -> [String: [ObjectID: ObjectID]] {
+    static func joined(_ outcomes: [String: [ObjectID: ModelOutcome]]) -> [String: [ObjectID: ObjectID]] {
         var result: [String: [ObjectID: ObjectID]] = [:]
         for (table, outcomes) in outcomes {
             for (id, outcome) in outcomes {
@@ -201,7 +201,7 @@ extension Oracle {
     }
 
     /// What is alive, without what was deleted before: all that is left where tombstones were collected.
-    private func living(_ state: [String: [ObjectID: PlainObject]]) -> [String: [ObjectID: PlainObject]] {
+    private func living(_ state: [String: [ObjectID: ModelObject]]) -> [String: [ObjectID: ModelObject]] {
         state.mapValues { objects in
             objects.compactMapValues { object in
                 guard let inserted = object.inserted else { return nil }
@@ -216,7 +216,7 @@ extension Oracle {
     }
 
     static func difference(
-        _ present: [String: [ObjectID: PlainObject]], _ expected: [String: [ObjectID: PlainObject]]
+        _ present: [String: [ObjectID: ModelObject]], _ expected: [String: [ObjectID: ModelObject]]
     ) -> [String] {
         var complaints: [String] = []
         for table in Set(present.keys).union(expected.keys).sorted() {

@@ -7,10 +7,10 @@ import XCTest
 
 /// A schema under test as verification reads it, with the identities that Docs/Rules.md gives to its tables.
 struct OracleSchema {
-    typealias Table = PlainSchema.Table
+    typealias Table = ModelSchema.Table
 
     let test: TestSchema
-    let plain: PlainSchema
+    let plain: ModelSchema
 
     var tables: [Table] { plain.tables }
 
@@ -29,7 +29,7 @@ struct OracleSchema {
             }
             let connection = SQLConnection(try XCTUnwrap(database.sqliteConnection))
             defer { connection.finalizeStatements() }
-            return try PlainSchema(
+            return try ModelSchema(
                 connection, identities: identities, undeclaredReferences: schema.references,
                 plainReferences: plainReferences)
         }

@@ -20,7 +20,7 @@ struct RandomHistory {
     /// Whether devices read each other's snapshots now and then, besides their logs.
     private let snapshots: Bool
     /// Whether devices have tables that stay, whose rows refer to ones that travel.
-    private var staying: StayingRowsModel?
+    private var staying: LocalTablesModel?
     /// Whether some devices' apps do not enforce foreign keys.
     private let isLoose: Bool
     /// Whether devices forget what all have seen deleted, now and then.
@@ -78,10 +78,10 @@ struct RandomHistory {
         var deleteWins: String?
         if collects, collectChance.oneIn(4) { deleteWins = collectChance.pick(oracle.schema.tables).name }
         if let deleteWins {
-            oracle = try Oracle(schema, policies: PlainPolicies(deleteWins: [deleteWins.lowercased()]))
+            oracle = try Oracle(schema, policies: ModelPolicies(deleteWins: [deleteWins.lowercased()]))
         }
         self.oracle = oracle
-        if staying { self.staying = StayingRowsModel(schema: oracle.schema, seed: seed) }
+        if staying { self.staying = LocalTablesModel(schema: oracle.schema, seed: seed) }
         statements = RandomStatements(schema: oracle.schema, chance: Chance(seed: seed &+ 1), level: chance.below(3))
         let count = 2 + chance.below(oracles.isEmpty ? 4 : 3)
         let isClockOff = chance.oneIn(2)

@@ -119,7 +119,7 @@ struct RandomStatements {
     }
 
     private mutating func value(
-        _ column: PlainSchema.Column, _ table: OracleSchema.Table, _ device: TestDevice, mayBeNull: Bool
+        _ column: ModelSchema.Column, _ table: OracleSchema.Table, _ device: TestDevice, mayBeNull: Bool
     ) throws -> String {
         // OR REPLACE puts the default in its place, which is only of interest where nobody knows it.
         let isUnforeseen = column.defaultSQL.map { !DefaultText.isSteady($0) } ?? false

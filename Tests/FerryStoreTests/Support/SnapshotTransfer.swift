@@ -73,13 +73,13 @@ extension TestDevice {
             if transactions == limit { return false }
             transactions += 1
             let chunks = try rest.prefix(chunksAtATime).map { try XCTUnwrap(snapshot.chunks[$0.chunk.checksum]) }
-            _ = try store.mergeSnapshot(chunks, of: snapshot.manifest, seal: seal)
+            _ = try store.mergeSnapshot(chunks, of: snapshot.manifest, encode: encode)
             rest = rest.dropFirst(chunksAtATime)
         }
         while true {
             if transactions == limit { return false }
             transactions += 1
-            if try store.finishSnapshot(snapshot.manifest, seal: seal).isDone { break }
+            if try store.finishSnapshot(snapshot.manifest, encode: encode).isDone { break }
         }
         try noteReplayed(snapshot.history, hasCollected: snapshot.hasCollected)
         return true

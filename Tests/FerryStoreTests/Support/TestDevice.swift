@@ -97,7 +97,7 @@ final class TestDevice {
     /// Packs, then replays changesets.
     @discardableResult
     func pass(_ incoming: [Changeset]) throws -> PassOutcome {
-        let outcome = try keepingLogOnFailure { try store.pass(replaying: incoming, seal: seal) }
+        let outcome = try keepingLogOnFailure { try store.pass(replaying: incoming, encode: encode) }
         for changeset in incoming
         where outcome.refused[changeset.device]?.sequence.map({ changeset.sequence < $0 }) ?? true {
             replayed.append(changeset)
@@ -145,12 +145,12 @@ final class TestDevice {
 
     /// Brings back what a conflict lost.
     func restoreConflict(_ number: Int64) throws -> RestoredRow {
-        try keepingLogOnFailure { try store.restoreConflict(number, seal: seal) }
+        try keepingLogOnFailure { try store.restoreConflict(number, encode: encode) }
     }
 
     /// Makes an object's row what it is to be.
     func restoreRow(_ object: ObjectID, table: String, to target: RowTarget) throws -> RestoredRow {
-        try keepingLogOnFailure { try store.restoreRow(object, table: table, to: target, seal: seal) }
+        try keepingLogOnFailure { try store.restoreRow(object, table: table, to: target, encode: encode) }
     }
 
     private func keepingLogOnFailure<Result>(_ body: () throws -> Result) throws -> Result {
@@ -168,7 +168,7 @@ final class TestDevice {
         try store.readAccess { access in
             guard let table = access.registry.table(named: table) else { return [] }
             let rows = try access.connection.rows(
-                "SELECT object FROM \(table.objectTable) WHERE \(Shown.way) IN (0, 3) ORDER BY object"
+                "SELECT object FROM \(table.objectTable) WHERE \(Visibility.way) IN (0, 3) ORDER BY object"
             )
             return try rows.compactMap { row in
                 guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { return nil }
@@ -181,8 +181,8 @@ final class TestDevice {
     }
 
     /// Publishes a changeset: takes it into the log.
-    func seal(_ changeset: Changeset, _ previous: Checksum?) throws -> OutboxEntry {
-        // A pass that is done again seals again.
+    func encode(_ changeset: Changeset, _ previous: Checksum?) throws -> OutboxEntry {
+        // A repeated pass encodes again.
         log.removeAll { $0.sequence >= changeset.sequence }
         var made = changeset
         var checksum = Checksum(high: UInt64(log.count), low: id.low)
@@ -235,7 +235,7 @@ extension TestDevice {
                 guard let tracked = access.registry.table(named: table.name) else { continue }
                 let slots = table.key.indices.map { "k\($0)" }.joined(separator: ", ")
                 let states = try access.connection.rows(
-                    "SELECT object, \(Shown.way), \(slots) FROM \(tracked.objectTable)")
+                    "SELECT object, \(Visibility.way), \(slots) FROM \(tracked.objectTable)")
                 for row in states {
                     guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { continue }
                     guard case .integer(1...2) = row[1] else {
@@ -289,7 +289,7 @@ extension TestDevice {
         // Where objects are joined, the value is that of the one that was given it last.
         let states = access.objects(of: table.id)
         let isOwn = table.keyColumnIDs.contains(column)
-        let members = try ([object] + (isOwn ? [] : access.joined.members(of: object, table.id))).map(states.load)
+        let members = try ([object] + (isOwn ? [] : access.unified.members(of: object, table.id))).map(states.load)
         let source = members.max { left, right in
             let (a, b) = (left.registers.stamp(of: column), right.registers.stamp(of: column))
             if a != b { return a == nil || b != nil && a! < b! }
@@ -310,7 +310,7 @@ extension TestDevice {
                     """
                     SELECT o.object, j.representative FROM \(tracked.objectTable) o
                     LEFT JOIN ferry_joined j ON j."table" = \(tracked.id) AND j.object = o.object AND NOT j.alias
-                    WHERE \(Shown.way(in: "o.")) = \(Shown.joined.rawValue) OR j.object IS NOT NULL
+                    WHERE \(Visibility.way(in: "o.")) = \(Visibility.joined.rawValue) OR j.object IS NOT NULL
                     """)
                 for row in rows {
                     guard case .blob(let bytes) = row[0], let id = ObjectID(bytes: bytes) else { continue }
@@ -325,24 +325,24 @@ extension TestDevice {
     }
 
     /// The registers of all objects as the store holds them, with their values.
-    func registers(_ schema: OracleSchema) throws -> [String: [ObjectID: PlainObject]] {
+    func registers(_ schema: OracleSchema) throws -> [String: [ObjectID: ModelObject]] {
         try store.readAccess { access in
-            var result: [String: [ObjectID: PlainObject]] = [:]
+            var result: [String: [ObjectID: ModelObject]] = [:]
             for table in schema.tables {
                 guard let tracked = access.registry.table(named: table.name) else { continue }
                 let states = access.objects(of: tracked.id)
-                var found: [ObjectID: PlainObject] = [:]
+                var found: [ObjectID: ModelObject] = [:]
                 for row in try access.connection.rows("SELECT object FROM \(tracked.objectTable)") {
                     guard case .blob(let bytes) = row[0], let id = ObjectID(bytes: bytes) else { continue }
                     let state = try states.load(id)
                     if state.registers.newest == nil { continue }
-                    var object = PlainObject(table: table.name, id: id)
+                    var object = ModelObject(table: table.name, id: id)
                     object.inserted = state.registers.inserted
                     object.deleted = state.registers.deleted
-                    var shown: FieldValues = [:]
+                    var shown: ColumnValues = [:]
                     if state.shown.hasRow {
                         let row = try RowReader(tracked, access.connection).read(state.key) ?? [:]
-                        shown = try Travelling(access).values(row, tracked)
+                        shown = try ReferenceTranslator(access).values(row, tracked)
                     }
                     for (column, stamp) in state.registers.fields.enumerated() {
                         guard let stamp else { continue }

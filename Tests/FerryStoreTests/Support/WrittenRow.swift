@@ -5,7 +5,7 @@ import FerryCore
 /// A row that statements wrote and that was not packed yet. It must stand once it was, but for the exceptions of Docs/Rules.md,
 /// "What a statement did, stands".
 struct WrittenRow {
-    let table: PlainSchema.Table
+    let table: ModelSchema.Table
     let key: [FieldValue]
     /// What it showed before it was packed; empty where it was deleted.
     private let shown: [[FieldValue]]
@@ -62,13 +62,13 @@ struct WrittenRow {
 
 extension TestDevice {
     /// The number of exceptions of some kinds.
-    func count(of kinds: [ExceptionKind]) throws -> Int {
+    func count(of kinds: [AnomalyKind]) throws -> Int {
         let list = kinds.map { "\($0.rawValue)" }.joined(separator: ", ")
         return try query("SELECT 1 FROM ferry_exception WHERE kind IN (\(list))").count
     }
 
     /// The row with a local key, if there is one.
-    func rows(_ table: PlainSchema.Table, _ key: [FieldValue]) throws -> [[FieldValue]] {
+    func rows(_ table: ModelSchema.Table, _ key: [FieldValue]) throws -> [[FieldValue]] {
         let columns = table.columns.map { quoted($0.name) }.joined(separator: ", ")
         let condition = table.key.enumerated().map { "\(quoted(table.columns[$1].name)) IS ?\($0 + 1)" }
         return try store.read {
@@ -79,10 +79,10 @@ extension TestDevice {
     }
 
     /// The object that the row with a local key shows.
-    func object(_ table: PlainSchema.Table, _ key: [FieldValue]) throws -> ObjectID? {
+    func object(_ table: ModelSchema.Table, _ key: [FieldValue]) throws -> ObjectID? {
         try store.readAccess { access in
             guard let tracked = access.registry.table(named: table.name) else { return nil }
-            return try Travelling(access).object(tracked, key)
+            return try ReferenceTranslator(access).object(tracked, key)
         }
     }
 }

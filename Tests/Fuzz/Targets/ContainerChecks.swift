@@ -5,7 +5,7 @@ import FerryCore
 func checkHead(_ input: [UInt8]) throws {
     let container: ContainerID = try id(input, at: 5)
     let device: DeviceID = try id(input, at: 21)
-    let head = try Head(decoding: sealed(input), container: container, device: device)
+    let head = try Head(decoding: withChecksum(input), container: container, device: device)
     let again = try mustSucceed("writing what was read") { try head.encoded() }
     let second = try mustSucceed("reading what was written") {
         try Head(decoding: again, container: container, device: device)

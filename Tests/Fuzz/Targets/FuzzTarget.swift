@@ -111,7 +111,7 @@ func mustSucceed<Result>(_ what: String, _ body: () throws -> Result) throws -> 
 }
 
 /// The input with the checksum of what stands before it in place of its last 16 bytes.
-func sealed(_ input: [UInt8]) throws -> [UInt8] {
+func withChecksum(_ input: [UInt8]) throws -> [UInt8] {
     guard input.count >= 16 else { throw Nothing() }
     let content = Array(input.dropLast(16))
     return content + ContentHash.checksum(content).bytes

@@ -23,14 +23,14 @@ func checkMeaning(_ input: [UInt8]) throws {
         StoreIdentity(
             device: own, deviceName: "a", container: ContainerID(high: 0, low: 9), containerName: "c",
             containerPath: "/c"), TableSelection(declaredIdentities: ["note": ["code"]]))
-    let seal: SegmentSealer = { changeset, previous in
+    let encode: SegmentEncoding = { changeset, previous in
         let segment = try SegmentEncoder.encode(
             [changeset], container: ContainerID(high: 0, low: 9), previous: previous)
         return OutboxEntry(
             first: segment.firstSequence, last: segment.lastSequence, changes: changeset.operationCount,
             checksum: segment.checksum, bytes: segment.bytes)
     }
-    _ = try store.pass(replaying: [], seal: seal)
+    _ = try store.pass(replaying: [], encode: encode)
     var grammar = ForgedGrammar(
         chance: Choices(bytes: input), devices: [own], objects: try objects(store),
         now: HybridTime(milliseconds: SystemClock().milliseconds()))
@@ -51,12 +51,12 @@ func checkMeaning(_ input: [UInt8]) throws {
         else { throw Nothing() }
         let read = try SegmentDecoder.decode(segment.bytes, container: ContainerID(high: 0, low: 9), device: other).1
         do {
-            refusal = try store.pass(replaying: read, seal: seal).refused[other]
+            refusal = try store.pass(replaying: read, encode: encode).refused[other]
         } catch let error as FerryError {
             refusal = error
         }
         try store.write { try $0.execute("INSERT INTO setting VALUES ('honest \(sequence)', 1)") }
-        _ = try mustSucceed("packing beside it") { try store.pass(replaying: [], seal: seal) }
+        _ = try mustSucceed("packing beside it") { try store.pass(replaying: [], encode: encode) }
         if refusal != nil { break }
     }
     let honest = try store.read { try $0.count("SELECT count(*) FROM setting WHERE name LIKE 'honest %'") }

@@ -92,7 +92,7 @@ func checkKeyFile(_ input: [UInt8]) throws {
         signingSeed: SymmetricKey(data: bytes[40..<72]), boxSeed: SymmetricKey(data: bytes[72..<104]),
         container: try id(bytes, at: 8))
     bytes.replaceSubrange(24..<40, with: keys.device.bytes)
-    bytes = try sealed(bytes + [UInt8](repeating: 0, count: 16))
+    bytes = try withChecksum(bytes + [UInt8](repeating: 0, count: 16))
     let file = try KeyFile(decoding: &bytes)
     try require(bytes.allSatisfy { $0 == 0 }, "the bytes of a key file were left")
     var again = try mustSucceed("writing what was read") { try file.withEncoded { $0.map { $0 } } }

@@ -9,7 +9,7 @@ private let mostClaimed: UInt32 = 1 << 18
 private let mostContents = 1 << 26
 
 func checkSegment(_ input: [UInt8]) throws {
-    let file = try sealed(input)
+    let file = try withChecksum(input)
     _ = SegmentDecoder.isIncomplete(input)
     if input.count >= 104 {
         var counts = ByteReader(input[96..<104])

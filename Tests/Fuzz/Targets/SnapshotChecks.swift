@@ -8,7 +8,7 @@ import Foundation
 private let container = ContainerID(high: 1, low: 2)
 
 func checkSnapshotFile(_ input: [UInt8]) throws {
-    let file = try sealed(input)
+    let file = try withChecksum(input)
     let container: ContainerID = try id(input, at: 8)
     if input[3] == UInt8(ascii: "C") {
         try requireSame(try SnapshotChunkDecoder.decode(file, container: container).chunk)

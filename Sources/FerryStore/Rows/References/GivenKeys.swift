@@ -17,7 +17,7 @@ struct GivenKeys {
     }
 
     /// The values for computing claims: each such reference is replaced by the integer.
-    func claimed(_ values: FieldValues, _ table: TrackedTable) throws -> FieldValues {
+    func claimed(_ values: ColumnValues, _ table: TrackedTable) throws -> ColumnValues {
         var claimed = values
         for number in table.plainClaimColumns {
             let column = table.columns[number]
@@ -30,12 +30,12 @@ struct GivenKeys {
     }
 
     /// True if the claims of these values differ from the values.
-    func areAny(in values: FieldValues, _ table: TrackedTable) throws -> Bool {
+    func areAny(in values: ColumnValues, _ table: TrackedTable) throws -> Bool {
         try !table.plainClaimColumns.isEmpty && claimed(values, table) != values
     }
 
     /// The claim of a key containing such a reference or integer; `nil` for any other key.
-    func keyClaim(_ values: FieldValues, _ table: TrackedTable) throws -> RuleClaim? {
+    func keyClaim(_ values: ColumnValues, _ table: TrackedTable) throws -> RuleClaim? {
         let columns = table.plainClaimColumns.filter(table.keyColumnIDs.contains)
         if table.isMapped || columns.isEmpty { return nil }
         let claimed = try claimed(values, table)
@@ -45,7 +45,7 @@ struct GivenKeys {
 
     /// The ID a row with such an integer in its key would be mistaken for. `nil` if no row of this device has the
     /// integer.
-    func mistakenID(_ values: FieldValues, _ table: TrackedTable) throws -> ObjectID? {
+    func mistakenID(_ values: ColumnValues, _ table: TrackedTable) throws -> ObjectID? {
         let columns = table.plainClaimColumns.filter(table.keyColumnIDs.contains)
         if table.isMapped || columns.isEmpty { return nil }
         let misleading = try KeyReservations(access).misleading(values, table)

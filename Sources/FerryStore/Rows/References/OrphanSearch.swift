@@ -21,31 +21,31 @@ struct OrphanSearch {
             let child = access.registry[incoming.table]
             let key = child.foreignKeys[incoming.foreignKey]
             found += try orphans(child, key, table, offered)
-            found += try joinedOrphans(child, key, table, offered)
+            found += try unifiedOrphans(child, key, table, offered)
         }
         return found
     }
 
     /// Members of unified rows without a parent row for a value of their own: their row may show a different value.
     /// Objects with further anomalies are seeds anyway.
-    private func joinedOrphans(
+    private func unifiedOrphans(
         _ child: TrackedTable, _ key: TrackedForeignKey, _ parent: TrackedTable, _ offered: [Int]
     ) throws -> [RowToken] {
-        let travelling = Travelling(access)
+        let translator = ReferenceTranslator(access)
         let exists = zip(offered, 1...).map { "\(quoted(parent.columns[$0].name)) = ?\($1)" }
         let statement = "SELECT 1 FROM \(quoted(parent.name)) WHERE \(exists.joined(separator: " AND ")) LIMIT 1"
         let rows = try access.connection.rows(
-            "SELECT object FROM ferry_exception WHERE \"table\" = ? AND kind IN (\(ExceptionKind.ofClasses))",
+            "SELECT object FROM ferry_exception WHERE \"table\" = ? AND kind IN (\(AnomalyKind.ofClasses))",
             values: [.integer(Int64(child.id))])
         return try rows.compactMap { row in
             guard case .blob(let bytes) = row[0], let id = ObjectID(bytes: bytes) else { return nil }
             let kept = try access.objects(of: child.id).load(id).kept.fields
             guard kept.hasAny(of: key.columns) else { return nil }
             let token = RowToken(table: child.id, id: id)
-            let own = try travelling.row(showing: token).overlaid(with: kept)
+            let own = try translator.row(showing: token).overlaid(with: kept)
             if key.columns.contains(where: { own[$0] ?? .null == .null }) { return nil }
             let values = try zip(key.columns, offered).compactMap { column, target in
-                try travelling.local(own[column] ?? .null, parent.columns[target])
+                try translator.local(own[column] ?? .null, parent.columns[target])
             }
             // The target is unified with a different row and has no local value here.
             if values.count < offered.count { return token }
@@ -64,9 +64,9 @@ struct OrphanSearch {
             SELECT \(child.keyList) FROM \(quoted(child.name)) AS child WHERE \(present) AND NOT EXISTS (
             SELECT 1 FROM \(quoted(parent.name)) AS parent WHERE \(equal.joined(separator: " AND ")))
             """)
-        let travelling = Travelling(access)
+        let translator = ReferenceTranslator(access)
         return try rows.compactMap { row in
-            try travelling.object(child, row).map { RowToken(table: child.id, id: $0) }
+            try translator.object(child, row).map { RowToken(table: child.id, id: $0) }
         }
     }
 }

@@ -60,7 +60,9 @@ struct PlainReferenceChange {
                 try former.connection.rows(
                     "SELECT \(table.keyList) FROM \(quoted(table.name)) WHERE \(quoted(column.name)) = ?",
                     column.kept(local)
-                ).compactMap { try Travelling(former).object(table, $0).map { RowToken(table: table.id, id: $0) } }
+                ).compactMap {
+                    try ReferenceTranslator(former).object(table, $0).map { RowToken(table: table.id, id: $0) }
+                }
             }
         }
     }
@@ -93,7 +95,7 @@ struct PlainReferenceChange {
         for (table, key) in keys(targets) where key.action == .setNull || key.action == .setDefault {
             let rows = try former.connection.rows(
                 "SELECT object FROM ferry_exception WHERE \"table\" = \(table.id) AND kind = ?",
-                .integer(Int64(ExceptionKind.clearedReference.rawValue)))
+                .integer(Int64(AnomalyKind.clearedReference.rawValue)))
             for row in rows {
                 guard case .blob(let bytes) = row[0], let object = ObjectID(bytes: bytes) else { continue }
                 let state = try former.objects(of: table.id).load(object)

@@ -7,12 +7,12 @@ import FerryMerge
 /// An object without a row counts with its former or wished key.
 struct UniqueClaims {
     private let access: StoreAccess
-    private let travelling: Travelling
+    private let translator: ReferenceTranslator
     private let givenKeys: GivenKeys
 
     init(_ access: StoreAccess) {
         self.access = access
-        travelling = Travelling(access)
+        translator = ReferenceTranslator(access)
         givenKeys = GivenKeys(access)
     }
 
@@ -34,7 +34,7 @@ struct UniqueClaims {
     }
 
     /// The claims of an object with these portable values: a claim for each index containing the values.
-    func claims(_ table: TrackedTable, _ values: FieldValues, of owner: Owner) throws -> [RuleClaim] {
+    func claims(_ table: TrackedTable, _ values: ColumnValues, of owner: Owner) throws -> [RuleClaim] {
         let values = try givenKeys.claimed(values, table)
         return try table.uniqueIndexes.indices.compactMap { place in
             try token(table, place, values, owner).map {
@@ -45,7 +45,7 @@ struct UniqueClaims {
 
     /// The token of a claim; `nil` if a NULL or a partial index prevents the claim.
     private func token(
-        _ table: TrackedTable, _ place: Int, _ values: FieldValues, _ owner: Owner
+        _ table: TrackedTable, _ place: Int, _ values: ColumnValues, _ owner: Owner
     ) throws -> RowToken? {
         let index = table.uniqueIndexes[place]
         var terms = index.terms.map { term in term.column.map { values[$0] ?? .null } }
@@ -66,7 +66,7 @@ struct UniqueClaims {
 
     /// True if this column would store the value differently from its author's column, because of a different schema.
     /// Then SQLite computes the stored value. https://www.sqlite.org/datatype3.html#type_affinity
-    private func isUnsettled(_ term: TrackedUniqueIndex.Term, _ values: FieldValues, _ table: TrackedTable) -> Bool {
+    private func isUnsettled(_ term: TrackedUniqueIndex.Term, _ values: ColumnValues, _ table: TrackedTable) -> Bool {
         guard let column = term.column, let value = values[column] else { return false }
         switch (table.columns[column].affinity, value) {
         case (.text, .integer), (.text, .real), (.real, .integer): return true
@@ -95,7 +95,7 @@ struct UniqueClaims {
     /// The terms of an index for local values; `nil` if the index omits the row. SQLite computes the terms on a row
     /// with the table's types, collations and generated columns.
     private func evaluate(
-        _ table: TrackedTable, _ index: TrackedUniqueIndex, _ local: FieldValues, _ owner: Owner
+        _ table: TrackedTable, _ index: TrackedUniqueIndex, _ local: ColumnValues, _ owner: Owner
     ) throws -> [FieldValue]? {
         let shape = try access.shape(of: table)
         var names = table.localColumns.map(\.name)
@@ -119,12 +119,12 @@ struct UniqueClaims {
     /// The local values of an index's terms; `nil` if the index omits the values, or a term refers to an object without
     /// a row.
     private func localTerms(
-        _ table: TrackedTable, _ index: TrackedUniqueIndex, _ values: FieldValues, _ owner: Owner
+        _ table: TrackedTable, _ index: TrackedUniqueIndex, _ values: ColumnValues, _ owner: Owner
     ) throws -> [FieldValue]? {
-        var local: FieldValues = [:]
+        var local: ColumnValues = [:]
         for column in table.localColumns {
             let value = values[column.id] ?? .null
-            if let known = try travelling.local(value, column) {
+            if let known = try translator.local(value, column) {
                 local[column.id] = known
             } else if index.terms.contains(where: { $0.column == column.id }) {
                 return nil
@@ -138,7 +138,7 @@ struct UniqueClaims {
 
     /// The keys of the rows holding a claim of these portable values under an index.
     func holders(
-        _ table: TrackedTable, _ place: Int, _ values: FieldValues, of owner: Owner
+        _ table: TrackedTable, _ place: Int, _ values: ColumnValues, of owner: Owner
     ) throws -> [[FieldValue]] {
         var found: [[FieldValue]] = []
         let claimed = try givenKeys.claimed(values, table)
@@ -151,7 +151,7 @@ struct UniqueClaims {
 
     /// The keys of the rows holding the claim of a row with these local values under an index.
     func holders(
-        _ table: TrackedTable, _ place: Int, showing local: FieldValues, of owner: Owner
+        _ table: TrackedTable, _ place: Int, showing local: ColumnValues, of owner: Owner
     ) throws -> [[FieldValue]] {
         let index = table.uniqueIndexes[place]
         let terms: [FieldValue]

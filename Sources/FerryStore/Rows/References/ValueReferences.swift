@@ -27,7 +27,7 @@ struct ValueReferences {
     ) throws -> [Reference] {
         let table = access.registry[object.table]
         let incoming = incomingKeys(of: table, by: columns, includingKeys: includingKeys)
-        guard !incoming.isEmpty, let row = try Travelling(access).localRow(showing: object) else { return [] }
+        guard !incoming.isEmpty, let row = try ReferenceTranslator(access).localRow(showing: object) else { return [] }
         return try incoming.flatMap { place, offered in
             try references(place, showing: offered.map { row[$0] ?? .null })
         }
@@ -57,9 +57,9 @@ struct ValueReferences {
         let rows = try access.connection.rows(
             "SELECT \(child.keyList) FROM \(quoted(child.name)) WHERE \(condition.joined(separator: " AND "))",
             values: values)
-        let travelling = Travelling(access)
+        let translator = ReferenceTranslator(access)
         return try rows.compactMap { row in
-            guard let object = try travelling.object(child, row),
+            guard let object = try translator.object(child, row),
                 try access.objects(of: child.id).load(object).kept.fields.hasAny(of: key.columns)
             else { return nil }
             return Reference(child: RowToken(table: child.id, id: object), foreignKey: place.foreignKey)

@@ -9,7 +9,7 @@ enum StoreTables {
 
     /// - Throws: `storeTooOld` for tables of a version too old to upgrade. (`Store.identity` refuses tables of a newer
     ///   version.)
-    static func checkVersion(_ meta: StoreMeta) throws {
+    static func checkVersion(_ meta: MetaTable) throws {
         let present = try meta.integer(.version) ?? 0
         if present >= earliestVersion { return }
         throw FerryError(
@@ -19,11 +19,11 @@ enum StoreTables {
     }
 
     /// True if the store keeps row digests. A store of version 6 keeps none until the first write.
-    static func tellsRows(_ meta: StoreMeta) throws -> Bool { try (meta.integer(.version) ?? 0) >= 7 }
+    static func tellsRows(_ meta: MetaTable) throws -> Bool { try (meta.integer(.version) ?? 0) >= 7 }
 
     /// Upgrades tables of an earlier version. The caller computes the additional content.
     /// - Returns: the earlier version; `nil` if the tables are up to date.
-    static func upgrade(_ meta: StoreMeta) throws -> Int64? {
+    static func upgrade(_ meta: MetaTable) throws -> Int64? {
         let present = try meta.integer(.version) ?? 0
         if present >= version { return nil }
         if present < 7 {
@@ -78,7 +78,7 @@ enum StoreTables {
         CREATE TABLE ferry_pending(
             sequence INTEGER PRIMARY KEY, "table" INTEGER NOT NULL, event INTEGER NOT NULL, mask INTEGER, at REAL,
             value, k0);
-        -- Sealed segments that are not in the container yet.
+        -- Encoded segments that are not in the container yet.
         CREATE TABLE ferry_outbox(
             first INTEGER PRIMARY KEY, last INTEGER NOT NULL, changes INTEGER NOT NULL, checksum BLOB NOT NULL,
             bytes BLOB NOT NULL);

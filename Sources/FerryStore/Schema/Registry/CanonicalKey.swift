@@ -80,7 +80,7 @@ extension TrackedTable {
     }
 
     /// Derives the ID of the object with these portable values by column.
-    func derivedID(of values: FieldValues) -> ObjectID { derivedID(keyColumnIDs.map { values[$0] ?? .null }) }
+    func derivedID(of values: ColumnValues) -> ObjectID { derivedID(keyColumnIDs.map { values[$0] ?? .null }) }
 
     /// Returns the ID for a key usable as an ID: 16 bytes, or a UUID's text in lower case.
     private func usedAsItIs(_ value: FieldValue, _ column: TrackedColumn) -> ObjectID? {

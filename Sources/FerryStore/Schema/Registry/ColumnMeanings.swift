@@ -56,7 +56,7 @@ extension SchemaTable {
 struct ColumnMeanings {
     private let connection: SQLConnection
     private let schema: Schema
-    private var meta: StoreMeta { StoreMeta(connection: connection) }
+    private var meta: MetaTable { MetaTable(connection: connection) }
 
     init(_ connection: SQLConnection, _ schema: Schema) {
         self.connection = connection
@@ -98,7 +98,7 @@ struct ColumnMeanings {
     }
 
     /// Records the rows with a pending change of a waiting column.
-    func noteRewritten(_ registry: Registry) throws {
+    func recordRewritten(_ registry: Registry) throws {
         let before = try Generations.load(meta)
         var generations = before
         for table in registry.tables.values where table.isLocal {

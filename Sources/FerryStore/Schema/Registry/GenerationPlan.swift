@@ -8,7 +8,7 @@ import FerryCore
 struct GenerationPlan {
     private let connection: SQLConnection
     private let schema: Schema
-    private var meta: StoreMeta { StoreMeta(connection: connection) }
+    private var meta: MetaTable { MetaTable(connection: connection) }
 
     init(_ connection: SQLConnection, _ schema: Schema) {
         self.connection = connection
@@ -77,8 +77,8 @@ struct GenerationPlan {
     /// True if rows of this database belong to objects of a generation.
     private func hasRows(_ number: Int) throws -> Bool {
         try connection.count(
-            "SELECT EXISTS(SELECT 1 FROM \(OwnNames.objects)\(number) WHERE \(Shown.way) IN (\(Shown.row.rawValue), "
-                + "\(Shown.exceptionalRow.rawValue)))") != 0
+            "SELECT EXISTS(SELECT 1 FROM \(OwnNames.objects)\(number) WHERE \(Visibility.way) IN (\(Visibility.row.rawValue), "
+                + "\(Visibility.anomalousRow.rawValue)))") != 0
     }
 
     /// The present columns identifying rows of a former generation; `nil` if the table lacks them.
@@ -144,7 +144,7 @@ struct GenerationPlan {
     // MARK: Keys
 
     /// Records the names of mapped keys. Only the schema has them.
-    func noteKeys(of registry: Registry) throws {
+    func recordKeys(of registry: Registry) throws {
         let before = try Generations.load(meta)
         var generations = before
         for table in registry.tables.values

@@ -38,9 +38,9 @@ struct Generations: Codable, Equatable, Sendable {
         writers = try values.decodeIfPresent([String: [String: Int]].self, forKey: .writers) ?? [:]
     }
 
-    static func load(_ meta: StoreMeta) throws -> Generations { try meta.json(.generations) ?? Generations() }
+    static func load(_ meta: MetaTable) throws -> Generations { try meta.json(.generations) ?? Generations() }
 
-    func save(_ meta: StoreMeta) throws { try meta.set(.generations, json: self) }
+    func save(_ meta: MetaTable) throws { try meta.set(.generations, json: self) }
 }
 
 /// A generation of a table, as registered.

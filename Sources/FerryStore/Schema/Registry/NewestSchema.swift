@@ -3,9 +3,9 @@ import FerryCore
 /// The newest schema in all logs, own and replayed. A snapshot records this schema, so the schema outlives the
 /// changesets with the original record.
 struct NewestSchema {
-    private let meta: StoreMeta
+    private let meta: MetaTable
 
-    init(_ connection: SQLConnection) { meta = StoreMeta(connection: connection) }
+    init(_ connection: SQLConnection) { meta = MetaTable(connection: connection) }
 
     /// Records the schema of a changeset, unless a newer schema is known.
     ///

@@ -11,7 +11,7 @@ enum PendingEvent: Int {
     /// A row holds a UNIQUE value a statement is about to claim. OR REPLACE deletes such a row without a DELETE
     /// trigger. The before-image table holds the row's values. The flush checks whether the row is still present.
     ///
-    /// With `UnforeseenDefaults.mask`, any statement since may have displaced the row.
+    /// With `NondeterministicDefaults.mask`, any statement since may have displaced the row.
     case examine = 4
     /// A column under SET NULL or SET DEFAULT changed from `value`, perhaps by the foreign key's action.
     case reference = 5

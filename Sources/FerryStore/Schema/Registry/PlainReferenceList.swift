@@ -50,7 +50,7 @@ struct PlainReferenceList {
             try connection.execute(
                 "INSERT OR IGNORE INTO ferry_policy_applied VALUES (?, ?)", text, .text(word))
         }
-        let meta = StoreMeta(connection: connection)
+        let meta = MetaTable(connection: connection)
         try meta.set(.policies, (meta.integer(.policies) ?? 0) + 1)
     }
 }

@@ -45,7 +45,7 @@ struct PolicyList {
         for (target, policy) in policies {
             try connection.execute("INSERT INTO ferry_policy_applied VALUES (?, ?)", .text(target), .text(policy))
         }
-        let meta = StoreMeta(connection: connection)
+        let meta = MetaTable(connection: connection)
         try meta.set(.policies, (meta.integer(.policies) ?? 0) + 1)
     }
 }

@@ -21,9 +21,9 @@ struct Registry: Sendable {
     /// True if the app has its own triggers.
     var appHasTriggers = false
     /// Local tables referring to travelling tables, directly or through further local tables.
-    var stayingTables: [String] = []
+    var referringLocalTables: [String] = []
     /// Foreign keys between these local tables that may refuse a change of a row.
-    var stayingChains: [StayingChain] = []
+    var localForeignKeyChains: [LocalForeignKeyChain] = []
 
     /// The shown or last shown generation of a table.
     func table(named name: String) -> TrackedTable? { numbers[foldedName(name)].flatMap { tables[$0] } }
@@ -78,7 +78,7 @@ struct Registry: Sendable {
             tables[table.id] = table
             generations[foldedName(table.name), default: []].append(table.id)
         }
-        let present = try Generations.load(StoreMeta(connection: connection))
+        let present = try Generations.load(MetaTable(connection: connection))
         for (name, all) in generations {
             numbers[name] = present.shown[name].flatMap { all.contains($0) ? $0 : nil } ?? all[0]
         }
@@ -103,15 +103,15 @@ struct Registry: Sendable {
         for table in tables.values { table.finish() }
         let plain = try PlainReferenceList(connection).applied()
         for number in tables.keys.sorted() { link(number, schema, plain) }
-        if let text = try StoreMeta(connection: connection).string(.selection) {
+        if let text = try MetaTable(connection: connection).string(.selection) {
             for reference in try SelectionText.parse(text).references { link(reference) }
         }
         resolveReferences()
         try take(PolicyList(connection).applied())
         for table in tables.values { table.finish() }
-        for table in tables.values { noteTelltaleColumns(of: table) }
-        noteReferringColumns()
-        let keyless: [String] = try StoreMeta(connection: connection).json(.keylessTables) ?? []
+        for table in tables.values { recordTelltaleColumns(of: table) }
+        recordReferringColumns()
+        let keyless: [String] = try MetaTable(connection: connection).json(.keylessTables) ?? []
         linkStayingTables(schema, keyless: Set(keyless))
         appHasTriggers = schema.hasTriggers
     }
@@ -207,11 +207,11 @@ struct Registry: Sendable {
                         expression: term.expression ?? term.column.map(quoted), collation: term.collation)
                 }, condition: index.condition)
         }
-        if table.isMapped { noteIndexesOnKey(table) } else { noteKey(table, local) }
+        if table.isMapped { markIndexesOnKey(table) } else { recordKey(table, local) }
     }
 
     /// Records how the key identifies a row, and adds a claim if SQLite calls more keys equal than the IDs do.
-    private func noteKey(_ table: TrackedTable, _ local: SchemaTable) {
+    private func recordKey(_ table: TrackedTable, _ local: SchemaTable) {
         table.keyCollations = local.keyCollations
         table.identityCollations = zip(local.primaryKey, local.keyCollations).map { name, collation in
             KeyEquality.identityCollation(column: local.column(name)?.collation ?? "BINARY", key: collation)
@@ -228,11 +228,11 @@ struct Registry: Sendable {
                 }, isKey: true))
     }
 
-    private func noteIndexesOnKey(_ table: TrackedTable) {
+    private func markIndexesOnKey(_ table: TrackedTable) {
         // Names of the rowid exclude names of columns.
         table.finish()
         for place in table.uniqueIndexes.indices {
-            let texts = IndexTexts(table.uniqueIndexes[place], table)
+            let texts = IndexExpressions(table.uniqueIndexes[place], table)
             table.uniqueIndexes[place].isOnKey = texts.mention(table.namesOfMappedKey)
         }
     }
@@ -316,10 +316,10 @@ struct Registry: Sendable {
         return numbers.count == columns.count ? .unique(numbers) : nil
     }
 
-    private func noteTelltaleColumns(of table: TrackedTable) {
+    private func recordTelltaleColumns(of table: TrackedTable) {
         var collations: [Int: [String]] = [:]
         for (place, key) in table.foreignKeys.enumerated() { collations[place] = self.collations(of: key) }
-        table.noteTelltaleColumns(collations)
+        table.recordTelltaleColumns(collations)
     }
 
     // MARK: Changing the registry

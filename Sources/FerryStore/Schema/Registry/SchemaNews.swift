@@ -36,9 +36,9 @@ struct SchemaNews: Codable, Sendable {
         unproven = Set(unproven).union(later.unproven).sorted()
     }
 
-    static func load(_ meta: StoreMeta) throws -> SchemaNews { try meta.json(.schemaNews) ?? SchemaNews() }
+    static func load(_ meta: MetaTable) throws -> SchemaNews { try meta.json(.schemaNews) ?? SchemaNews() }
 
-    func save(_ meta: StoreMeta) throws {
+    func save(_ meta: MetaTable) throws {
         if isEmpty { try meta.remove(.schemaNews) } else { try meta.set(.schemaNews, json: self) }
     }
 }

@@ -25,7 +25,7 @@ extension StoreIdentity {
     /// - Throws: `storeTooNew` if a newer Ferry made the tables.
     static func read(_ connection: SQLConnection) throws -> StoreIdentity? {
         guard try OwnNames.areMade(connection) else { return nil }
-        let meta = StoreMeta(connection: connection)
+        let meta = MetaTable(connection: connection)
         let version = try meta.integer(.version) ?? 0
         if version > StoreTables.version {
             throw FerryError(

@@ -12,7 +12,7 @@ extension StoreTables {
             // The index for counting and collecting tombstones.
             """
             CREATE INDEX \(table.objectTable)_tombstone ON \(table.objectTable)(object)
-            WHERE \(Shown.tombstoneCondition)
+            WHERE \(Visibility.tombstoneCondition)
             """,
         ]
         if table.isMapped {
@@ -26,6 +26,6 @@ extension StoreTables {
     /// flush.
     static func createOldRowsTable(_ table: TrackedTable) -> String {
         let columns = table.localColumns.map { ", c\($0.id)" }.joined()
-        return "CREATE TABLE \(table.oldRowsTable)(sequence INTEGER PRIMARY KEY\(columns))"
+        return "CREATE TABLE \(table.beforeImageTable)(sequence INTEGER PRIMARY KEY\(columns))"
     }
 }

@@ -34,7 +34,7 @@ final class TrackedTable: @unchecked Sendable {
     /// key stays reserved.
     @exclusivity(unchecked) var hasUncheckedReferences = false
     /// The parent keys used by foreign keys of local tables.
-    @exclusivity(unchecked) var stayingKeys: [StayingKey] = []
+    @exclusivity(unchecked) var localParentKeys: [LocalParentKey] = []
     /// True for an `INTEGER PRIMARY KEY`.
     @exclusivity(unchecked) var isIntegerKey = false
     @exclusivity(unchecked) var isAutoincrement = false
@@ -69,7 +69,7 @@ final class TrackedTable: @unchecked Sendable {
         self.keyColumns = keyColumns
         if case .key = identity { isMapped = false } else { isMapped = true }
         objectTable = "ferry_object_\(id)"
-        oldRowsTable = "ferry_old_\(id)"
+        beforeImageTable = "ferry_old_\(id)"
     }
 
     /// The placeholder for an unregistered number: not local, without columns and without a state.
@@ -150,14 +150,14 @@ final class TrackedTable: @unchecked Sendable {
     /// row may have different claims or parent keys.
     ///
     /// These are the key's columns, references by value not wholly inside a UNIQUE index, and child columns that are
-    /// also parent keys. Such a claim or parent key needs a token to lead to the object (`ExceptionTokens`). Elsewhere
+    /// also parent keys. Such a claim or parent key needs a token to lead to the object (`AnomalyTokens`). Elsewhere
     /// an equal reference shows an equal value; here different references may claim the same value, or refer later to
     /// values no row shows.
     @exclusivity(unchecked) private(set) var telltaleColumns: Set<Int> = []
 
     /// - Parameter collations: the collations of a foreign key's parent columns, by the key's position and in the order
     ///   of its columns. No entry for references to mapped keys.
-    func noteTelltaleColumns(_ collations: [Int: [String]]) {
+    func recordTelltaleColumns(_ collations: [Int: [String]]) {
         telltaleColumns = Set(keyColumnIDs)
         let offered = Set(offeredKeys.joined())
         for columns in foreignKeys.map(\.columns) where !offered.isDisjoint(with: columns) {
@@ -207,7 +207,7 @@ final class TrackedTable: @unchecked Sendable {
     }
 
     let objectTable: String
-    let oldRowsTable: String
+    let beforeImageTable: String
 
     /// The number of a column, by local name or by travelling name.
     func columnID(_ name: String) -> Int? {

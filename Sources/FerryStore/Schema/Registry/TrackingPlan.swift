@@ -210,7 +210,7 @@ extension TrackingPlan {
     /// - Parameter isNew: true if the selection was made for this schema, and must fit. Later, and for a different
     ///   device's selection, named tables and columns may be missing.
     init(kept connection: SQLConnection, _ schema: Schema, isNew: Bool = false) throws {
-        let selection = try StoreMeta(connection: connection).string(.selection).map(SelectionText.parse)
+        let selection = try MetaTable(connection: connection).string(.selection).map(SelectionText.parse)
         let elsewhere = try connection.rows("SELECT name FROM ferry_table").map { foldedName($0[0].text) }
         try self.init(schema, selection ?? TableSelection(), isNew: isNew, elsewhere: Set(elsewhere))
     }

@@ -75,9 +75,9 @@ struct WaitingMark: Codable, Equatable {
 
     var numbers: [Int] { tables.keys.compactMap { Int($0) }.sorted() }
 
-    static func load(_ meta: StoreMeta) throws -> WaitingMark? { try meta.json(.waitingTables) }
+    static func load(_ meta: MetaTable) throws -> WaitingMark? { try meta.json(.waitingTables) }
 
-    func save(_ meta: StoreMeta) throws { try meta.set(.waitingTables, json: self) }
+    func save(_ meta: MetaTable) throws { try meta.set(.waitingTables, json: self) }
 
     /// The tables still waiting in this process.
     func present(_ registry: Registry, _ connection: SQLConnection) throws -> WaitingTables {

@@ -40,9 +40,9 @@ struct CaptureTriggers {
 
     private var oldColumns: String { table.localColumns.map { ", c\($0.id)" }.joined() }
 
-    private func keepOldRow(_ row: String) -> String {
+    private func keepBeforeImage(_ row: String) -> String {
         let values = table.localColumns.map { ", \(row).\(quoted($0.name))" }.joined()
-        return "INSERT INTO \(table.oldRowsTable)(sequence\(oldColumns)) VALUES (last_insert_rowid()\(values));"
+        return "INSERT INTO \(table.beforeImageTable)(sequence\(oldColumns)) VALUES (last_insert_rowid()\(values));"
     }
 
     private func trigger(_ name: String, _ event: String, when: String? = nil, _ body: [String]) -> String {
@@ -90,7 +90,7 @@ struct CaptureTriggers {
 
     private var insert: String { trigger("insert", "AFTER INSERT", [note(.insert, "NEW")]) }
 
-    private var delete: String { trigger("delete", "AFTER DELETE", [note(.delete, "OLD"), keepOldRow("OLD")]) }
+    private var delete: String { trigger("delete", "AFTER DELETE", [note(.delete, "OLD"), keepBeforeImage("OLD")]) }
 
     /// The columns of a trigger, and the masks of the changed columns.
     private struct UpdateGroup {
@@ -167,7 +167,7 @@ struct CaptureTriggers {
         }
         return trigger(
             "rekey", "AFTER \(updating([]))", when: keyChanged,
-            [note(.delete, "OLD"), keepOldRow("OLD"), note(.insert, "NEW")])
+            [note(.delete, "OLD"), keepBeforeImage("OLD"), note(.insert, "NEW")])
     }
 
     private var clearableColumns: [TrackedColumn] { table.clearableColumns.sorted().map { table.columns[$0] } }
@@ -190,10 +190,10 @@ struct CaptureTriggers {
         var insertBody: [String] = []
         var updateBody: [String] = []
         for index in table.uniqueIndexes {
-            insertBody += noteHolder(index, newRow, where: notNew)
-            updateBody += noteHolder(index, newRow, where: notSelf("OLD"))
+            insertBody += recordHolder(index, newRow, where: notNew)
+            updateBody += recordHolder(index, newRow, where: notSelf("OLD"))
         }
-        updateBody += noteKeyHolder()
+        updateBody += recordKeyHolder()
         var result: [String] = []
         if !insertBody.isEmpty { result.append(trigger("displace_insert", "BEFORE INSERT", insertBody)) }
         let condition = updateCondition
@@ -210,7 +210,7 @@ struct CaptureTriggers {
     /// The trigger may also run for an app's own -1, and then records a holder needlessly.
     private var newKeyDisplacements: [String] {
         if !Self.needsNewKeyTrigger(table) { return [] }
-        let body = table.uniqueIndexes.filter(\.isOnKey).flatMap { noteHolder($0, newRowWithoutKey) }
+        let body = table.uniqueIndexes.filter(\.isOnKey).flatMap { recordHolder($0, newRowWithoutKey) }
         return [trigger(Self.newKeyTrigger, "BEFORE INSERT", when: choosesKey, body)]
     }
 
@@ -268,8 +268,8 @@ struct CaptureTriggers {
         return "(SELECT " + (values + keys).map { "\($0) AS \(quoted($1))" }.joined(separator: ", ") + ")"
     }
 
-    private func noteHolder(_ index: TrackedUniqueIndex, _ newRow: String, where isOther: String? = nil) -> [String] {
-        noteRows(isHolder(of: index, newRow) + [isOther].compactMap { $0 })
+    private func recordHolder(_ index: TrackedUniqueIndex, _ newRow: String, where isOther: String? = nil) -> [String] {
+        recordRows(isHolder(of: index, newRow) + [isOther].compactMap { $0 })
     }
 
     /// Conditions for a row `holder` holding the claim of the new values NEW under an index, before the statement
@@ -302,7 +302,7 @@ struct CaptureTriggers {
     var isKeyHolder: [String] { table.keyColumns.map { "holder.\(quoted($0)) = NEW.\(quoted($0))" } }
 
     /// The value a column is going to hold. OR REPLACE puts the default in place of a forbidden NULL, but only after
-    /// this trigger. A nondeterministic default cannot be predicted (`UnforeseenDefaults`).
+    /// this trigger. A nondeterministic default cannot be predicted (`NondeterministicDefaults`).
     private func newValue(_ name: String) -> String {
         let value = "NEW.\(quoted(name))"
         guard let column = table.localColumns.first(where: { equalNames($0.name, name) }), !column.mayBeNull,
@@ -311,7 +311,7 @@ struct CaptureTriggers {
         return "coalesce(\(value), (\(text)))"
     }
 
-    private func noteKeyHolder() -> [String] { noteRows(isKeyHolder + [notSelf("OLD")]) }
+    private func recordKeyHolder() -> [String] { recordRows(isKeyHolder + [notSelf("OLD")]) }
 
     func notSelf(_ row: String) -> String {
         let same = table.keyColumns.enumerated().map { place, column in
@@ -320,7 +320,7 @@ struct CaptureTriggers {
         return "NOT (\(same))"
     }
 
-    private func noteRows(_ conditions: [String]) -> [String] {
+    private func recordRows(_ conditions: [String]) -> [String] {
         let source = "FROM \(quoted(table.name)) AS holder WHERE " + conditions.joined(separator: " AND ")
         let keys = table.keyColumns.map { "holder.\(quoted($0))" }.joined(separator: ", ")
         let values = table.localColumns.map { ", holder.\(quoted($0.name))" }.joined()
@@ -329,29 +329,29 @@ struct CaptureTriggers {
                 + "SELECT \(table.id), \(PendingEvent.examine.rawValue), \(Self.now), \(keys) \(source);",
             // At most a single row holds a UNIQUE value, so `last_insert_rowid()` is the sequence of the holder's
             // record.
-            "INSERT INTO \(table.oldRowsTable)(sequence\(oldColumns)) SELECT last_insert_rowid()\(values) \(source);",
+            "INSERT INTO \(table.beforeImageTable)(sequence\(oldColumns)) SELECT last_insert_rowid()\(values) \(source);",
         ]
     }
 
     /// Triggers before a statement that computes a nondeterministic default, which may displace any row. Each records
     /// all rows, once until the next flush.
     private var unforeseenDisplacements: [String] {
-        let defaults = UnforeseenDefaults(table: table)
+        let defaults = NondeterministicDefaults(table: table)
         let keys = table.keyColumns.map { "holder.\(quoted($0))" }.joined(separator: ", ")
         let values = table.localColumns.map { ", holder.\(quoted($0.name))" }.joined()
         let hasKey = zip(table.keyColumns.indices, table.keyColumns).map { "holder.\(quoted($1)) = note.k\($0)" }
         let source = "FROM \(quoted(table.name)) AS holder"
         let body = [
             "INSERT INTO ferry_pending(\"table\", event, mask, at, \(keySlots)) SELECT \(table.id), "
-                + "\(PendingEvent.examine.rawValue), \(UnforeseenDefaults.mask), \(Self.now), \(keys) \(source);",
-            "INSERT INTO \(table.oldRowsTable)(sequence\(oldColumns)) SELECT note.sequence\(values) "
+                + "\(PendingEvent.examine.rawValue), \(NondeterministicDefaults.mask), \(Self.now), \(keys) \(source);",
+            "INSERT INTO \(table.beforeImageTable)(sequence\(oldColumns)) SELECT note.sequence\(values) "
                 + "FROM ferry_pending AS note CROSS JOIN \(quoted(table.name)) AS holder "
                 + "WHERE note.\"table\" = \(table.id) AND note.event = \(PendingEvent.examine.rawValue) "
-                + "AND note.mask = \(UnforeseenDefaults.mask) AND \(hasKey.joined(separator: " AND ")) "
-                + "AND note.sequence NOT IN (SELECT sequence FROM \(table.oldRowsTable));",
+                + "AND note.mask = \(NondeterministicDefaults.mask) AND \(hasKey.joined(separator: " AND ")) "
+                + "AND note.sequence NOT IN (SELECT sequence FROM \(table.beforeImageTable));",
             // An empty table gets no mark: no pending change would exist to remove the mark at the flush.
-            "INSERT INTO \(table.oldRowsTable)(sequence) "
-                + "SELECT \(UnforeseenDefaults.mark) WHERE EXISTS (SELECT 1 \(source));",
+            "INSERT INTO \(table.beforeImageTable)(sequence) "
+                + "SELECT \(NondeterministicDefaults.mark) WHERE EXISTS (SELECT 1 \(source));",
         ]
         return [("insert", "INSERT", false), ("update", "UPDATE", true)].compactMap { name, event, isUpdate in
             let columns = defaults.names(isUpdate: isUpdate)
@@ -359,8 +359,9 @@ struct CaptureTriggers {
             return trigger(
                 "unforeseen_\(name)",
                 "BEFORE \(event)" + (isUpdate ? " OF " + columns.map(quoted).joined(separator: ", ") : ""),
-                when: UnforeseenDefaults.isGiven(columns) + " AND NOT EXISTS (SELECT 1 FROM \(table.oldRowsTable) "
-                    + "WHERE sequence = \(UnforeseenDefaults.mark))", body)
+                when: NondeterministicDefaults.isGiven(columns)
+                    + " AND NOT EXISTS (SELECT 1 FROM \(table.beforeImageTable) "
+                    + "WHERE sequence = \(NondeterministicDefaults.mark))", body)
         }
     }
 }

@@ -1,0 +1,126 @@
+import ArgumentParser
+import Ferry
+import Synchronization
+
+/// Reports a watch's events, as lines for people or objects for scripts. Called on the watching thread; a lock guards
+/// the state all the same.
+final class WatchReporter: Sendable {
+    private struct State {
+        var lastFailure: FerryError?
+        var outputFailure: FerryError?
+        var waiting: [SyncReport.Waiting] = []
+        var hasSynced = false
+        var giveUp: (@Sendable () -> Void)?
+    }
+
+    private struct Event: Encodable {
+        var event: String
+        var error: FailureReport.Detail?
+    }
+
+    private struct SyncedEvent: Encodable {
+        let report: SyncReport
+
+        private enum CodingKeys: String, CodingKey { case event }
+
+        func encode(to encoder: any Encoder) throws {
+            try report.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode("synced", forKey: .event)
+        }
+    }
+
+    private let console: Console
+    private let database: String
+    private let container: String
+    private let state = Mutex(State())
+
+    init(_ console: Console, database: String, container: String) {
+        self.console = console
+        self.database = database
+        self.container = container
+    }
+
+    /// The action when the output is closed or full.
+    func stopWhenNobodyListens(_ giveUp: @escaping @Sendable () -> Void) {
+        state.withLock { $0.giveUp = giveUp }
+    }
+
+    /// The last failure that was not mended.
+    /// - Returns: the error to throw, and whether the output could not be written. A failed pass was reported already,
+    ///   so only its exit status is left to give.
+    var failure: (error: any Error, isOfOutput: Bool)? {
+        state.withLock { state in
+            if let failure = state.outputFailure { return (failure, true) }
+            return state.lastFailure.map { (ExitCode(ExitStatus($0.code).rawValue), false) }
+        }
+    }
+
+    func tell(_ event: SyncEvent) {
+        do {
+            try console.isJSON ? emit(event) : say(event)
+        } catch {
+            state.withLock { $0.outputFailure = FerryError(from: error) }
+            state.withLock { $0.giveUp }?()
+        }
+    }
+
+    private func emit(_ event: SyncEvent) throws {
+        switch event {
+        case .started: try console.emit(Event(event: "started"))
+        case .following: try console.emit(Event(event: "following"))
+        case .leading: try console.emit(Event(event: "leading"))
+        case .reopened: try console.emit(Event(event: "reopened"))
+        case .synced(let report):
+            recordSuccess()
+            try console.emit(SyncedEvent(report: report))
+        case .databaseChanged: try console.emit(Event(event: "databaseChanged"))
+        case .failed(let error):
+            note(error)
+            try console.emit(Event(event: "failed", error: FailureReport(error).error))
+        case .stopped: try console.emit(Event(event: "stopped"))
+        }
+    }
+
+    private func say(_ event: SyncEvent) throws {
+        switch event {
+        case .started:
+            try console.say("Keeping \(database) in step with \(container). Press Ctrl-C to end.")
+        case .following:
+            try console.say(
+                "\(time) Another process keeps this database in step already. This one waits, and takes over when that ends."
+            )
+        case .leading: try console.say("\(time) The other process has ended; this one keeps the database in step now.")
+        case .synced(let report): try say(report)
+        case .reopened:
+            try console.say("\(time) Another file was put in the database's place. This one goes on with that.")
+        case .databaseChanged: break
+        case .failed(let error):
+            note(error)
+            console.warn(error.description, at: ReplicaEnvironment.live.clock.milliseconds())
+        case .stopped: try console.say("\(time) Ended.")
+        }
+    }
+
+    private func say(_ report: SyncReport) throws {
+        let (isFirst, wasFailing, isOtherWaiting) = state.withLock { state in
+            defer {
+                state.hasSynced = true
+                state.waiting = report.waiting
+            }
+            return (!state.hasSynced, state.lastFailure != nil, state.waiting != report.waiting)
+        }
+        recordSuccess()
+        if let renewed = report.renewed { try console.say("\(time) \(renewed.sentence)") }
+        // A pass without anybody's changes, such as a schema alone, is no news.
+        if isFirst || wasFailing || report.published.changes > 0 || report.replayed.changes > 0 {
+            try console.say("\(time) \(SyncSentence.of(report, console.style))")
+        }
+        if isOtherWaiting { WaitingDevices.warn(report.waiting, console) }
+    }
+
+    private func note(_ error: FerryError) { state.withLock { $0.lastFailure = error } }
+    private func recordSuccess() { state.withLock { $0.lastFailure = nil } }
+
+    private var time: String { console.style.dim(Wording.time(ReplicaEnvironment.live.clock.milliseconds())) }
+}

@@ -1,0 +1,140 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+import Foundation
+
+/// Recognizes a copied or restored database, and makes it a device of its own
+/// (Docs/Architecture/identity-and-forks.md).
+extension Replica {
+    /// The database's present place.
+    var fingerprint: StoreFingerprint {
+        StoreFingerprint(path: store.path.isEmpty ? "" : Self.absolutePath(store.path), on: environment.host)
+    }
+
+    /// Adopts changes of the identity that another process made since the replica was opened, or a new file in the
+    /// database's place.
+    /// - Throws: `notTracked` if the database left its container; as `followReplacement`.
+    func refreshIdentity() throws {
+        try followReplacement()
+        let known = identity
+        guard let present = try store.identity(), present.container == known.container else { throw leftContainer }
+        if present != known { take(present) }
+    }
+
+    private var leftContainer: FerryError {
+        FerryError(
+            .notTracked, "The database left its container since it was opened. Open it again.", path: store.path)
+    }
+
+    /// Continues with a new file in the open database's place: mostly a backup, or a new database. The next sync
+    /// recognizes as on start whether the file is a copy.
+    /// - Parameter isLost: true if the last look found no sound database, as while a database is copied over the file.
+    /// - Throws: `databaseMissing` without a file; `databaseReplaced` if the file does not belong to the container, or
+    ///   if the app owns the connection. Ferry writes nothing then.
+    @discardableResult
+    func followReplacement(isLost: Bool = false) throws -> DatabaseFile {
+        let hasMoved = try store.hasMoved()
+        guard hasMoved || isLost && store.canReopen else { return .inPlace }
+        let path = store.path
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw FerryError(
+                .databaseMissing,
+                "The database at \(path) was deleted or moved away while it was kept in step. Put it back, or join with a "
+                    + "new one (`ferry join`), and begin again.", path: path)
+        }
+        do {
+            try store.reopen { connection in
+                guard let present = try Store.identity(connection), present.container == identity.container else {
+                    throw hasMoved ? replaced("It does not belong to the container.") : leftContainer
+                }
+                take(present)
+            }
+        } catch let error as FerryError where [.notADatabase, .databaseCorrupt].contains(error.code) {
+            throw hasMoved ? replaced("It is no sound SQLite database.") : error
+        }
+        return hasMoved ? .another : .openedAgain
+    }
+
+    /// The file at the database's path.
+    enum DatabaseFile {
+        /// The open file.
+        case inPlace
+        /// The same file, opened again.
+        case openedAgain
+        case another
+    }
+
+    private func replaced(_ reason: String) -> FerryError {
+        FerryError(
+            .databaseReplaced,
+            "Another file was put in the place of the database at \(store.path). \(reason) Put the right one back, or join "
+                + "with this one (`ferry join`), and begin again.", path: store.path)
+    }
+
+    /// Runs `body`, which packs changes, while holding the device's lock. A database that proves to be a copy first
+    /// gets a device ID of its own; the next sync reports the ID.
+    /// - Throws: for a copy, the reason why the container cannot be read: only the container shows what was sent.
+    func packing<Result>(_ body: () throws -> Result) throws -> Result {
+        try lock.withLock {
+            try refreshIdentity()
+            if try isCopied() { unreported = try becomeNewDevice(.copied, openContainer()) }
+            return try body()
+        }
+    }
+
+    /// True if the database is in a new place since its last use, and will continue under a new ID.
+    package func isCopied() throws -> Bool {
+        try isCopied(since: store.fingerprint())
+    }
+
+    private func isCopied(since former: StoreFingerprint?) -> Bool {
+        former.map { fingerprint.change(since: $0) == .copied } ?? false
+    }
+
+    /// Checks that only this database publishes under its device ID; otherwise gives the database a new ID. Call before
+    /// packing or publishing.
+    /// - Parameter isThorough: true: list the device's own files; false: read only the head.
+    /// - Returns: the renewal; `nil` if all is well.
+    func recognise(_ container: Container, isThorough: Bool) throws -> Renewal? {
+        let former = try store.fingerprint()
+        if isCopied(since: former) { return try becomeNewDevice(.copied, container) }
+        let head = try? container.readHead(of: identity.device)  // an unreadable head says nothing
+        if let head,
+            try !store.publishedSegments(include: head.position.sequence, head.lastSegmentChecksum)
+        {
+            return try becomeNewDevice(.restored, container)
+        }
+        if isThorough, try OwnLog(store, container, identity, isComplete: false).isForeign {
+            return try becomeNewDevice(.restored, container)
+        }
+        let present = fingerprint
+        if former != present { try store.note(present) }
+        return nil
+    }
+
+    private func becomeNewDevice(_ reason: Renewal.Reason, _ container: Container) throws -> Renewal {
+        let log = try OwnLog(store, container, identity, isComplete: true)
+        let common = log.common
+        let former = identity.device
+        // Without a known time, every stamp of the former device is written again.
+        let position = LogPosition(sequence: common.sequence, time: common.time ?? .zero)
+        let branches =
+            try common.isForked
+            ? OwnLog.changesets(after: common.sequence, container, former, own: log.ownNames) : []
+        let sentAgain = try store.becomeNewDevice(
+            environment.random.makeID(),
+            published: PublishedLog(
+                position: position, checksum: common.checksum, isForked: common.isForked,
+                isForkCertain: log.isForkCertain, isWhole: log.isWhole, end: log.end),
+            branches: branches, fingerprint: fingerprint, encode: segmentEncoding(for: identity))
+        try refreshIdentity()
+        if common.isForked {
+            let branches = try ForkedLog(container.segmentFiles(of: former), of: former, container)
+            try store.recordMergedBranches(branches.read.sorted(), of: former)
+        }
+        return Renewal(
+            reason: common.isForked ? .cloned : reason, formerDevice: former.description,
+            device: identity.device.description, sentAgain: sentAgain)
+    }
+}

@@ -1,0 +1,251 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+import FerryStore
+
+extension Replica {
+    /// Returns the status from the store and the container's heads. Nothing is changed.
+    public func status() throws -> StatusReport {
+        try refreshIdentity()
+        let identity = identity
+        let status = try store.status()
+        let reading = try store.reading()
+        let former = reading.formerDevices
+        var heads: [DeviceID: Head] = [:]
+        var problems: [DeviceID: FerryError] = [:]
+        var problem: String?
+        var abandoned: Set<DeviceID> = []
+        do {
+            let container = try openContainer()
+            for device in try container.devices() {
+                do {
+                    if let head = try container.readHead(of: device) { heads[device] = head }
+                } catch let error as FerryError {
+                    problems[device] = error
+                }
+            }
+            let batch = try reader(container, reading).read(
+                after: reading.vector, known: reading.checksums, isThorough: true)
+            problems.merge(batch.problems) { $1 }
+            abandoned = batch.abandoned
+            problems.merge(try refusals(of: batch, reading)) { $1 }
+        } catch let error as FerryError {
+            problem = error.message
+        }
+        let ownSequence = status.devices.first { $0.isSelf }?.position.sequence ?? 0
+        var seen = Dictionary(
+            status.devices.filter { !$0.isSelf }.map { ($0.id, ($0.name, $0.position.sequence)) },
+            uniquingKeysWith: { first, _ in first })
+        for (device, head) in heads where device != identity.device && seen[device] == nil {
+            seen[device] = (head.deviceName, 0)
+        }
+        let vector = reading.vector
+        problems.merge(clocksAhead(vector)) { reason, _ in reason }
+        let successors = Successors(heads, self: identity.device, former).all
+        let superseded = endedDevices(reading).union(successors.keys)
+        // The store may know more of a superseded device than the device's last head announces.
+        for (device, head) in heads
+        where device != identity.device && problems[device] == nil && !superseded.contains(device) {
+            problems[device] = Self.older(head, than: vector[device].sequence)
+        }
+        let reasons = reading.waiting
+        // A problem that no sync has met yet is as old as this look.
+        func since(_ device: DeviceID) -> Int64? {
+            guard let problem = problems[device] else { return nil }
+            return reasons[device].flatMap { $0.isSame(as: problem) ? $0.sinceMilliseconds : nil }
+                ?? environment.clock.milliseconds()
+        }
+        var others = heads
+        others[identity.device] = nil
+        let look = ContainerView(heads: others, devices: Array(others.keys))
+        let activity = presentActivity(look, reading).activity
+        let counted = Dictionary(activity.peers.map { ($0.record.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let indexedByKeys = try store.tablesWithIndexesOnKeys()
+        let apart = Set(reading.otherGenerations.map(\.device))
+        let peers = seen.sorted { $0.key < $1.key }.map { device, known in
+            let head = heads[device]
+            let announced = head?.position.sequence ?? 0
+            let standing = head.map {
+                PeerStanding(vector, reading.tables, hasNotes: status.pendingNotes > 0, superseded: superseded, $0)
+            }
+            let acknowledged = head?.acknowledgements[identity.device]?.sequence ?? 0
+            return StatusReport.Peer(
+                id: device.description, name: head?.deviceName ?? known.0,
+                behind: announced > known.1 && !abandoned.contains(device) ? Int(min(announced - known.1, 1 << 40)) : 0,
+                unacknowledged: ownSequence > acknowledged ? Int(ownSequence - acknowledged) : 0,
+                lastSeenMilliseconds: head?.writtenMilliseconds,
+                activity: (counted[device]?.state ?? .active).rawValue,
+                isLeftBehind: counted[device].map { activity.isLeftBehind($0, logStart: reading.logStart) } ?? false,
+                problem: problems[device]?.message,
+                problemCode: problems[device]?.code.rawValue, problemSinceMilliseconds: since(device),
+                problemFile: problems[device]?.path,
+                standing: Self.kind(standing, status, isApart: apart.contains(device))?.rawValue,
+                changesetsBehind: standing?.behind,
+                changesetsAhead: standing?.ahead,
+                differing: Self.names(standing?.tables.differing),
+                waitingTables: Self.names(standing?.tables.waiting),
+                differingRows: Self.names(standing.map { $0.tables.rows.subtracting($0.tables.states) }),
+                differingSchemas: Self.names(
+                    standing.map { $0.kind == .differs ? $0.tables.schemas : $0.tables.meanings }),
+                differingByKeys: Self.names(standing.map { $0.tables.rows.isEmpty ? [] : indexedByKeys }),
+                successors: successors[device]?.keys.sorted().map(\.description))
+        }
+        let failure = reading.failure
+        return StatusReport(
+            device: .init(id: identity.device.description, name: identity.deviceName),
+            container: .init(
+                id: identity.container.description, name: identity.containerName, path: identity.containerPath,
+                reachable: problem == nil, problem: problem, failure: failure?.message,
+                failingSinceMilliseconds: failure?.sinceMilliseconds),
+            tables: status.tables.map { .init($0) },
+            leftOut: status.leftOut.map { .init(name: $0.name, reason: $0.reason) },
+            tablesApart: tablesApart(reading), waitingTables: reading.waitingTables,
+            leftOutTriggers: try store.leftOutTriggers(), devices: peers,
+            unpublished: status.pendingNotes + status.outboxChanges, unseenTables: status.unseen, hidden: status.hidden,
+            exceptions: status.exceptional.map {
+                .init(table: $0.table, kind: $0.kind.name, reason: $0.reason, count: $0.count)
+            }
+                + status.stranded.map {
+                    .init(
+                        table: $0.table, kind: "stranded",
+                        reason: "refers to a row of \($0.parent) that another device deleted, or that is hidden",
+                        count: $0.rows)
+                }
+                + status.left.sorted { $0.key < $1.key }.map { table, count in
+                    .init(
+                        table: table, kind: "left",
+                        reason:
+                            "went when the table was dropped or emptied here without a deletion; the other devices may "
+                            + "have it, and a new file that joins gets it back", count: count)
+                }, conflicts: status.conflicts,
+            policies: try store.policies().map { .init(target: $0.target, policy: $0.word, applied: $0.isApplied) },
+            plainReferences: try store.plainReferences())
+    }
+
+    /// Returns why logs with whole files stop: their content is refused, now or by the last sync. Each error names its
+    /// file.
+    func refusals(of batch: LogReader.Batch, _ reading: StoreSummary) throws -> [DeviceID: FerryError] {
+        var refusals = try store.refusals(of: batch.changesets)
+        for (device, reason) in reading.waiting where refusals[device] == nil && batch.problems[device] == nil {
+            // The last sync stopped at the next changeset to replay.
+            guard let next = batch.changesets.first(where: { $0.device == device })?.sequence else { continue }
+            let error = FerryError(
+                FerryError.Code(rawValue: reason.code), reason.message, device: device, sequence: next)
+            if Self.isRefusal(error) { refusals[device] = error }
+        }
+        return Dictionary(
+            uniqueKeysWithValues: refusals.map { ($0, LogReplay.located($1, $0, batch)) })
+    }
+
+    /// True if an error concerns a present log that cannot be replayed, false if the log is still to come.
+    private static func isRefusal(_ error: FerryError) -> Bool {
+        ![.fileNotThereYet, .logCollected, .olderState, .clockAhead, .deviceForked].contains(error.code)
+    }
+
+    /// Digests prove nothing about a table that was made anew since the last pass, or that has another primary key there.
+    private static func kind(
+        _ standing: PeerStanding?, _ status: StoreStatus, isApart: Bool
+    ) -> PeerStanding.Kind? {
+        guard let kind = standing?.kind else { return nil }
+        return kind == .inStep && (isApart || !status.unseen.isEmpty) ? .unproven : kind
+    }
+
+    private static func names(_ tables: Set<String>?) -> [String]? {
+        tables.flatMap { $0.isEmpty ? nil : $0.sorted() }
+    }
+
+    /// Explains a head with fewer changesets than known here. The syncer still has to bring the new head, or the folder
+    /// went back to an older state.
+    static func older(_ head: Head, than known: UInt64) -> FerryError? {
+        guard head.position.sequence < known else { return nil }
+        return FerryError(
+            .olderState,
+            "The folder shows an older state of it: its head tells of \(head.position.sequence) changesets, and \(known) are "
+                + "known here. Nothing is lost. If this lasts, the folder was set back: sync on that device.",
+            device: head.device)
+    }
+
+    /// Returns the newest changes of all devices, newest first, as far as the container holds them.
+    /// - Parameters:
+    ///   - limit: the maximum number of entries.
+    ///   - table: only changes of this table.
+    package func log(limit: Int = 50, table: String? = nil) throws -> [LogEntry] {
+        let container = try openContainer()
+        let names = try store.reading().names
+        var changes: [LoggedChange] = []
+        for device in try container.devices() {
+            var found: [LoggedChange] = []
+            // The newest first; smaller segments before the roll-up that contains them. Changesets already read are
+            // skipped.
+            var lowest = UInt64.max
+            let names = try container.segments(of: device).sorted { ($0.last, $0.first) > ($1.last, $1.first) }
+            for name in names where found.count < limit && name.first < lowest {
+                let changesets: [Changeset]
+                do {
+                    guard let bytes = try container.readSegment(name, of: device) else { continue }
+                    changesets = try SegmentDecoder.decode(bytes, container: container.id, device: device).1
+                } catch let error as FerryError where error.code == .damagedFile || error.code == .formatTooNew {
+                    // Readable files are reported here; `sync` and `status` report unreadable files.
+                    continue
+                }
+                for changeset in changesets where changeset.sequence < lowest {
+                    found += LoggedChange.all(in: changeset, table: table)
+                }
+                lowest = min(lowest, changesets.first?.sequence ?? lowest)
+            }
+            found.sort { $0.time > $1.time }
+            changes += found.prefix(limit)
+        }
+        changes.sort { $0.time != $1.time ? $0.time > $1.time : $0.object < $1.object }
+        return try changes.prefix(limit).map { change in
+            LogEntry(
+                timeMilliseconds: change.time.isKnown ? change.time.milliseconds : nil,
+                device: names[change.device] ?? change.device.description,
+                sequence: change.sequence, table: change.table,
+                key: try store.keyText(table: change.table, object: change.object) ?? change.object.description,
+                operation: ChangeKind(change.kind), columns: change.columns)
+        }
+    }
+}
+
+/// A change in a log.
+private struct LoggedChange {
+    var time: HybridTime
+    var device: DeviceID
+    var sequence: UInt64
+    var table: String
+    var object: ObjectID
+    var kind: ObjectOperation.Kind
+    var columns: [String]
+
+    static func all(in changeset: Changeset, table: String?) -> [LoggedChange] {
+        changeset.tables.flatMap { changes -> [LoggedChange] in
+            if let table, !equalNames(table, changes.name) { return [] }
+            return changes.operations.map { operation in
+                LoggedChange(
+                    time: operation.time, device: changeset.device, sequence: changeset.sequence, table: changes.name,
+                    object: operation.object, kind: operation.kind,
+                    columns: changes.shapes[operation.shape].map { changes.columns[$0] })
+            }
+        }
+    }
+}
+
+extension AnomalyKind {
+    /// The word for people and scripts.
+    package var name: String {
+        switch self {
+        case .waiting: "waiting"
+        case .outranked: "outranked"
+        case .refused: "refused"
+        case .heldBack: "heldBack"
+        case .clearedReference: "clearedReference"
+        case .joined: "joined"
+        case .joining: "joining"
+        case .resolvedKey: "resolvedKey"
+        case .missing: "missing"
+        case .awaitingApp: "awaitingApp"
+        case .outdated: "outdated"
+        }
+    }
+}

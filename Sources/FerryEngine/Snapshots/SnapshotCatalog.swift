@@ -1,0 +1,98 @@
+import FerryContainer
+import FerryCore
+import FerryLog
+
+/// The snapshots of all devices in a container.
+///
+/// A manifest is skipped if damaged, of a different container or a newer Ferry, or if chunks are missing: the next
+/// snapshot may do.
+struct SnapshotCatalog {
+    /// A snapshot with a whole manifest and all chunks present. Chunks are verified while they are read.
+    struct Entry {
+        var device: DeviceID
+        var name: SnapshotName
+        var checksum: Checksum
+        var manifest: SnapshotManifest
+        /// The length of the manifest's file.
+        var manifestBytes: Int
+
+        /// Bytes of the manifest and all chunks.
+        var bytes: Int { manifest.chunkBytes + manifestBytes }
+    }
+
+    /// Maximum number of a device's manifests to read: the newest.
+    private static let maximumPerDevice = 8
+
+    let container: Container
+
+    init(_ container: Container) { self.container = container }
+
+    /// Returns the snapshot with the most changesets among whole snapshots; `nil` without any. Reads and verifies every
+    /// chunk.
+    /// - Throws: `containerMissing` and the like. A faulty snapshot is no error.
+    func best() throws -> (device: DeviceID, name: SnapshotName, manifest: SnapshotManifest)? {
+        for entry in try entries() where try isWhole(entry) { return (entry.device, entry.name, entry.manifest) }
+        return nil
+    }
+
+    /// Returns all readable snapshots, the most changesets first.
+    /// - Throws: as `best`.
+    func entries() throws -> [Entry] {
+        var entries: [Entry] = []
+        for device in try container.devices() {
+            guard let names = try reading({ try container.snapshots(of: device) }), !names.isEmpty,
+                let chunks = try reading({ try container.chunks(of: device) })
+            else { continue }
+            for name in names.prefix(Self.maximumPerDevice) {
+                guard let entry = try entry(name, of: device),
+                    entry.manifest.tables.allSatisfy({ $0.chunks.allSatisfy { chunks.contains($0.checksum) } })
+                else { continue }
+                entries.append(entry)
+            }
+        }
+        return entries.sorted(by: Self.coversMore)
+    }
+
+    /// Returns a snapshot if readable.
+    func entry(_ name: SnapshotName, of device: DeviceID) throws -> Entry? {
+        guard let bytes = try reading({ try container.readSnapshot(name, of: device) }) ?? nil,
+            let (manifest, checksum) = try reading({
+                try SnapshotManifestDecoder.decode(bytes, container: container.id)
+            }), name.matches(checksum)
+        else { return nil }
+        return Entry(
+            device: device, name: name, checksum: checksum, manifest: manifest, manifestBytes: bytes.count)
+    }
+
+    /// Reads and verifies every chunk.
+    func isWhole(_ entry: Entry) throws -> Bool {
+        for table in entry.manifest.tables {
+            for chunk in table.chunks {
+                guard let bytes = try reading({ try container.readChunk(chunk.checksum, of: entry.device) }) ?? nil,
+                    bytes.count == chunk.bytes,
+                    try reading({ try SnapshotChunkDecoder.verify(bytes, container: container.id) }) == chunk.checksum
+                else { return false }
+            }
+        }
+        return true
+    }
+
+    /// Orders snapshots by number of changesets, because of two snapshots neither may cover the rest.
+    private static func coversMore(_ left: Entry, _ right: Entry) -> Bool {
+        func changesets(_ entry: Entry) -> UInt64 {
+            entry.manifest.positions.values.reduce(0) { $0 &+ $1.log.sequence }
+        }
+        let (a, b) = (changesets(left), changesets(right))
+        if a != b { return a > b }
+        return (right.name, right.device) < (left.name, left.device)
+    }
+
+    /// Returns `nil` for an error of a single file.
+    private func reading<Result>(_ body: () throws -> Result) throws -> Result? {
+        do {
+            return try body()
+        } catch let error as FerryError where error.concernsOneFile {
+            return nil
+        }
+    }
+}

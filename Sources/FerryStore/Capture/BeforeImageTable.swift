@@ -1,0 +1,52 @@
+import FerryCore
+
+/// The before-image table: values of a table's deleted rows and displacement candidates until the flush.
+///
+/// After a change of columns the table is made anew. ALTER TABLE reads the whole schema again, and fails if a view or
+/// trigger of the app is broken (https://www.sqlite.org/lang_altertable.html#alter_table_drop_column).
+struct BeforeImageTable {
+    private let table: TrackedTable
+    private let connection: SQLConnection
+
+    init(_ table: TrackedTable, _ connection: SQLConnection) {
+        self.table = table
+        self.connection = connection
+    }
+
+    /// Makes the missing tables, all before any trigger: for each new table SQLite reads the schema, including
+    /// triggers.
+    /// - Returns: the numbers of tracked tables without a before-image table so far.
+    static func makeAbsent(_ tables: [TrackedTable], _ connection: SQLConnection) throws -> Set<Int> {
+        let rows = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        let present = Set(rows.map { foldedName($0[0].text) })
+        var made: Set<Int> = []
+        for table in tables where !present.contains(foldedName(table.beforeImageTable)) {
+            try connection.executeScript(StoreTables.createOldRowsTable(table))
+            made.insert(table.id)
+        }
+        return made
+    }
+
+    /// Updates the table to the present columns. The content stays, except for dropped columns.
+    /// - Returns: the new columns. A column that comes back counts as new.
+    func alter() throws -> [TrackedColumn] {
+        let name = table.beforeImageTable
+        let present = try connection.rows("SELECT name FROM pragma_table_info(?)", .text(name)).map { $0[0].text }
+        let wanted = table.localColumns.map { "c\($0.id)" }
+        let added = table.localColumns.filter { !present.contains("c\($0.id)") }
+        if Set(wanted) != Set(present.dropFirst()) {
+            let kept = (["sequence"] + wanted.filter(present.contains)).joined(separator: ", ")
+            let aside = "temp.ferry_aside_\(table.id)"
+            try connection.executeScript("CREATE TEMP TABLE ferry_aside_\(table.id) AS SELECT \(kept) FROM \(name)")
+            try connection.executeScript("DROP TABLE main.\(name)")
+            try connection.executeScript(StoreTables.createOldRowsTable(table))
+            try connection.executeScript("INSERT INTO \(name)(\(kept)) SELECT \(kept) FROM \(aside)")
+            try connection.executeScript("DROP TABLE \(aside)")
+        }
+        // The mark of `NondeterministicDefaults` is removed: recorded rows lack the new columns, and are recorded
+        // again. A before-image without its pending change is removed: the next pending change with that number could
+        // not be written.
+        try connection.execute("DELETE FROM \(name) WHERE sequence NOT IN (SELECT sequence FROM ferry_pending)")
+        return added
+    }
+}

@@ -1,0 +1,51 @@
+import FerryCore
+
+extension StoreSession {
+    /// Merges what several copies of a database published under the same ID, and writes everything again under this
+    /// device's ID.
+    /// - Returns: the number of packed changes.
+    func mergeBranches(
+        _ branches: [Changeset], of device: DeviceID, after position: LogPosition, isForkCertain: Bool
+    ) throws -> Int {
+        touched.formUnion(try merge(branches, of: device))
+        // Nobody counted this device when deletions of an unread branch were forgotten.
+        try access.meta.set(.returned, 0)
+        try MemberAcknowledgements.begin(access)
+        if !isForkCertain { try ForkedLogList.add(device, access.meta) }
+        let rewriting = UnpublishedRestamping(
+            access, former: device, PublishedLog(position: position, checksum: nil, isForked: true))
+        touched.formUnion(try rewriting.run { try stage($0) })
+        return outcome.packed
+    }
+
+    /// Replays all branches of a device's log, and restores the position in the log: the position follows a single
+    /// branch.
+    /// - Returns: the numbers of tables with possibly changed rows.
+    func merge(_ branches: [Changeset], of device: DeviceID) throws -> Set<Int> {
+        let id = FieldValue.blob(device.bytes[...])
+        let former = try access.connection.rows("SELECT sequence, time, checksum FROM ferry_device WHERE id = ?", id)
+        let merged = try AppTriggerSandbox(access).run { try ChangesetApplier(access).apply(branches, &clock) }
+        try access.connection.execute(
+            "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?",
+            former.first.map { Array($0) + [id] } ?? [.integer(0), .integer(0), .null, id])
+        return merged.tables
+    }
+}
+
+/// The merged files and snapshots of logs with several branches (`ferry_meta`).
+struct MergedBranches {
+    private let meta: MetaTable
+
+    init(_ connection: SQLConnection) { meta = MetaTable(connection: connection) }
+
+    private func all() throws -> [String: [String]] { try meta.json(.branches) ?? [:] }
+
+    /// The merged files and snapshots of a device's log; empty without any.
+    func names(of device: DeviceID) throws -> [String] { try all()[device.hex] ?? [] }
+
+    func set(_ names: [String], of device: DeviceID) throws {
+        var known = try all()
+        known[device.hex] = names
+        try meta.set(.branches, json: known)
+    }
+}

@@ -1,0 +1,84 @@
+import FerryCore
+
+/// The part of a device's log known to be in the container, and to be this database's own.
+package struct PublishedLog: Equatable, Sendable {
+    package var position: LogPosition
+    /// The checksum of the last segment up to the position; `nil` if unknown.
+    package var checksum: Checksum?
+    /// True if the container also holds foreign changesets under numbers used by this database.
+    package var isForked: Bool
+    /// True if the branches, if any, certainly part at `position`.
+    package var isForkCertain: Bool
+    /// True if everything this database published after the position is still in the container.
+    package var isWhole: Bool
+    /// The end of this database's own branch in the container, if known.
+    package var end: LogEnd?
+
+    package init(
+        position: LogPosition, checksum: Checksum?, isForked: Bool, isForkCertain: Bool = true, isWhole: Bool = true,
+        end: LogEnd? = nil
+    ) {
+        self.end = end
+        self.position = position
+        self.checksum = checksum
+        self.isForked = isForked
+        self.isForkCertain = isForkCertain
+        self.isWhole = isWhole
+    }
+}
+
+extension StoreSession {
+    /// Gives the database a new device ID. From then on the former device is a peer, with its log replayed up to
+    /// `published`.
+    ///
+    /// Nobody would ever send the rest of the former device's state. So the rest is written again under the new ID
+    /// (`UnpublishedRestamping`).
+    /// - Returns: the number of repeated changes.
+    func becomeNewDevice(
+        _ device: DeviceID, published: PublishedLog, branches: [Changeset], fingerprint: StoreFingerprint
+    ) throws -> Int {
+        let former = access.device
+        if published.isForked {
+            // Branches are merged below, and replay must meet pending changes as state. They are written again with
+            // the rest.
+            try pack()
+        }
+        let packed = try access.versionVector()[former].sequence
+        try connection.execute(
+            "INSERT INTO ferry_device(id, name, sequence, time) SELECT ?, name, 0, 0 FROM ferry_device WHERE id = ?",
+            .blob(device.bytes[...]), .blob(former.bytes[...]))
+        try access.meta.set(.device, connection.lastInsertedKey)
+        try connection.execute("DELETE FROM ferry_outbox")
+        try connection.execute("DELETE FROM ferry_segment")
+        try access.meta.set(.logStart, 0)
+        try access.meta.set(.compaction, "")
+        try access.meta.remove(.removedSegments)
+        let list =
+            [
+                PreviousIdentity(
+                    device: former, sequence: published.position.sequence,
+                    end: published.isForked && published.isForkCertain ? published.end : nil)
+            ]
+            + (try PreviousIdentity.all(access.meta))
+        try access.meta.set(
+            .formerDevices, list.map(\.text).joined(separator: " "))
+        try access.meta.set(.fingerprint, fingerprint.text)
+        // Every log begins with the schema.
+        try access.meta.set(.schemaUnsent, 1)
+        // Until now nobody counted this device before forgetting deletions.
+        try access.meta.set(.returned, 0)
+        if !published.isForkCertain || !published.isWhole { try ForkedLogList.add(former, access.meta) }
+        access = try access.renewed(on: access.registry)
+        try MemberAcknowledgements.begin(access)
+        if !branches.isEmpty { touched.formUnion(try merge(branches, of: former)) }
+        try connection.execute(
+            "UPDATE ferry_device SET sequence = ?, time = ?, checksum = ? WHERE id = ?",
+            .integer(Int64(published.position.sequence)),
+            .integer(Int64(bitPattern: published.position.time.rawValue)),
+            published.checksum.map { .blob($0.bytes[...]) } ?? .null, .blob(former.bytes[...]))
+        if packed <= published.position.sequence && branches.isEmpty { return 0 }
+        let packedBefore = outcome.packed
+        touched.formUnion(try UnpublishedRestamping(access, former: former, published).run { try stage($0) })
+        return outcome.packed - packedBefore
+    }
+}

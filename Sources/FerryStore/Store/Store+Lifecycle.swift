@@ -1,0 +1,102 @@
+import FerryCore
+
+extension Store {
+    /// Starts tracking the database: makes Ferry's tables and triggers, and records every present row as new.
+    ///
+    /// - Parameter rowsAreOld: true if the rows' times are unknown, so a container's values for the same rows win
+    ///   (`ferry join`). Otherwise the rows are as of now (`ferry init`).
+    /// - Returns: the local tables, with reasons.
+    /// - Throws: `alreadyTracked`, `invalidArgument`, `unsupportedTable`; nothing is changed then.
+    package func beginTracking(
+        _ identity: StoreIdentity, _ selection: TableSelection, rowsAreOld: Bool = false
+    ) throws -> [LeftOutTable] {
+        try writeAsFerry { connection in
+            try Self.checkOwnTables(connection, path)
+            if let present = try Self.identity(connection) {
+                throw FerryError(
+                    .alreadyTracked,
+                    "The database belongs to the container at \(present.containerPath) already. "
+                        + "Run `ferry leave` first if it is to belong to another.")
+            }
+            try OwnNames.checkFree(connection)
+            let tracking = Tracking(connection, clock: clock, random: random)
+            return (try tracking.begin(identity, selection, rowsAreOld: rowsAreOld), [])
+        }
+    }
+
+    /// Returns the tables that would travel, and the tables that would stay local. Changes nothing.
+    package func trackingPlan(
+        _ selection: TableSelection
+    ) throws -> (tracked: [TrackedTableRecord], leftOut: [LeftOutTable]) {
+        try read { connection in
+            try Self.checkOwnTables(connection, path)
+            if try Self.identity(connection) == nil { try OwnNames.checkFree(connection) }
+            let plan = try TrackingPlan(SchemaReader(connection: connection).read(), selection)
+            return (plan.tracked, plan.leftOut)
+        }
+    }
+
+    /// The number of changes not in the container: pending changes, and operations in the outbox.
+    package func unpublishedCount() throws -> Int {
+        try read { connection in
+            try connection.count(
+                "SELECT (SELECT count(*) FROM ferry_pending) + (SELECT coalesce(sum(changes), 0) FROM ferry_outbox)")
+        }
+    }
+
+    /// Stops tracking and removes everything of Ferry's, including the key-value store. The app's rows stay.
+    /// - Parameter emptying: true to empty the travelling tables, because they were empty before tracking.
+    /// - Returns: the app's triggers and views reading `ferry_replay`: the table stays for them, with the value 0.
+    @discardableResult
+    package func endTracking(emptying: Bool = false) throws -> [String] {
+        try writeAsFerry { connection in
+            try StoreIdentity.required(connection)
+            let registry = emptying ? try Registry(connection, SchemaReader(connection: connection).read()) : nil
+            let asking = try Tracking(connection, clock: clock, random: random).end()
+            guard let registry else { return (asking, []) }
+            // The app's triggers remove their derived rows.
+            try connection.setTriggersEnabled(true)
+            let tables = registry.parentsFirst.reversed().filter { $0.isLocal && !isFerryName($0.name) }
+            for table in tables { try connection.execute("DELETE FROM \(quoted(table.name))") }
+            try connection.setTriggersEnabled(false)
+            return (asking, tables.map(\.name))
+        }
+    }
+
+    /// Removes what is left of Ferry's from a database in which somebody dropped Ferry's tables, or some of them. Left
+    /// triggers make every write of the app fail.
+    /// - Returns: the numbers of removed triggers and tables, and as `endTracking`; `nil` if nothing is missing or left.
+    package func removeRemains() throws -> (triggers: Int, tables: Int, askers: [String])? {
+        try writeAsFerry { connection in
+            let remains = try OwnRemains(connection)
+            guard !remains.missing.isEmpty, try remains.areThere else { return (nil, []) }
+            return (try remains.remove(), [])
+        }
+    }
+
+    /// Makes sure that Ferry's tables are all there, or none of them.
+    /// - Throws: `storeIncomplete`.
+    package func checkOwnTables() throws {
+        try read { try Self.checkOwnTables($0, path) }
+    }
+
+    static func checkOwnTables(_ connection: SQLConnection, _ path: String) throws {
+        let remains = try OwnRemains(connection)
+        if remains.missing.isEmpty { return }
+        guard !remains.missing.contains(OwnNames.meta) else {
+            if try remains.areThere { throw remains.failure(in: path) }
+            return
+        }
+        // Tables of other versions are refused for their version.
+        let version = try MetaTable(connection: connection).integer(.version) ?? 0
+        if (StoreTables.earliestVersion...StoreTables.version).contains(version) { throw remains.failure(in: path) }
+    }
+
+    /// Drops tables made by `DatabaseCreator`, after a failure of the following work.
+    package func dropTables(_ names: [String]) throws {
+        try writeAsFerry { connection in
+            for name in names { try connection.executeScript("DROP TABLE IF EXISTS \(quoted(name))") }
+            return ((), [])
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import CFerrySQLite
+import FerryCore
+
+/// Asks SQLite for equality of values. Each collation has a table with a key of that collation; values finding the same
+/// row are equal.
+///
+/// https://www.sqlite.org/datatype3.html#comparison_expressions. Not thread-safe.
+final class ModelEquality {
+    private let connection: SQLConnection
+    private var classes: [String: Classes] = [:]
+    private var integers: [Double: FieldValue] = [:]
+    /// The converted values by declared type.
+    private var columns: [String: Kept] = [:]
+    /// SQLite's first error. Callers of `form` must check this at the end.
+    private(set) var failure: (any Error)?
+
+    /// The values of a collation asked for.
+    ///
+    /// A class, so adding a value copies nothing.
+    private final class Classes {
+        let table: String
+        var forms: [FieldValue: FieldValue] = [:]
+
+        init(table: String) { self.table = table }
+    }
+
+    /// The values as a column converts them.
+    private final class Kept {
+        let table: String
+        var values: [FieldValue: FieldValue] = [:]
+
+        init(table: String) { self.table = table }
+    }
+
+    /// - Parameter connection: a connection to a private database, where tables may be made.
+    init(_ connection: SQLConnection) throws {
+        self.connection = connection
+        try connection.executeScript("ATTACH ':memory:' AS equal")
+    }
+
+    /// A representative for all values equal in SQLite. References represent themselves.
+    func form(_ value: FieldValue, _ collation: String) -> FieldValue {
+        do {
+            switch value {
+            case .real(let real): return try number(real)
+            case .text where collation != "BINARY": return try text(value, collation)
+            default: return value
+            }
+        } catch {
+            failure = failure ?? error
+            return value
+        }
+    }
+
+    /// The value as a column stores it, by the column's affinity: a scratch column of the type converts the value.
+    /// References stay.
+    ///
+    /// https://www.sqlite.org/datatype3.html#type_affinity
+    func kept(_ value: FieldValue, in column: ModelSchema.Column) -> FieldValue {
+        switch value {
+        // No affinity changes these: https://www.sqlite.org/datatype3.html#type_affinity
+        case .null, .blob, .reference: return value
+        case .integer, .real, .text: break
+        }
+        do {
+            return try kept(value, as: column.scratchType)
+        } catch {
+            failure = failure ?? error
+            return value
+        }
+    }
+
+    private func kept(_ value: FieldValue, as type: String) throws -> FieldValue {
+        let known = try columns[type] ?? makeColumn(type)
+        if let form = known.values[value] { return form }
+        try connection.execute("INSERT OR REPLACE INTO \(known.table) VALUES (1, ?)", value)
+        let form = try connection.firstValue("SELECT value FROM \(known.table)") ?? .null
+        known.values[value] = form
+        return form
+    }
+
+    private func makeColumn(_ type: String) throws -> Kept {
+        let made = Kept(table: "equal.kept_\(columns.count)")
+        try connection.executeScript("CREATE TABLE \(made.table)(place INTEGER PRIMARY KEY, value \(type))")
+        columns[type] = made
+        return made
+    }
+
+    /// The integer equal to a real number, or the number itself.
+    private func number(_ real: Double) throws -> FieldValue {
+        if let known = integers[real] { return known }
+        let form =
+            try connection.rows("SELECT CAST(?1 AS INTEGER) WHERE CAST(?1 AS INTEGER) = ?1", .real(real)).first?[0]
+            ?? .real(real)
+        integers[real] = form
+        return form
+    }
+
+    private func text(_ value: FieldValue, _ collation: String) throws -> FieldValue {
+        let known = try classes[collation] ?? makeClasses(collation)
+        if let form = known.forms[value] { return form }
+        let form: FieldValue
+        if let found = try connection.firstValue("SELECT value FROM \(known.table) WHERE value = ?", value) {
+            form = found
+        } else {
+            try connection.execute("INSERT INTO \(known.table) VALUES (?)", value)
+            form = value
+        }
+        known.forms[value] = form
+        return form
+    }
+    private func makeClasses(_ collation: String) throws -> Classes {
+        let made = Classes(table: "equal.class_\(classes.count)")
+        try connection.executeScript(
+            "CREATE TABLE \(made.table)(value COLLATE \(quoted(collation)) PRIMARY KEY) WITHOUT ROWID")
+        classes[collation] = made
+        return made
+    }
+}
