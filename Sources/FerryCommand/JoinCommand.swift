@@ -115,6 +115,11 @@ struct JoinCommand: DatabaseCommand {
         RowsWithoutKey.warn(report.rowsWithoutKey, console)
         try PlainReferenceListing(report.plainReferences).say(console)
         try reportMatchingKeys(report, console)
+        for schema in report.refusedSchemas {
+            console.warn(
+                "The newest schema of \(schema.device) cannot be made here, so an older schema was taken. \(schema.reason)"
+            )
+        }
         if !report.dryRun {
             try console.say()
             try console.say("To keep in step from now on:")

@@ -114,4 +114,73 @@ final class ForgedLogTests: XCTestCase {
         try assertOnlyItsLogStops("an operation", ForgedDevice.row("artist", fields: ["name": .null], time: .latest))
         try assertOnlyItsLogStops("a changeset", ForgedDevice.row("artist", fields: ["name": .null]), at: .latest)
     }
+
+    // MARK: Schemas
+
+    /// A newer schema with a statement that no database can run. The record tracks a table that nobody has.
+    private static let impossible = [
+        "create table evil(a, b", "drop table artist", "create table evil as select * from artist",
+        "select 1", "",
+    ].map { sql in
+        SchemaRecord(
+            userVersion: 0, applicationID: 0,
+            statements: [.init(type: "table", name: "evil", table: "evil", sql: sql)],
+            tracked: [TrackedTableRecord(name: "evil", identity: .declared(["no_such"]))])
+    }
+
+    func testASchemaThatNoDatabaseCanHaveStopsNoJoin() throws {
+        for schema in Self.impossible {
+            let what = schema.statements[0].sql
+            let (fleet, evil) = try household()
+            try evil.publish([], schema: schema)
+            for replica in fleet.replicas { XCTAssertEqual(try replica.sync().waiting, [], what) }
+            let joined = try fleet.join()
+            XCTAssertEqual(joined.refusedSchemas.map(\.device), ["evil"], what)
+            XCTAssertFalse(joined.refusedSchemas[0].reason.isEmpty, what)
+            XCTAssertEqual(
+                Set(joined.createdTables), ["artist", "song", "my tag", "setting"], what)
+            try fleet.settle()
+            try fleet.assertEqual(Self.rows)
+        }
+    }
+
+    func testATableIdentifiedByColumnsThatItLacksStopsNoJoin() throws {
+        let (fleet, evil) = try household()
+        try evil.publish(
+            [],
+            schema: SchemaRecord(
+                userVersion: 0, applicationID: 0,
+                statements: [
+                    .init(type: "table", name: "evil", table: "evil", sql: "CREATE TABLE evil(id INTEGER PRIMARY KEY)")
+                ],
+                tracked: [TrackedTableRecord(name: "evil", identity: .declared(["no_such"]))]))
+        let joined = try fleet.join()
+        XCTAssertEqual(joined.refusedSchemas.map(\.device), ["evil"])
+        try fleet.settle()
+        try fleet.assertEqual(Self.rows)
+    }
+
+    /// The snapshot of an honest device that replayed the forged log holds a schema that can be made.
+    func testASnapshotPassesNoImpossibleSchemaOn() throws {
+        for schema in Self.impossible {
+            let (fleet, evil) = try household()
+            try evil.publish([], schema: schema)
+            try fleet.settle()
+            let record = try XCTUnwrap(try fleet.writeSnapshot(0).manifest.schema).record
+            XCTAssertTrue(record.statements.contains { $0.name == "artist" }, schema.statements[0].sql)
+            let joined = try fleet.join()
+            XCTAssertEqual(
+                Set(joined.createdTables), ["artist", "song", "my tag", "setting"], schema.statements[0].sql)
+            try fleet.assertEqual(Self.rows)
+        }
+    }
+
+    /// Without any possible schema the reason is told, and nothing is made.
+    func testWithoutAPossibleSchemaAJoinSaysWhy() throws {
+        let fleet = try Fleet()
+        _ = try Container.create(at: fleet.containerPath, name: "container", fileSystem: PosixFileSystem())
+        try ForgedDevice(fleet.containerPath).publish([], schema: Self.impossible[0])
+        XCTAssertThrowsError(try fleet.join()) { XCTAssertEqual(($0 as? FerryError)?.code, .damagedFile) }
+        XCTAssertFalse(FileManager.default.fileExists(atPath: fleet.databasePath(0)))
+    }
 }

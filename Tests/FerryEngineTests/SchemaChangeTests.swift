@@ -181,6 +181,32 @@ final class SchemaChangeTests: XCTestCase {
         XCTAssertEqual(try fleet.shell(1, "SELECT name FROM item ORDER BY 1"), "four\none\nthree\ntwo\n")
     }
 
+    /// Every device drops the table and syncs, and makes the table anew and syncs. One of them inserts rows under former
+    /// keys. Insertions are shown everywhere, whatever the former values were.
+    func testRowsUnderFormerKeysOfATableThatAllDroppedAreShownEverywhere() throws {
+        let tables = [
+            "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT)", "CREATE TABLE item(id TEXT PRIMARY KEY, name TEXT)",
+            "CREATE TABLE item(id TEXT PRIMARY KEY, name TEXT UNIQUE) WITHOUT ROWID",
+        ]
+        for (table, writer) in tables.flatMap({ table in [0, 1].map { (table, $0) } }) {
+            let fleet = try Fleet()
+            try fleet.start(table + "; INSERT INTO item VALUES (1, 'one'), (2, 'two'), (3, 'three');")
+            try fleet.join()
+            for device in 0...1 { try fleet.shell(device, "DROP TABLE item") }
+            try fleet.settle()
+            for device in 0...1 { try fleet.shell(device, table) }
+            try fleet.shell(writer, "INSERT INTO item VALUES (1, 'one'), (2, 'deux'), (4, 'four')")
+            try fleet.settle()
+            XCTAssertEqual(
+                try fleet.shell(1 - writer, "SELECT * FROM item ORDER BY id"), "1|one\n2|deux\n4|four\n", table)
+            try fleet.assertEqual("SELECT * FROM item ORDER BY id")
+            for replica in fleet.replicas {
+                XCTAssertEqual(try replica.verify(deep: true).differences.count, 0, table)
+                XCTAssertEqual(try replica.status().devices.map(\.standing), ["inStep"], table)
+            }
+        }
+    }
+
     func testADeviceThatJoinsGetsTablesThatWereMadeLater() throws {
         let fleet = try Fleet()
         try fleet.start(items)

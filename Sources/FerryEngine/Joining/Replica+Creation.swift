@@ -103,19 +103,19 @@ extension Replica {
         if exists {
             try refuseIfTracked(Store(path: databasePath, clock: environment.clock, random: environment.random))
         }
-        let record = try newestSchema(container)
-        let created = try DatabaseCreator.create(record, at: databasePath)
+        let schemas = try ContainerSchemas(of: container)
         var isKept = exists
         do {
+            let schema = try schemas.created(at: databasePath)
             let store = try Store(path: databasePath, clock: environment.clock, random: environment.random)
             do {
                 return try join(
-                    store, container, path, record, created, checkedName(name), options, isPublishing: true,
+                    store, container, path, schema, checkedName(name), options, isPublishing: true,
                     environment, progress, start)
             } catch {
                 // A database that has published has joined: the next sync does the rest.
                 let hasJoined = try store.identity() != nil
-                if exists, !hasJoined { try store.dropTables(created.tables) }
+                if exists, !hasJoined { try store.dropTables(schema.created.tables) }
                 isKept = isKept || hasJoined
                 try store.close()
                 throw error
@@ -159,9 +159,9 @@ extension Replica {
             at: path, expecting: nil, fileSystem: environment.fileSystem, random: environment.random)
         try refuseIfTracked(store)
         try refuseDatabase(at: store.path, inside: path)
-        let record = try newestSchema(container)
+        let schema = try ContainerSchemas(of: container).shared(with: store)
         let (replica, report) = try join(
-            store, container, path, record, CreatedSchema(), checkedName(name), options, isPublishing: true,
+            store, container, path, schema, checkedName(name), options, isPublishing: true,
             environment, progress,
             start)
         guard let replica else { throw FerryError(.internalInconsistency, "A join made no replica.") }
@@ -169,7 +169,7 @@ extension Replica {
     }
 
     private static func join(
-        _ store: Store, _ container: Container, _ path: String, _ record: SchemaRecord, _ created: CreatedSchema,
+        _ store: Store, _ container: Container, _ path: String, _ schema: JoinedSchema,
         _ deviceName: String, _ options: JoinOptions, isPublishing: Bool, _ environment: ReplicaEnvironment,
         _ progress: ProgressHandler?, _ start: Int64
     ) throws -> (replica: Replica?, report: JoinReport) {
@@ -177,7 +177,7 @@ extension Replica {
         let identity = StoreIdentity(
             device: environment.random.makeID(), deviceName: deviceName, container: container.id,
             containerName: container.name, containerPath: path)
-        let selection = try selection(record, store)
+        let selection = try selection(schema.record, store)
         // Without rows to compare, the container is replayed in parts, each in a transaction.
         let hasRows = try store.hasRows(selection)
         let leftOut: [LeftOutTable]
@@ -247,12 +247,12 @@ extension Replica {
         let report = JoinReport(
             device: .init(id: identity.device.description, name: deviceName),
             container: .init(id: container.id.description, name: container.name), path: path, dryRun: !isPublishing,
-            createdTables: created.tables, replayed: sync.replayed, published: sync.published,
+            createdTables: schema.created.tables, replayed: sync.replayed, published: sync.published,
             tables: status.tables.map { .init($0) },
-            leftOut: (leftOut + created.leftOut).map { .init(name: $0.name, reason: $0.reason) }, rows: compared,
+            leftOut: (leftOut + schema.created.leftOut).map { .init(name: $0.name, reason: $0.reason) }, rows: compared,
             matchingKeys: rows?.matchingKeys ?? 0, removed: rows?.removed ?? 0, conflicts: sync.conflicts,
             hidden: status.hidden, waiting: sync.waiting, plainReferences: try store.plainReferences(),
-            rowsWithoutKey: rowsWithoutKey,
+            rowsWithoutKey: rowsWithoutKey, refusedSchemas: schema.refused,
             seconds: Double(environment.clock.milliseconds() - start) / 1000)
         return (replica, report)
     }
@@ -310,11 +310,10 @@ extension Replica {
             try refuseIfTracked(original)
             try original.copy(to: copy)
         }
-        let record = try newestSchema(container)
-        let created = try DatabaseCreator.create(record, at: copy)
+        let schema = try ContainerSchemas(of: container).created(at: copy)
         let store = try Store(path: copy, clock: environment.clock, random: environment.random)
         return try join(
-            store, container, path, record, created, checkedName(name), options, isPublishing: false, environment,
+            store, container, path, schema, checkedName(name), options, isPublishing: false, environment,
             progress, start
         ).report
     }
@@ -345,40 +344,6 @@ extension Replica {
     }
 
     // MARK: Preparation
-
-    /// The newest schema that any device has published.
-    private static func newestSchema(_ container: Container) throws -> SchemaRecord {
-        // No device of the container has this ID, so every log is read.
-        let reader = LogReader(container: container, device: DeviceID(high: 0, low: 0), schemasOnly: true)
-        let snapshot = try SnapshotCatalog(container).entries().first
-        var positions = snapshot?.manifest.vector ?? VersionVector()
-        var newest = snapshot?.manifest.schema
-        var damage: FerryError?
-        while true {
-            let batch = try reader.read(after: positions, isThorough: true)
-            let problems = batch.problems.sorted { $0.key < $1.key }.map(\.value)
-            // Prefers a file that has not arrived whole; the error below covers files that have not arrived at all.
-            damage = problems.first { $0.code != .fileNotThereYet } ?? problems.first { $0.path != nil }
-            for changeset in batch.changesets {
-                positions.advance(changeset.device, to: LogPosition(sequence: changeset.sequence, time: changeset.time))
-                let stamp = Stamp(time: changeset.time, device: changeset.device)
-                // As in `NewestSchema`: at equal times, the later schema in the log wins.
-                if let record = changeset.schema, newest.map({ $0.stamp <= stamp }) ?? true {
-                    newest = StampedSchema(record: record, stamp: stamp)
-                }
-            }
-            if !batch.isFull { break }
-        }
-        guard let newest else {
-            // Waiting does not repair damaged files.
-            if let damage { throw damage }
-            throw FerryError(
-                .containerEmpty,
-                "The container holds no device's log yet: nothing says what tables it has. Wait until the folder's "
-                    + "syncer has brought the files, and try again.", path: container.backend.localPath(""))
-        }
-        return newest.record
-    }
 
     /// Selects the tables that the container's devices track. Additional tables of this database stay local.
     static func selection(_ record: SchemaRecord, _ store: Store) throws -> TableSelection {

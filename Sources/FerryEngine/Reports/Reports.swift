@@ -261,7 +261,17 @@ public struct JoinReport: Codable, Equatable, Sendable {
     /// Foreign keys that count as plain references, on whatever device they came to do so.
     package var plainReferences: [PlainReference]
     package var rowsWithoutKey: Int
+    /// Newer schemas in the container that cannot be made here; an older schema was taken.
+    package var refusedSchemas: [RefusedSchema]
     package var seconds: Double
+
+    /// A device's schema that cannot be made in the joining database.
+    package struct RefusedSchema: Codable, Equatable, Sendable {
+        /// The name of the device that published the schema.
+        package var device: String
+        /// Why the schema cannot be made, in a sentence.
+        package var reason: String
+    }
 }
 
 /// A change of an object, for `log`.

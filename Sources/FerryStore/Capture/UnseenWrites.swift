@@ -50,7 +50,9 @@ struct UnseenWrites {
         guard table.isLocal else { return findings }
         let pending = try PendingKeys(table, access.connection)
         let hasRows = try access.connection.count("SELECT EXISTS(SELECT 1 FROM \(quoted(table.name)))") != 0
-        let isGone = try !hasRows || wasAbsent && !wasThere || hasOtherKeys()
+        // Ferry saw the database without the table, so an app has inserted each row again.
+        let isRemade = wasAbsent && !wasThere
+        let isGone = try !hasRows || isRemade || hasOtherKeys()
         let reader = access.reader(of: table.id)
         let exceptional = try solvedExceptions()
         for id in try shownObjects() {
@@ -67,7 +69,10 @@ struct UnseenWrites {
                 }
                 continue
             }
-            if pending.mention(key) || pending.mention(state.key) {
+            if isRemade {
+                try append(.insert, key)
+                findings.inserted += 1
+            } else if pending.mention(key) || pending.mention(state.key) {
                 if try append(review: columns.map(\.id), key) { findings.changed += 1 }
             } else if try compare(state, row, exceptional) {
                 findings.changed += 1

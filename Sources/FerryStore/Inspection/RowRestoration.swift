@@ -161,7 +161,13 @@ struct RowRestoration {
             }
             try access.objects(of: table.id).save(reserved)
             if let former {
-                try reservations.moveReferences(to: state.object, in: table, from: former, to: allocated)
+                let unmoved = try reservations.moveReferences(
+                    to: state.object, in: table, from: former, to: allocated)
+                if let child = unmoved.first?.row.table {
+                    throw Self.refusal(
+                        "A row of \(access.registry[child].name) refers to the row, and cannot refer to it by the key that "
+                            + "the row gets here. Let the table's constraints allow the key, and try again.")
+                }
             }
             key = allocated
         }

@@ -125,7 +125,8 @@ extension StoreSession {
         let entry = try encode(changeset, after: checksum)
         try Outbox(connection).stage(entry)
         if let schema {
-            try NewestSchema(connection).note(schema, at: Stamp(time: time, device: access.device))
+            try NewestSchema(connection).note(
+                schema, at: Stamp(time: time, device: access.device), isOwn: true)
         }
         try access.contexts.record(changeset.context, of: access.device, after: own.time)
         if BackdatedChanges.isLate(tables, after: own.time) {

@@ -35,6 +35,12 @@ struct RegionWriter {
         var reasons: [RowToken: String] = [:]
     }
 
+    /// Thrown if the schema refuses rows outside of the region that refer to an object of the region by its new key. The
+    /// rules must decide about such rows too.
+    struct RefusedOutside: Error {
+        var rows: [RowToken]
+    }
+
     /// Thrown if objects get keys different from those assumed by the rules, and claims depend on the keys.
     struct OtherKeys: Error {
         var keys: [RowToken: FieldValue] = [:]
@@ -109,8 +115,9 @@ struct RegionWriter {
         if !taken.isEmpty { throw try takenRows(taken) }
         for (object, former) in moves {
             guard let key = object.state.key.first else { continue }
-            try KeyReservations(access).moveReferences(
+            let unmoved = try KeyReservations(access).moveReferences(
                 to: object.token.id, in: object.table, from: former, to: key, besides: { region[$0] != nil })
+            if !unmoved.isEmpty { throw RefusedOutside(rows: unmoved.map(\.row)) }
         }
         let formerMembers = FormerMembers()
         for object in region.objects { try record(object, formerMembers) }

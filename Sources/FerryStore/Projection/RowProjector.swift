@@ -96,12 +96,13 @@ struct RowProjector {
         var refused: [RowToken: String] = [:]
         var wantedKeys: [RowToken: FieldValue] = [:]
         var learned = LearnedClaims()
+        var outside: Set<RowToken> = []
         while true {
             let region = DependencyRegion(
                 access, formerRows: formerRows, wantedKeys: wantedKeys, learned: learned)
             for token in seeds { try region.add(token) }
             for token in refused.keys.sorted() { try region.add(token) }
-            for token in learned.objects.sorted() { try region.add(token) }
+            for token in learned.objects.union(outside).sorted() { try region.add(token) }
             for (token, reason) in refused { region[token]?.refusal = reason }
             try region.solve(with: rest, beyond: Self.growth * seeds.count)
             do {
@@ -119,6 +120,9 @@ struct RowProjector {
             } catch let others as RegionWriter.OtherKeys {
                 // Each key is learned once, so the loop ends.
                 wantedKeys.merge(others.keys) { $1 }
+            } catch let refusal as RegionWriter.RefusedOutside {
+                // Rows of a region are written by the region, so each row is added once.
+                outside.formUnion(refusal.rows)
             }
         }
     }

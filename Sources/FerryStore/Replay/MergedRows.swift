@@ -260,7 +260,12 @@ final class MergedRows {
         if try isAwaited(.init(merge.state.object, key: key), all) { return try leaveToRules(&merge) }
         if try writer.insert(key: key, values) != nil { return try leaveToRules(&merge) }
         if let former, let key {
-            try reservations.moveReferences(to: merge.state.object, in: table, from: former, to: key)
+            for unmoved in try reservations.moveReferences(to: merge.state.object, in: table, from: former, to: key) {
+                touched.append(
+                    TouchedObject(
+                        table: unmoved.row.table, object: unmoved.row.id, columns: [unmoved.column], isDeleted: false,
+                        needsRules: true, key: unmoved.key))
+            }
         }
         merge.state.key =
             try key.map { [$0] }

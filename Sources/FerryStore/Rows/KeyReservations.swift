@@ -91,10 +91,13 @@ struct KeyReservations {
 
     /// Rewrites the rows that refer to an object by a placeholder key to the key of the object's row.
     /// - Parameter isWritten: true for objects whose rows refer to the object by the new key already.
+    /// - Returns: the objects whose rows the schema refuses under the new key, and the columns. Their rows are
+    ///   unchanged; the caller has the rules decide.
     func moveReferences(
         to object: ObjectID, in table: TrackedTable, from former: FieldValue, to key: FieldValue,
         besides isWritten: (RowToken) -> Bool = { _ in false }
-    ) throws {
+    ) throws -> [RefusedMove] {
+        var refused: [RefusedMove] = []
         for place in table.referringColumns {
             let child = access.registry[place.table]
             for rowKey in try rows(of: child, place.column, holding: former) {
@@ -103,9 +106,28 @@ struct KeyReservations {
                 let owner =
                     child.isMapped ? try ReferenceTranslator(access).object(child, rowKey) : child.derivedID(values)
                 if let owner, isWritten(RowToken(table: child.id, id: owner)) { continue }
-                try move(rowKey, knownBy: values, of: child, place.column, to: key)
+                guard let refusal = try move(rowKey, knownBy: values, of: child, place.column, to: key) else {
+                    continue
+                }
+                guard let owner else { throw failure(child, refusal) }
+                // The placeholder key leads to the object no more. A shadow value does.
+                var state = try access.objects(of: child.id).load(owner)
+                state.kept.fields[place.column] = .reference(object)
+                try access.objects(of: child.id).save(state)
+                refused.append(
+                    RefusedMove(row: RowToken(table: child.id, id: owner), column: place.column, key: rowKey))
             }
         }
+        return refused
+    }
+
+    /// A row that goes on referring to an object by a placeholder key.
+    struct RefusedMove {
+        var row: RowToken
+        /// The referring column.
+        var column: Int
+        /// The row's local key.
+        var key: [FieldValue]
     }
 
     private func rows(
@@ -133,29 +155,34 @@ struct KeyReservations {
     }
 
     /// - Parameter values: the row's portable key.
+    /// - Returns: why the schema refuses the row under the new key. The row is unchanged then.
     private func move(
         _ rowKey: [FieldValue], knownBy values: [FieldValue], of child: TrackedTable, _ column: Int, to key: FieldValue
-    ) throws {
+    ) throws -> RowWriter.Refusal? {
         let writer = access.writer(of: child.id)
         guard let place = child.keyColumnIDs.firstIndex(of: column) else {
             let object =
                 try child.isMapped
                 ? ReferenceTranslator(access).object(child, rowKey)
                 : ReferenceTranslator(access).object(child, knownBy: values)
-            if let refusal = try writer.update(key: rowKey, [(column, key)], of: object) {
-                throw failure(child, refusal)
-            }
-            return
+            return try writer.update(key: rowKey, [(column, key)], of: object)
         }
         // The key is part of the row's own key. So the row becomes a different row, and the object's state follows.
         let object = child.derivedID(values)
-        guard var row = try access.reader(of: child.id).read(rowKey) else { return }
+        guard let former = try access.reader(of: child.id).read(rowKey) else { return nil }
+        var row = former
         row[column] = key
-        if let refusal = try writer.delete(key: rowKey, of: object) { throw failure(child, refusal) }
-        if let refusal = try writer.insert(key: nil, row.map { ($0.key, $0.value) }) { throw failure(child, refusal) }
+        if let refusal = try writer.delete(key: rowKey, of: object) { return refusal }
+        if let refusal = try writer.insert(key: nil, row.map { ($0.key, $0.value) }) {
+            if let second = try writer.insert(key: nil, former.map { ($0.key, $0.value) }) {
+                throw failure(child, second)
+            }
+            return refusal
+        }
         try connection.execute(
             "UPDATE \(child.objectTable) SET k\(place) = ? WHERE object = ? AND \(Visibility.way) IN "
                 + "(\(Visibility.row.rawValue), \(Visibility.anomalousRow.rawValue))", key, .blob(object.bytes[...]))
+        return nil
     }
 
     private func failure(_ child: TrackedTable, _ refusal: RowWriter.Refusal) -> FerryError {

@@ -99,4 +99,16 @@ extension Store {
             return ((), [])
         }
     }
+
+    /// True if a container's schema tracks a table of this database.
+    package func hasTables(of record: SchemaRecord) throws -> Bool {
+        let tracked = Set(record.tracked.map { foldedName($0.name) })
+        return try read { connection in
+            var names: [String] = []
+            try connection.forEachRow("SELECT name FROM sqlite_schema WHERE type = 'table'") {
+                names.append($0.string(0))
+            }
+            return names.contains { !isFerryName($0) && tracked.contains(foldedName($0)) }
+        }
+    }
 }

@@ -63,6 +63,7 @@ struct SchemaRecorder {
             }
             if statement.type == "table" { created.tables.append(statement.name) }
         }
+        try checkIdentities(record.tracked)
         if try connection.count("PRAGMA user_version") == 0 {
             try connection.executeScript("PRAGMA user_version = \(record.userVersion)")
         }
@@ -70,6 +71,34 @@ struct SchemaRecorder {
             try connection.executeScript("PRAGMA application_id = \(record.applicationID)")
         }
         return created
+    }
+
+    /// Makes sure that tables have the columns of their declared identities.
+    /// - Throws: `damagedFile`.
+    private func checkIdentities(_ tracked: [TrackedTableRecord]) throws {
+        for table in tracked {
+            guard case .declared(let columns) = table.identity else { continue }
+            var present: Set<String> = []
+            try connection.forEachRow("SELECT name FROM pragma_table_xinfo(?)", [.text(table.name)]) {
+                present.insert(foldedName($0.string(0)))
+            }
+            if present.isEmpty || columns.allSatisfy({ present.contains(foldedName($0)) }) { continue }
+            throw FerryError(
+                .damagedFile,
+                "The container's schema identifies the rows of \(table.name) by \(columns.joined(separator: ", ")), and "
+                    + "the table has no such columns.")
+        }
+    }
+
+    /// True if a database can have the record's schema, as far as SQLite tells without an app's own collations,
+    /// functions and modules. Makes the schema in a database in memory.
+    static func isPossible(_ record: SchemaRecord) throws -> Bool {
+        do {
+            _ = try DatabaseCreator.create(record, at: ":memory:")
+            return true
+        } catch let error as FerryError where [.damagedFile, .database].contains(error.code) {
+            return ["no such collation", "no such function", "no such module"].contains { error.message.contains($0) }
+        }
     }
 
     /// Creates a virtual table.

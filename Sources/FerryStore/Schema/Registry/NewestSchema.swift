@@ -7,18 +7,25 @@ struct NewestSchema {
 
     init(_ connection: SQLConnection) { meta = MetaTable(connection: connection) }
 
-    /// Records the schema of a changeset, unless a newer schema is known.
+    /// Records the schema of a changeset, unless a newer schema is known. A schema that no database can have is
+    /// recorded only in place of none: the schema is in snapshots, and a database that joins needs a possible schema.
     ///
     /// Changesets come in the order of their log. An earlier version of Ferry gave two schemas of a log the same time;
     /// then the later schema counts as newer.
-    func note(_ record: SchemaRecord, at stamp: Stamp) throws {
-        if let known = try read(), stamp < known.stamp { return }
+    /// - Parameter isOwn: true for the schema of this database.
+    func note(_ record: SchemaRecord, at stamp: Stamp, isOwn: Bool = false) throws {
+        if let known = try read() {
+            if stamp < known.stamp { return }
+            if try !isOwn && !SchemaRecorder.isPossible(record) { return }
+        }
         try meta.set(.newestSchema, json: Form(StampedSchema(record: record, stamp: stamp)))
     }
 
     /// Records the schema of a snapshot, unless the known schema is as new or newer.
     func note(_ schema: StampedSchema) throws {
-        if let known = try read(), schema.stamp <= known.stamp { return }
+        if let known = try read(), try schema.stamp <= known.stamp || !SchemaRecorder.isPossible(schema.record) {
+            return
+        }
         try meta.set(.newestSchema, json: Form(schema))
     }
 
