@@ -31,8 +31,9 @@ let package = Package(
         .target(
             name: "FerrySeal", dependencies: ["FerryCore", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
-        .target(name: "FerryMembers", dependencies: ["FerryCore", "FerrySeal"], swiftSettings: strict),
         .target(name: "FerryContainer", dependencies: ["FerryCore"], swiftSettings: strict),
+        .target(
+            name: "FerryMembers", dependencies: ["FerryCore", "FerrySeal", "FerryContainer"], swiftSettings: strict),
         .target(
             name: "FerryStore",
             dependencies: [
@@ -43,7 +44,7 @@ let package = Package(
         .target(
             name: "FerryEngine",
             dependencies: [
-                "FerryCore", "FerryMerge", "FerryLog", "FerryContainer", "FerryStore",
+                "FerryCore", "FerryMerge", "FerryLog", "FerrySeal", "FerryContainer", "FerryMembers", "FerryStore",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -86,7 +87,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "FerryMembersTests", dependencies: ["FerryMembers", "FerrySeal", "FerryCore", "FerryTestSupport"],
+            name: "FerryMembersTests",
+            dependencies: ["FerryMembers", "FerrySeal", "FerryContainer", "FerryCore", "FerryTestSupport"],
             exclude: ["Golden"],
             swiftSettings: strict),
         .testTarget(
@@ -103,8 +105,8 @@ let package = Package(
         .testTarget(
             name: "FerryEngineTests",
             dependencies: [
-                "FerryEngine", "FerryMerge", "FerryStore", "FerryContainer", "FerryLog", "FerryCore",
-                "FerryTestSupport",
+                "FerryEngine", "FerryMerge", "FerryStore", "FerryMembers", "FerryContainer", "FerrySeal", "FerryLog",
+                "FerryCore", "FerryTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

@@ -59,6 +59,7 @@ enum ExitStatus: Int32 {
         .fileNotThereYet: .tryAgain,
         .logCollected: .tryAgain,
         .olderState: .tryAgain,
+        .keyMissing: .noPermission,
         .keyExposed: .noPermission,
         .codeRefused: .noPermission,
         .internalInconsistency: .bug,

@@ -15,7 +15,9 @@ package struct Container: Sendable {
     /// Where the bytes are.
     package let backend: any ContainerBackend
     /// Heads that were read before, for callers that open the container again and again.
-    private let heads: HeadCache?
+    let heads: HeadCache?
+    /// A member's seal; `nil` in an open container, and before anything is known of the members.
+    package let seal: (any FileSealing)?
 
     /// The container's ID.
     package var id: ContainerID { details.id }
@@ -24,15 +26,36 @@ package struct Container: Sendable {
 
     // MARK: Creating and opening
 
-    /// Creates a container in a folder, and the folder if missing; files of other kinds inside do not matter.
-    /// - Throws: `containerMissing` if the folder's parent is not there. `containerExists` if the folder is a
-    ///   container, or was a container and lost its marker. `invalidArgument` for an impossible name; `inputOutput`.
+    init(
+        details: ContainerDescription, backend: any ContainerBackend, heads: HeadCache? = nil,
+        seal: (any FileSealing)? = nil
+    ) {
+        self.details = details
+        self.backend = backend
+        self.heads = heads
+        self.seal = seal
+    }
+
+    /// Creates an open container in a folder; as `create(at:describedBy:fileSystem:random:)`.
+    /// - Throws: also `invalidArgument` for an impossible name.
     package static func create(
         at path: String, name: String, fileSystem: any FileSystem = PosixFileSystem(),
         clock: any WallClock = SystemClock(), random: any RandomSource = SystemRandom()
     ) throws -> Container {
         let details = try ContainerDescription(
             id: random.makeID(), name: name, createdMilliseconds: clock.milliseconds())
+        return try create(at: path, describedBy: details, fileSystem: fileSystem, random: random)
+    }
+
+    /// Creates a container in a folder, and the folder if missing; files of other kinds inside do not matter.
+    /// - Parameter details: the marker's content. The first record of a sealed container is made before, so that the marker names
+    ///   the record.
+    /// - Throws: `containerMissing` if the folder's parent is not there. `containerExists` if the folder is a
+    ///   container, or was a container and lost its marker. `inputOutput`.
+    package static func create(
+        at path: String, describedBy details: ContainerDescription, fileSystem: any FileSystem = PosixFileSystem(),
+        random: any RandomSource = SystemRandom()
+    ) throws -> Container {
         let backend = FolderBackend(root: path, fileSystem: fileSystem, random: random)
         try backend.createRoot()
         let existing = try backend.list("", after: nil)
@@ -50,35 +73,31 @@ package struct Container: Sendable {
         let bytes = try details.encoded()
         try backend.writeOnce(ContainerDescription.fileName, bytes)
         // Of two processes that create the container at once, the later marker stays; the other process finds out here.
-        let container = try open(backend, expecting: details.id)
+        let container = try open(backend, expecting: Container(details: details, backend: backend).pin)
         try backend.createDirectory(devicesDirectory)
         try backend.removeLeftoversOfCreation()
         return container
     }
 
-    /// Opens the container in a folder; changes nothing.
-    /// - Parameter id: the database's container, if any.
-    /// - Throws: `containerMissing` if the folder is not there, `containerEmpty` without a marker, `containerMismatch`
-    ///   for another container, `containerTooNew`, `damagedFile`, `inputOutput`. Wait for the disk or the syncer after
-    ///   the first two; the rest needs a person.
+    /// Opens the container in a folder; changes nothing. A sealed container needs a seal before its files can be read
+    /// (`sealed(by:)`).
+    /// - Parameter pin: what the database knows of its container; `nil` for a newcomer.
+    /// - Throws: `containerMissing` if the folder is not there, `containerEmpty` without a marker, `containerMismatch`,
+    ///   `notSealed` and `keyMissing` for another marker than the pin's, `containerTooNew`, `damagedFile`, `inputOutput`. Wait
+    ///   for the disk or the syncer after the first two; the rest needs a person.
     package static func open(
-        at path: String, expecting id: ContainerID? = nil, fileSystem: any FileSystem = PosixFileSystem(),
+        at path: String, expecting pin: ContainerPin? = nil, fileSystem: any FileSystem = PosixFileSystem(),
         random: any RandomSource = SystemRandom(), heads: HeadCache? = nil
     ) throws -> Container {
-        try open(FolderBackend(root: path, fileSystem: fileSystem, random: random), expecting: id, heads: heads)
+        try open(FolderBackend(root: path, fileSystem: fileSystem, random: random), expecting: pin, heads: heads)
     }
 
     /// Opens the container in any place; as `open(at:expecting:fileSystem:random:)`.
     package static func open(
-        _ backend: any ContainerBackend, expecting id: ContainerID? = nil, heads: HeadCache? = nil
+        _ backend: any ContainerBackend, expecting pin: ContainerPin? = nil, heads: HeadCache? = nil
     ) throws -> Container {
         let details = try readDescription(in: backend)
-        if let id, details.id != id {
-            throw FerryError(
-                .containerMismatch,
-                "This is the container \"\(details.name)\" (\(details.id)), not the one that the database belongs to "
-                    + "(\(id)). Mount or name the right one.", path: backend.localPath(""))
-        }
+        if let pin { try pin.check(details, path: backend.localPath("")) }
         return Container(details: details, backend: backend, heads: heads)
     }
 
@@ -86,7 +105,7 @@ package struct Container: Sendable {
     /// small read.
     /// - Throws: as `open(at:expecting:fileSystem:random:)`.
     package func checkReachable() throws {
-        _ = try Self.open(backend, expecting: id)
+        _ = try Self.open(backend, expecting: pin)
     }
 
     private static func readDescription(in backend: any ContainerBackend) throws -> ContainerDescription {
@@ -105,9 +124,19 @@ package struct Container: Sendable {
 
     // MARK: Devices and their segments
 
-    /// Lists the devices with a directory, in ascending order; other names are ignored.
-    /// - Throws: as `checkReachable`, so that no devices and no container are never confused.
+    /// Lists the devices whose files count, in ascending order: those with a directory, and in a sealed container members and
+    /// devices that left.
+    /// - Throws: as `checkReachable`, so that no devices and no container are never confused; `keyMissing` for a sealed container
+    ///   without a seal.
     package func devices() throws -> [DeviceID] {
+        let seal = try requiredSeal()
+        let listed = try directories()
+        return seal?.readable(listed) ?? listed
+    }
+
+    /// Lists the devices with a directory, in ascending order, whoever they are; other names are ignored.
+    /// - Throws: as `checkReachable`.
+    package func directories() throws -> [DeviceID] {
         let names = try backend.list(Self.devicesDirectory, after: nil)
         if names.isEmpty { try checkReachable() }
         return names.compactMap { name in
@@ -118,11 +147,16 @@ package struct Container: Sendable {
 
     /// Writes a segment into a device's own directory. Durable on return; publishing again has no effect, and mends a
     /// file damaged since.
+    /// - Parameter epoch: the epoch of the name, in a sealed container (`sealingEpoch`).
     /// - Throws: `invalidArgument` if the name's hash is not the bytes' own, `limitExceeded` above
     ///   `maximumSegmentBytes`; otherwise as `ContainerBackend.writeOnce`. Try again later: nothing half-written is
     ///   visible.
-    package func publish(_ segment: [UInt8], name: SegmentName, of device: DeviceID) throws {
-        guard let checksum = ContentHash.verifiedTrailer(of: segment), name.matches(checksum) else {
+    package func publish(
+        _ segment: [UInt8], name: SegmentName, of device: DeviceID, under epoch: EpochID? = nil
+    ) throws {
+        guard let checksum = ContentHash.verifiedTrailer(of: segment),
+            name.matches(try nameHash(checksum, .segment, of: device, under: epoch))
+        else {
             throw FerryError(.invalidArgument, "The segment \(name) has another checksum than its name.")
         }
         guard segment.count <= Self.maximumSegmentBytes else {
@@ -131,12 +165,7 @@ package struct Container: Sendable {
                 device: device)
         }
         let path = Self.segmentsDirectory(of: device) + "/" + name.fileName
-        do {
-            try backend.writeOnce(path, segment)
-        } catch let error as FerryError where error.code == .damagedFile {
-            // The name holds the checksum of these bytes, so other bytes under the name can only be damage.
-            try backend.replace(path, segment)
-        }
+        try writeFile(path, segment, .segment, of: device, under: epoch)
     }
 
     /// Lists the segments of a device with changesets after a sequence number, in ascending order. Names that are not
@@ -150,7 +179,8 @@ package struct Container: Sendable {
     /// Lists the segments of a device as `segments(of:after:)` does, and probable copies by a syncer, each after the
     /// proper name. Try copies at a gap of the log.
     package func segmentFiles(of device: DeviceID, after sequence: UInt64 = 0) throws -> [SegmentFile] {
-        try locating(device, Self.segmentsDirectory(of: device)) {
+        guard try counts(device) else { return [] }
+        return try locating(device, Self.segmentsDirectory(of: device)) {
             try backend.list(Self.segmentsDirectory(of: device), after: nil)
                 .compactMap { SegmentFile(fileName: $0) }
                 .filter { $0.name.last > sequence }
@@ -160,6 +190,7 @@ package struct Container: Sendable {
 
     /// Returns the numbers of a device's changesets with files, copies or placeholders, in ascending order.
     package func segmentRanges(of device: DeviceID) throws -> [ClosedRange<UInt64>] {
+        guard try counts(device) else { return [] }
         let directory = Self.segmentsDirectory(of: device)
         return try locating(device, directory) {
             try backend.list(directory, after: nil)
@@ -175,8 +206,10 @@ package struct Container: Sendable {
         return try locating(device, directory) { try backend.version(of: directory) }
     }
 
-    /// Reads the bytes of a segment, unverified; `nil` if the segment is not there (any more): look again.
-    /// - Throws: `limitExceeded` above `maximumSegmentBytes`, `damagedFile`, `inputOutput`.
+    /// Reads the bytes of a segment, unverified; `nil` if the segment is not there (any more): look again. Of a sealed segment
+    /// the content, whose writer, name and wholeness are proved.
+    /// - Throws: `limitExceeded` above `maximumSegmentBytes`, `damagedFile`, `inputOutput`; in a sealed container also what
+    ///   `FileSealing.open` throws.
     package func readSegment(_ name: SegmentName, of device: DeviceID) throws -> [UInt8]? {
         try readSegment(SegmentFile(name), of: device)
     }
@@ -184,7 +217,7 @@ package struct Container: Sendable {
     /// Reads the bytes of a segment or of a copy; as `readSegment(_:of:)` with a name.
     package func readSegment(_ file: SegmentFile, of device: DeviceID) throws -> [UInt8]? {
         let path = Self.segmentsDirectory(of: device) + "/" + file.fileName
-        return try locating(device, path) { try backend.read(path, maximumBytes: Self.maximumSegmentBytes) }
+        return try readFile(path, .segment, of: device) { file.name.matches($0) }?.content
     }
 
     /// The path of a segment or of a copy in the local file system; `nil` for a container outside of folders.
@@ -213,40 +246,6 @@ package struct Container: Sendable {
         let directory = Self.segmentsDirectory(of: device)
         for name in names { try backend.remove(directory + "/" + name.fileName) }
         if !names.isEmpty { try backend.settle(directory) }
-    }
-
-    // MARK: Heads
-
-    /// Writes a device's head in place of the head before. Publish its segments first.
-    /// - Throws: `invalidArgument` for another container's head and for a head beyond its limits (`Head.encoded`);
-    ///   otherwise as `ContainerBackend.replace`.
-    package func writeHead(_ head: Head) throws {
-        guard head.container == id else {
-            throw FerryError(.invalidArgument, "The head belongs to another container.", device: head.device)
-        }
-        try backend.replace(Self.headName(of: head.device), head.encoded())
-    }
-
-    /// Reads a device's head; `nil` without a head. A head is a hint: a head that is missing, older or newer than the
-    /// segments is nothing unusual.
-    /// - Throws: `damagedFile`, `foreignFile`, `formatTooNew`, `inputOutput`; go by the segments then.
-    package func readHead(of device: DeviceID) throws -> Head? { try lookAtHead(of: device).head }
-
-    /// Reads a device's head as `readHead(of:)` does.
-    /// - Returns: also the version of its file, if the head was known and not read. As long as the file has that
-    ///   version, the head need not be read.
-    package func lookAtHead(of device: DeviceID) throws -> (head: Head?, known: FileVersion?) {
-        let name = Self.headName(of: device)
-        return try locating(device, name, limitMeansDamage: true) {
-            func read() throws -> Head? {
-                try backend.read(name, maximumBytes: Head.maximumBytes).map { bytes in
-                    try Head(decoding: bytes, container: id, device: device)
-                }
-            }
-            guard let heads, let version = try backend.version(of: name) else { return (try read(), nil) }
-            let (head, isKnown) = try heads.head(of: device, in: id, version, read: read)
-            return (head, isKnown ? version : nil)
-        }
     }
 
     // MARK: Places

@@ -14,10 +14,16 @@ package struct ContainerDescription: Hashable, Sendable {
     package static let maximumNameBytes = 256
 
     /// How a container's content is protected.
-    package enum Sealing: String, Hashable, Sendable {
-        /// Checksums only.
+    package enum Sealing: Hashable, Sendable {
+        /// Checksums only: whoever has the folder can read and change all of it.
         case none
+        /// Sealed by the suite `ferry-1`, for the members of the membership that begins with the record of this hash.
+        case sealed(genesis: RecordHash)
     }
+
+    /// How the file names the two.
+    private static let open = "none"
+    private static let sealed = "ferry-1"
 
     /// From 1 to `currentFormat`.
     package let format: Int
@@ -32,7 +38,9 @@ package struct ContainerDescription: Hashable, Sendable {
 
     /// Describes a new container.
     /// - Throws: `invalidArgument` for an empty name, or a name longer than `maximumNameBytes`.
-    package init(id: ContainerID, name: String, createdMilliseconds: Int64) throws(FerryError) {
+    package init(
+        id: ContainerID, name: String, createdMilliseconds: Int64, sealing: Sealing = .none
+    ) throws(FerryError) {
         guard !name.isEmpty, name.utf8.count <= Self.maximumNameBytes else {
             throw FerryError(
                 .invalidArgument, "A container's name has 1 to \(Self.maximumNameBytes) bytes; choose another.")
@@ -40,7 +48,7 @@ package struct ContainerDescription: Hashable, Sendable {
         format = Self.currentFormat
         self.id = id
         self.name = name
-        sealing = .none
+        self.sealing = sealing
         self.createdMilliseconds = createdMilliseconds
     }
 
@@ -62,14 +70,20 @@ package struct ContainerDescription: Hashable, Sendable {
         guard let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)),
             let id = ContainerID(record.id), !record.name.isEmpty, record.name.utf8.count <= Self.maximumNameBytes
         else { throw ByteReader.malformed("it is not a container's description") }
-        guard let sealing = Sealing(rawValue: record.sealing) else {
+        switch record.sealing {
+        case Self.open: sealing = .none
+        case Self.sealed:
+            guard let genesis = record.genesis.flatMap({ RecordHash(hex: $0) }), genesis != .none else {
+                throw ByteReader.malformed("it does not name the first record")
+            }
+            sealing = .sealed(genesis: genesis)
+        default:
             throw FerryError(
                 .containerTooNew, "The container is sealed in a way that this Ferry does not know. Update Ferry.")
         }
         format = version.format
         self.id = id
         name = record.name
-        self.sealing = sealing
         createdMilliseconds = record.created
     }
 
@@ -77,8 +91,9 @@ package struct ContainerDescription: Hashable, Sendable {
     package func encoded() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        let record = Record(
-            created: createdMilliseconds, format: format, id: id.description, name: name, sealing: sealing.rawValue)
+        var record = Record(
+            created: createdMilliseconds, format: format, id: id.description, name: name, sealing: Self.open)
+        if case .sealed(let genesis) = sealing { (record.sealing, record.genesis) = (Self.sealed, genesis.hex) }
         return try Array(encoder.encode(record)) + [UInt8(ascii: "\n")]
     }
 
@@ -89,6 +104,7 @@ package struct ContainerDescription: Hashable, Sendable {
     private struct Record: Codable {
         var created: Int64
         var format: Int
+        var genesis: String?
         var id: String
         var name: String
         var sealing: String

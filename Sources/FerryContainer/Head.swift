@@ -5,9 +5,9 @@ import FerryCore
 /// The only file of a device that changes. The head is written after its segments, and readers treat the head as a
 /// hint. The head can be older or newer than the segments that a syncer has brought so far.
 package struct Head: Hashable, Sendable {
-    /// The latest version of the encoding that this Ferry reads. Ferry writes version 3 unless the head needs version
-    /// 4, for the end of a predecessor's log or for missing objects.
-    package static let currentVersion: UInt8 = 4
+    /// The latest version of the encoding that this Ferry reads. In an open container Ferry writes version 3 unless the head
+    /// needs version 4, for the end of a predecessor's log or for missing objects. Heads of sealed containers have version 5.
+    package static let currentVersion: UInt8 = 5
     /// The earliest version that this Ferry reads. Version 1 has no digests, and neither 1 nor 2 the fields after them.
     package static let earliestVersion: UInt8 = 1
     /// A longer file is damaged, in bytes: everything within the other limits fits.
@@ -59,6 +59,31 @@ package struct Head: Hashable, Sendable {
     /// this device has replayed the deletion. Then that device publishes the object again: this device has forgotten
     /// the object.
     package var missing: [ObjectID] = []
+    /// What heads of sealed containers say beside; `nil` in open containers.
+    package var sealed: SealedPart?
+
+    /// What a head of a sealed container says of names, epochs and the membership.
+    package struct SealedPart: Hashable, Sendable {
+        /// What stands in the last segment's name in place of the checksum; 0 without a segment, or if unknown.
+        package var lastSegmentHash: UInt64
+        /// For acknowledged devices the beginning of the chain's checksum after the changeset that was replayed last; devices
+        /// without a known checksum are left out.
+        package var chainEnds: [DeviceID: UInt64]
+        /// The number of the oldest epoch under which a file of this device's is there.
+        package var oldestEpoch: UInt32
+        /// What the device knows of the membership.
+        package var knowledge: MembershipKnowledge
+
+        package init(
+            lastSegmentHash: UInt64, chainEnds: [DeviceID: UInt64], oldestEpoch: UInt32,
+            knowledge: MembershipKnowledge
+        ) {
+            self.lastSegmentHash = lastSegmentHash
+            self.chainEnds = chainEnds
+            self.oldestEpoch = oldestEpoch
+            self.knowledge = knowledge
+        }
+    }
 
     /// The device ID of a database before its restoration or copy.
     package struct Predecessor: Hashable, Sendable {
@@ -100,6 +125,11 @@ package struct Head: Hashable, Sendable {
     /// anything.
     package var lastSegment: SegmentName? {
         let (first, last) = (lastSegmentFirst, position.sequence)
-        return try? SegmentName(first: first, last: last, checksum: lastSegmentChecksum)  // none then
+        var hash = lastSegmentChecksum
+        if let sealed {
+            if sealed.lastSegmentHash == 0 { return nil }
+            hash = Checksum(high: sealed.lastSegmentHash, low: 0)
+        }
+        return try? SegmentName(first: first, last: last, checksum: hash)  // none then
     }
 }

@@ -1,12 +1,18 @@
 import FerryCore
 
-/// The bytes of a head (Docs/Format.md, "Heads"): writes versions 3 and 4, reads versions 1 to 4.
+/// The bytes of a head (Docs/Format.md, "Heads", "Heads in sealed containers"): writes versions 3 to 5, reads versions 1 to 5.
 extension Head {
     private static let magic = Array("FRYH".utf8)
     private static let checksumLength = 16
 
     /// The first version that can express the head.
-    private var version: UInt8 { predecessor?.end == nil && missing.isEmpty ? 3 : Self.currentVersion }
+    private var version: UInt8 {
+        if sealed != nil { return Self.sealedVersion }
+        return predecessor?.end == nil && missing.isEmpty ? 3 : 4
+    }
+
+    /// The version of heads in sealed containers, and there alone.
+    static let sealedVersion: UInt8 = 5
 
     /// Encodes the head; equal heads give equal bytes.
     /// - Throws: `invalidArgument` for anything that `init(decoding:container:device:)` would refuse.
@@ -52,14 +58,18 @@ extension Head {
             writer.writeVarint(UInt64(missing.count))
             for object in missing { writer.write(object) }
         }
+        if let sealed { write(sealed, to: &writer) }
         writer.write(ContentHash.checksum(writer.bytes))
         return writer.bytes
     }
 
     /// Decodes the content of a head's file, which must be the given device's in the given container.
+    /// - Parameter isSealed: true for a head of a sealed container, which has a version of its own.
     /// - Throws: `damagedFile`, `formatTooNew` for a later version, `foreignFile` for another container's or device's.
     ///   The caller adds the path.
-    package init(decoding bytes: [UInt8], container: ContainerID, device: DeviceID) throws(FerryError) {
+    package init(
+        decoding bytes: [UInt8], container: ContainerID, device: DeviceID, isSealed: Bool = false
+    ) throws(FerryError) {
         guard bytes.count <= Self.maximumBytes else { throw ByteReader.malformed("it is too long") }
         var reader = ByteReader(bytes)
         guard try reader.read(Self.magic.count).elementsEqual(Self.magic) else {
@@ -74,6 +84,10 @@ extension Head {
         }
         guard version >= Self.earliestVersion, reader.remaining >= Self.checksumLength else {
             throw ByteReader.malformed("it is not a head")
+        }
+        guard (version == Self.sealedVersion) == isSealed else {
+            throw ByteReader.malformed(
+                isSealed ? "it is a head for an open container" : "it is a head for a sealed container")
         }
         let content = bytes.dropLast(Self.checksumLength)
         guard content.withUnsafeBytes(ContentHash.checksum).bytes.elementsEqual(bytes.suffix(Self.checksumLength))
@@ -120,6 +134,7 @@ extension Head {
             try readPredecessor(&reader, version)
         }
         if version >= 4 { try readMissing(&reader) }
+        if version == Self.sealedVersion { try readSealed(&reader) }
         guard reader.isAtEnd else { throw ByteReader.malformed("it goes on after its end") }
     }
 
@@ -164,6 +179,7 @@ extension Head {
     }
 
     private func checkLimits(_ error: (String) -> FerryError) throws(FerryError) {
+        if let fault = sealed.flatMap({ Self.fault(of: $0, acknowledgements) }) { throw error(fault) }
         if deviceName.utf8.count > Self.maximumNameBytes { throw error("the device's name is too long") }
         if softwareVersion.utf8.count > Self.maximumSoftwareVersionBytes {
             throw error("the version of the software is too long")

@@ -88,7 +88,13 @@ final class MemoryFile {
     /// True if the content was synchronized; such content never changes.
     var isDurable = false
 
-    init(number: UInt64) { self.number = number }
+    /// True if other accounts may not read or change the file.
+    let isPrivate: Bool
+
+    init(number: UInt64, isPrivate: Bool) {
+        self.number = number
+        self.isPrivate = isPrivate
+    }
 
     func crash(losing loss: MemoryFileSystem.Loss) {
         let isLost =

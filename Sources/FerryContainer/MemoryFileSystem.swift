@@ -39,9 +39,9 @@ package final class MemoryFileSystem: FileSystem {
         case random(any RandomSource)
     }
 
-    private let state = Locked(State())
+    let state = Locked(State())
 
-    private struct State {
+    struct State {
         var root = MemoryDirectory(number: 0)
         var steps: [Mutation: Int] = [:]
         var readCount = 0
@@ -51,6 +51,8 @@ package final class MemoryFileSystem: FileSystem {
         var refusesWrites = false
         var availableBytes: Int?
         var nodeCount: UInt64 = 0
+        /// The paths that others may read or change.
+        var exposed: Set<String> = []
     }
 
     /// Makes a file system with an empty root directory.
@@ -151,7 +153,7 @@ package final class MemoryFileSystem: FileSystem {
         }
     }
 
-    private func look<Result>(_ body: (inout State) throws -> Result) throws -> Result {
+    func look<Result>(_ body: (inout State) throws -> Result) throws -> Result {
         try state.withLock { state in
             if state.isKilled { throw SimulatedCrash() }
             return try body(&state)
@@ -177,12 +179,16 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     package func write(_ bytes: [UInt8], toNewFileAt path: String) throws {
+        try write(bytes, toNewFileAt: path, isPrivate: false)
+    }
+
+    func write(_ bytes: [UInt8], toNewFileAt path: String, isPrivate: Bool) throws {
         try state.withLock { state in
             try Self.begin(.createFile, path, &state)
             let (parent, name) = try state.root.parent(of: path)
             guard parent.entries[name] == nil else { throw memoryError(path, "it exists") }
             state.nodeCount += 1
-            let file = MemoryFile(number: state.nodeCount)
+            let file = MemoryFile(number: state.nodeCount, isPrivate: isPrivate)
             parent.change([name: .file(file)])
             do {
                 do {

@@ -165,9 +165,11 @@ package struct PosixFileSystem: FileSystem {
     }
 
     @discardableResult
-    package func createDirectory(at path: String) throws -> Bool {
+    package func createDirectory(at path: String) throws -> Bool { try createDirectory(at: path, mode: 0o777) }
+
+    func createDirectory(at path: String, mode: mode_t) throws -> Bool {
         do throws(SystemCallError) {
-            _ = try systemCall("mkdir") { mkdir(path, 0o777) }
+            _ = try systemCall("mkdir") { mkdir(path, mode) }
             return true
         } catch {
             // A read-only file system may give this error although the directory is there.
@@ -181,8 +183,12 @@ package struct PosixFileSystem: FileSystem {
     }
 
     package func write(_ bytes: [UInt8], toNewFileAt path: String) throws {
+        try write(bytes, toNewFileAt: path, mode: 0o666)
+    }
+
+    func write(_ bytes: [UInt8], toNewFileAt path: String, mode: mode_t) throws {
         do throws(SystemCallError) {
-            let file = try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o666)
+            let file = try Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
             do throws(SystemCallError) {
                 try Self.write(bytes, to: file.number)
                 try file.synchronize()

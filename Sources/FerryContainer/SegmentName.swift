@@ -15,7 +15,8 @@ package struct SegmentName: Hashable, Sendable {
     package let first: UInt64
     /// The number of the last changeset inside, at least `first`.
     package let last: UInt64
-    /// The first eight bytes of the file's checksum, most significant first.
+    /// The first eight bytes of the file's checksum, most significant first; in a sealed container those of what stands in its
+    /// place (`Container.segmentName`).
     package let hash: UInt64
 
     /// Names a segment by its changesets and the checksum of its bytes.

@@ -8,7 +8,8 @@ package struct SnapshotName: Hashable, Sendable {
 
     /// The latest time that the snapshot covers.
     package let time: HybridTime
-    /// The first eight bytes of the file's checksum, most significant first.
+    /// The first eight bytes of the file's checksum, most significant first; in a sealed container those of what stands in its
+    /// place (`Container.snapshotName`).
     package let hash: UInt64
 
     package init(time: HybridTime, checksum: Checksum) {
@@ -46,21 +47,6 @@ extension SnapshotName: Comparable {
 extension SnapshotName: CustomStringConvertible {
     /// The name as a file has it.
     package var description: String { fileName }
-}
-
-/// Names of a snapshot's chunks: `<checksum>.chunk`.
-enum ChunkName {
-    static let suffix = ".chunk"
-
-    static func fileName(_ checksum: Checksum) -> String { checksum.hex + suffix }
-
-    /// Reads exactly the form of `fileName`, and nothing else.
-    static func checksum(_ fileName: String) -> Checksum? {
-        guard fileName.utf8.count == 32 + suffix.utf8.count, fileName.hasSuffix(suffix),
-            let checksum = Checksum(fileName.dropLast(suffix.count)), Self.fileName(checksum) == fileName
-        else { return nil }
-        return checksum
-    }
 }
 
 /// Numbers of 16 hexadecimal digits in lower case.

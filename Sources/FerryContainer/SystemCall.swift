@@ -19,6 +19,9 @@ package struct SystemCallError: Error, Hashable, Sendable, CustomStringConvertib
         self.number = number
     }
 
+    /// True if the account lacks the right.
+    package var isRefusal: Bool { number == EACCES || number == EPERM }
+
     /// The call, and the system's words for the error.
     package var description: String { "\(call): \(String(cString: strerror(number)))" }
 

@@ -86,6 +86,8 @@ public struct FerryError: Error, Sendable {
         public static let notAllVerified = Code(rawValue: "notAllVerified")
         /// A file or a marker is plain where the container is sealed. Nothing of it is used; move it away.
         package static let notSealed = Code(rawValue: "notSealed")
+        /// The container is sealed, and there is no key for it here. Changes wait until the device is let in.
+        package static let keyMissing = Code(rawValue: "keyMissing")
         /// Others than this account can read a file with secret keys, or replace it. Take their rights away.
         package static let keyExposed = Code(rawValue: "keyExposed")
         /// A code is none, was mistyped, was used or is over. Type it again, or ask for another one.

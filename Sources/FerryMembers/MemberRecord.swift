@@ -43,7 +43,8 @@ package struct MemberRecord: Hashable, Sendable {
         self.follows = follows
         self.acts = acts
         self.bytes = bytes
-        hash = RecordHash(of: bytes.dropLast(SealSuite.signatureLength))
+        // 32 bytes always make one
+        hash = RecordHash(bytes: SealSuite.digest(bytes.dropLast(SealSuite.signatureLength))) ?? .none
     }
 
     /// Whether the keys signed it.

@@ -15,6 +15,13 @@ package struct Roster: Hashable, Sendable {
         package let admittedMilliseconds: UInt64
     }
 
+    /// A device that left and that nobody removed.
+    package struct Left: Hashable, Sendable {
+        package let keys: DevicePublicKeys
+        /// Where its log ends.
+        package let end: LogEnding
+    }
+
     /// A device that is out for good.
     package struct Removed: Hashable, Sendable {
         /// How far its log counts; `nil` while nobody has said.
@@ -38,8 +45,8 @@ package struct Roster: Hashable, Sendable {
     }
 
     package let members: [DeviceID: Member]
-    /// Devices that left and that nobody removed, with the ends of their logs.
-    package let left: [DeviceID: LogEnding]
+    /// Devices that left and that nobody removed.
+    package let left: [DeviceID: Left]
     package let removed: [DeviceID: Removed]
     /// The epoch that nobody has but members and the recovery key; `nil` where there is none: who has something to publish makes
     /// one.
@@ -54,14 +61,14 @@ package struct Roster: Hashable, Sendable {
         let (scope, sets) = (graph.all, graph.sets)
         let admitted = graph.admitted(by: scope)
         var members: [DeviceID: Member] = [:]
-        var left: [DeviceID: LogEnding] = [:]
+        var left: [DeviceID: Left] = [:]
         var removed: [DeviceID: Removed] = [:]
         var memberNumbers: [Int] = []
         for (number, device) in graph.devices.enumerated() where device.keys != nil || device.isFormer {
             if device.isFormer || !device.removals.isEmpty || !admitted.contains(number) {
                 removed[device.id] = Self.removal(of: device, graph, scope, admitted)
-            } else if let end = device.endings.max() {
-                left[device.id] = end
+            } else if let end = device.endings.max(), let keys = device.keys {
+                left[device.id] = Left(keys: keys, end: end)
             } else if let member = Self.member(device, graph, scope, admitted) {
                 members[device.id] = member
                 memberNumbers.append(number)
@@ -78,6 +85,9 @@ package struct Roster: Hashable, Sendable {
 
     /// Whose files count: members, and who left.
     package func isReadable(_ device: DeviceID) -> Bool { members[device] != nil || left[device] != nil }
+
+    /// The keys of a device whose files count; `nil` for all others.
+    package func keys(of device: DeviceID) -> DevicePublicKeys? { members[device]?.keys ?? left[device]?.keys }
 
     // MARK: Computing it
 
@@ -155,7 +165,7 @@ extension Roster {
             writer.write(contentsOf: member.keys.box)
         }
         writer.writeVarint(UInt64(left.count))
-        for (device, end) in left.sorted(by: { $0.key < $1.key }) { Self.write(device, end, to: &writer) }
+        for (device, left) in left.sorted(by: { $0.key < $1.key }) { Self.write(device, left.end, to: &writer) }
         writer.writeVarint(UInt64(removed.count))
         for (device, removed) in removed.sorted(by: { $0.key < $1.key }) {
             Self.write(device, removed.end, to: &writer)

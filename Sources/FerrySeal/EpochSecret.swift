@@ -2,10 +2,6 @@ import Crypto
 import FerryCore
 import Foundation
 
-/// Names an epoch. It follows from the epoch's secret, and so commits to it.
-package typealias EpochID = UniqueID<EpochKind>
-package enum EpochKind {}
-
 /// What all members have and nobody else: files are sealed under one (Docs/Format.md, "Keys and hashes").
 package struct EpochSecret: Sendable {
     /// The container that it belongs to.

@@ -26,6 +26,23 @@ final class ContainerDescriptionTests: XCTestCase {
         XCTAssertEqual(try ContainerDescription(decoding: description.encoded()), description)
     }
 
+    func testASealedContainerNamesTheFirstRecord() throws {
+        let genesis = try XCTUnwrap(RecordHash(bytes: Array(100..<132)))
+        let description = try ContainerDescription(
+            id: id, name: "N", createdMilliseconds: 5, sealing: .sealed(genesis: genesis))
+        XCTAssertEqual(try ContainerDescription(decoding: description.encoded()), description)
+        let text = String(decoding: try description.encoded(), as: UTF8.self)
+        XCTAssertTrue(text.contains(#""genesis" : "\#(genesis.hex)""#), text)
+        XCTAssertTrue(text.contains(#""sealing" : "ferry-1""#), text)
+        // An open container has no first record, whatever somebody writes there.
+        let open = text.replacing("ferry-1", with: "none")
+        XCTAssertEqual(try decode(open).sealing, .none)
+        for digits in ["", "0", genesis.hex.uppercased(), genesis.hex + "00", String(repeating: "0", count: 64)] {
+            assertThrows(.damagedFile) { try decode(text.replacing(genesis.hex, with: digits)) }
+        }
+        assertThrows(.damagedFile) { try decode(text.replacing("genesis", with: "other")) }
+    }
+
     func testKeysOfLaterVersionsOfTheFormatAreIgnored() throws {
         let text = #"{"format":1,"id":"\#(id)","name":"N","sealing":"none","created":5,"colour":"red"}"#
         XCTAssertEqual(try decode(text).id, id)

@@ -22,7 +22,7 @@ final class ContainerTests: XCTestCase {
         head.lastSegmentChecksum = try XCTUnwrap(ContentHash.verifiedTrailer(of: segment.bytes))
         try laptop.writeHead(head)
 
-        let phone = try Container.open(at: folder.path("Music"), expecting: laptop.id)
+        let phone = try Container.open(at: folder.path("Music"), expecting: laptop.pin)
         XCTAssertEqual(phone.name, "Music")
         XCTAssertEqual(try phone.devices(), [deviceA])
         let found = try XCTUnwrap(try phone.readHead(of: deviceA))
@@ -77,7 +77,7 @@ final class ContainerTests: XCTestCase {
         try folder.write("x", "empty/notes.txt")
         assertThrows(.containerEmpty, "holds no container.json") { try Container.open(at: folder.path("empty")) }
         assertThrows(.containerMismatch, "Other") {
-            try Container.open(at: folder.path("other"), expecting: container.id)
+            try Container.open(at: folder.path("other"), expecting: container.pin)
         }
         XCTAssertNotEqual(other.id, container.id)
         XCTAssertEqual(try folder.names("empty"), ["notes.txt"])

@@ -152,7 +152,7 @@ final class FolderBackendTests: XCTestCase {
         let folder = try TemporaryFolder()
         let container = try Container.create(at: folder.path("c"), name: "Test")
         XCTAssertEqual(symlink("c", folder.path("link")), 0)
-        let linked = try Container.open(at: folder.path("link//"), expecting: container.id)
+        let linked = try Container.open(at: folder.path("link//"), expecting: container.pin)
         let first = try makeSegment("one", 1, 1)
         try linked.publish(first.bytes, name: first.name, of: deviceA)
         XCTAssertEqual(try container.devices(), [deviceA])

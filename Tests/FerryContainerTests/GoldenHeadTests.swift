@@ -38,6 +38,12 @@ final class GoldenHeadTests: XCTestCase {
             head.predecessor?.end = LogEnd(sequence: 305, checksum: Checksum(high: 11, low: 13))
             head.missing = [ObjectID(high: 1, low: 2), ObjectID(high: 0x0102_0304_0506_0708, low: .max)]
         }
+        if version >= 5 {
+            head.sealed = Head.SealedPart(
+                lastSegmentHash: 0x1122_3344_5566_7788, chainEnds: [deviceB: 0xa1a2_a3a4_a5a6_a7a8], oldestEpoch: 3,
+                knowledge: MembershipKnowledge(
+                    records: 300, recordsDigest: Array(0x40..<0x60), rosterDigest: Array(0x80..<0xa0)))
+        }
         return head
     }
 
@@ -45,8 +51,8 @@ final class GoldenHeadTests: XCTestCase {
         for version in Head.earliestVersion...Head.currentVersion {
             let bytes = try bytes(version)
             XCTAssertEqual(bytes[4], version)
-            XCTAssertEqual(
-                try Head(decoding: bytes, container: container, device: deviceA), makeHead(version), "\(version)")
+            let head = try Head(decoding: bytes, container: container, device: deviceA, isSealed: version == 5)
+            XCTAssertEqual(head, makeHead(version), "\(version)")
         }
     }
 
@@ -73,6 +79,14 @@ final class GoldenHeadTests: XCTestCase {
         }
     }
 
+    func testADescriptionOfASealedContainerIsRead() throws {
+        let bytes = [UInt8](try Data(contentsOf: folder.appendingPathComponent("container-v1-sealed.json")))
+        let description = try ContainerDescription(decoding: bytes)
+        XCTAssertEqual(
+            description.sealing, .sealed(genesis: try XCTUnwrap(RecordHash(bytes: Array(0xe0...0xff)))))
+        XCTAssertEqual(try description.encoded(), bytes)
+    }
+
     /// The reader in Python knows nothing of Ferry but Docs/Format.md.
     func testAnIndependentReaderReadsHeadsOfEveryVersion() throws {
         for version in Head.earliestVersion...Head.currentVersion {
@@ -80,10 +94,12 @@ final class GoldenHeadTests: XCTestCase {
             guard let read = try IndependentReader.lines(of: bytes) else {
                 throw XCTSkip("there is no python3 to read the files with")
             }
-            let head = try Head(decoding: bytes, container: container, device: deviceA)
+            let head = try Head(decoding: bytes, container: container, device: deviceA, isSealed: version == 5)
             XCTAssertEqual(read, lines(head, version))
         }
     }
+
+    private static func hex(_ hash: UInt64) -> String { String(Checksum(high: hash, low: 0).hex.prefix(16)) }
 
     /// A head in the words of the independent reader.
     private func lines(_ head: Head, _ version: UInt8) -> [String] {
@@ -109,6 +125,14 @@ final class GoldenHeadTests: XCTestCase {
             if let end = predecessor.end { lines.append("predecessor's end \(end.sequence) \(end.checksum.hex)") }
         }
         for object in head.missing { lines.append("missing \(object.hex)") }
+        guard let sealed = head.sealed else { return lines }
+        lines.append("last segment named \(Self.hex(sealed.lastSegmentHash))")
+        for device in head.acknowledgements.keys.sorted() {
+            lines.append("chain end \(device.hex) \(Self.hex(sealed.chainEnds[device] ?? 0))")
+        }
+        lines.append("oldest epoch \(sealed.oldestEpoch)")
+        lines.append("records \(sealed.knowledge.records) \(hexString(sealed.knowledge.recordsDigest))")
+        lines.append("roster \(hexString(sealed.knowledge.rosterDigest))")
         return lines
     }
 }

@@ -25,8 +25,19 @@ final class HeadTests: XCTestCase {
         return head
     }
 
+    /// A head of a sealed container that says everything.
+    private func makeSealedHead() -> Head {
+        var head = makeFullHead()
+        head.sealed = Head.SealedPart(
+            lastSegmentHash: 0x0102_0304_0506_0708, chainEnds: [deviceB: 0x1112_1314_1516_1718], oldestEpoch: 300,
+            knowledge: MembershipKnowledge(
+                records: 65_536, recordsDigest: Array(0..<32), rosterDigest: Array(64..<96)))
+        return head
+    }
+
     private func decode(_ bytes: [UInt8]) throws -> Head {
-        try Head(decoding: bytes, container: container, device: deviceA)
+        let isSealed = bytes.count > 4 && bytes[4] == 5
+        return try Head(decoding: bytes, container: container, device: deviceA, isSealed: isSealed)
     }
 
     /// Makes the checksum right again after a change of the content.
@@ -36,7 +47,7 @@ final class HeadTests: XCTestCase {
     }
 
     func testAHeadIsReadBackAsItWasWritten() throws {
-        for head in [makeHead(container), makeFullHead()] {
+        for head in [makeHead(container), makeFullHead(), makeSealedHead()] {
             XCTAssertEqual(try decode(try head.encoded()), head)
         }
     }
@@ -115,8 +126,34 @@ final class HeadTests: XCTestCase {
         assertThrows(.invalidArgument) { try head.encoded() }
     }
 
+    func testWhatHeadsOfSealedContainersSayBesideStandsAtTheEnd() throws {
+        let (open, sealed) = (try makeFullHead().encoded(), try makeSealedHead().encoded())
+        XCTAssertEqual(sealed[4], 5)
+        XCTAssertEqual(sealed[5..<open.count - 16], open[5..<open.count - 16])
+        XCTAssertEqual(
+            hexString(sealed[(open.count - 16)..<(sealed.count - 16)]),
+            "0102030405060708" + "0000000000000000" + "1112131415161718" + "ac02" + "808004"
+                + hexString(0..<32) + hexString(64..<96))
+        XCTAssertEqual(makeSealedHead().lastSegment?.hash, 0x0102_0304_0506_0708)
+        var head = makeSealedHead()
+        head.sealed?.lastSegmentHash = 0
+        XCTAssertNil(head.lastSegment)
+    }
+
+    func testAHeadOfASealedContainerIsNoneOfAnOpenOneAndTheReverse() throws {
+        for (head, isSealed) in [(makeFullHead(), true), (makeSealedHead(), false)] {
+            assertThrows(.damagedFile, isSealed ? "for an open container" : "for a sealed container") {
+                try Head(decoding: try head.encoded(), container: container, device: deviceA, isSealed: isSealed)
+            }
+        }
+    }
+
     func testEveryTruncationIsDamaged() throws {
-        let bytes = try makeFullHead().encoded()
+        for head in [makeFullHead(), makeSealedHead()] { try assertTruncationsAreDamaged(head) }
+    }
+
+    private func assertTruncationsAreDamaged(_ head: Head) throws {
+        let bytes = try head.encoded()
         for length in 0..<bytes.count {
             assertThrows(.damagedFile) { try decode(Array(bytes.prefix(length))) }
             // Also where somebody has computed the checksum of the rest.
@@ -130,18 +167,23 @@ final class HeadTests: XCTestCase {
     }
 
     func testEveryChangeOfOneByteIsNoticed() throws {
-        let bytes = try makeFullHead().encoded()
-        for index in bytes.indices {
-            for change in [0x01, 0x80, 0xff] as [UInt8] {
-                var changed = bytes
-                changed[index] ^= change
-                XCTAssertThrowsError(try decode(changed), "byte \(index)") { XCTAssertTrue($0 is FerryError) }
+        for bytes in [try makeFullHead().encoded(), try makeSealedHead().encoded()] {
+            for index in bytes.indices {
+                for change in [0x01, 0x80, 0xff] as [UInt8] {
+                    var changed = bytes
+                    changed[index] ^= change
+                    XCTAssertThrowsError(try decode(changed), "byte \(index)") { XCTAssertTrue($0 is FerryError) }
+                }
             }
         }
     }
 
     func testForgedContentIsRefusedOrReadWithoutHarm() throws {
-        let bytes = try makeFullHead().encoded()
+        for head in [makeFullHead(), makeSealedHead()] { try forge(head) }
+    }
+
+    private func forge(_ head: Head) throws {
+        let bytes = try head.encoded()
         var random = Chance(seed: 11)
         for round in 0..<20_000 {
             var forged = bytes
@@ -217,6 +259,19 @@ final class HeadTests: XCTestCase {
             change(&head)
             assertThrows(.invalidArgument) { try head.encoded() }
         }
+        let sealedChanges: [(inout Head.SealedPart) -> Void] = [
+            { $0.chainEnds[DeviceID(high: 77, low: 1)] = 1 }, { $0.chainEnds[deviceB] = 0 },
+            { $0.knowledge.records = 65_537 }, { $0.knowledge.records = -1 },
+            { $0.knowledge.recordsDigest.removeLast() }, { $0.knowledge.rosterDigest.append(0) },
+        ]
+        for change in sealedChanges {
+            var head = makeSealedHead()
+            if var sealed = head.sealed {
+                change(&sealed)
+                head.sealed = sealed
+            }
+            assertThrows(.invalidArgument) { try head.encoded() }
+        }
         // A forged count, and a forged time.
         var bytes = try makeHead(container).encoded()
         let time = bytes.count - 16 - 3 - 1 - 6 - 8 - 1 - 16 - 1 - 8
@@ -237,9 +292,13 @@ final class HeadTests: XCTestCase {
             head.acknowledgements[DeviceID(high: .max, low: number)] = LogPosition(
                 sequence: SegmentName.maximumSequence, time: .latest)
         }
-        let bytes = try head.encoded()
-        XCTAssertLessThanOrEqual(bytes.count, Head.maximumBytes)
-        XCTAssertEqual(try decode(bytes), head)
+        for sealed in [nil, makeSealedHead().sealed] {
+            head.sealed = sealed
+            head.sealed?.chainEnds = head.acknowledgements.mapValues { _ in .max }
+            let bytes = try head.encoded()
+            XCTAssertLessThanOrEqual(bytes.count, Head.maximumBytes)
+            XCTAssertEqual(try decode(bytes), head)
+        }
     }
 
     func testTheLastSegmentHasANameOnceSomethingIsPublished() throws {

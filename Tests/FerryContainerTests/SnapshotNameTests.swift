@@ -39,13 +39,13 @@ final class SnapshotNameTests: XCTestCase {
         // Again has no effect.
         try container.publishSnapshot(first, name: names[0], of: device)
         XCTAssertEqual(try container.snapshots(of: device), [names[1], names[0]])
-        XCTAssertEqual(try container.chunks(of: device), [Self.checksum(first)])
-        XCTAssertEqual(try container.readSnapshot(names[0], of: device), first)
+        XCTAssertEqual(try container.chunks(of: device), [ChunkName(checksum: Self.checksum(first))])
+        XCTAssertEqual(try container.readSnapshot(names[0], of: device)?.bytes, first)
         XCTAssertEqual(try container.readChunk(Self.checksum(first), of: device), first)
         XCTAssertNil(try container.readChunk(Self.checksum(second), of: device))
         try container.removeSnapshot(names[0], of: device)
-        try container.removeChunk(Self.checksum(first), of: device)
-        try container.removeChunk(Self.checksum(first), of: device)
+        try container.removeChunk(ChunkName(checksum: Self.checksum(first)), of: device)
+        try container.removeChunk(ChunkName(checksum: Self.checksum(first)), of: device)
         XCTAssertEqual(try container.snapshots(of: device), [names[1]])
         XCTAssertEqual(try container.chunks(of: device), [])
     }

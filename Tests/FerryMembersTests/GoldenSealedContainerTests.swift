@@ -1,3 +1,4 @@
+import FerryContainer
 import FerryCore
 import FerrySeal
 import FerryTestSupport
@@ -145,7 +146,7 @@ struct SealedExample {
             (founder, first), (founder, second), (phone, third), (phone, copy), (gone, leaving), (founder, removal),
             (thief, dated), (phone, accept), (thief, late),
         ] {
-            files["container/devices/\(keys.device.hex)/members/\(record.hash.fileName)"] = record.bytes
+            files["container/devices/\(keys.device.hex)/members/\(RecordName(record.hash).fileName)"] = record.bytes
         }
         let asking = try mint()
         files["container/devices/\(asking.device.hex)/claim"] =

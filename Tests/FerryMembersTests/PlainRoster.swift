@@ -194,7 +194,7 @@ final class PlainRoster {
 
         init(_ roster: Roster) {
             members = Set(roster.members.keys)
-            left = roster.left
+            left = roster.left.mapValues(\.end)
             removed = roster.removed.mapValues(\.end)
             epoch = roster.epoch?.id
             lacking = Set(roster.epoch?.lacking ?? [])

@@ -31,8 +31,8 @@ struct SealedReading {
         for (device, member) in roster.members.sorted(by: { $0.key < $1.key }) {
             lines.append("member \(device.hex) \(hexString(member.keys.signing)) \(hexString(member.keys.box))")
         }
-        for (device, end) in roster.left.sorted(by: { $0.key < $1.key }) {
-            lines.append("left \(device.hex) \(Self.told(end))")
+        for (device, left) in roster.left.sorted(by: { $0.key < $1.key }) {
+            lines.append("left \(device.hex) \(Self.told(left.end))")
         }
         for (device, removed) in roster.removed.sorted(by: { $0.key < $1.key }) {
             lines.append("out \(device.hex) \(Self.told(removed.end))")

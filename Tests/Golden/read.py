@@ -506,14 +506,16 @@ def archive(content):
 
 def head(content):
     version = content[4]
-    need(version in (1, 2, 3, 4), "its version is unknown")
+    need(version in (1, 2, 3, 4, 5), "its version is unknown")
     reader = verified(content)
     reader.take(5)
     yield f"head of {reader.id()} {reader.id()} {reader.string()}"
     yield f"position {reader.varint()} {in_range(reader.u64())}"
     yield f"last segment from {reader.varint()} {or_none(reader.id())}"
+    acknowledged = []
     for _ in range(reader.varint()):
-        yield f"acknowledged {reader.id()} {reader.varint()} {in_range(reader.u64())}"
+        acknowledged.append(reader.id())
+        yield f"acknowledged {acknowledged[-1]} {reader.varint()} {in_range(reader.u64())}"
     yield f"written {reader.i64()} by {reader.string()}"
     for _ in range(reader.varint() if version >= 2 else 0):
         yield f"digest {reader.u32()} {reader.u64()}"
@@ -530,6 +532,13 @@ def head(content):
     if version >= 4:
         for _ in range(reader.varint()):
             yield f"missing {reader.id()}"
+    if version >= 5:
+        yield f"last segment named {reader.take(8).hex()}"
+        for device in acknowledged:
+            yield f"chain end {device} {reader.take(8).hex()}"
+        yield f"oldest epoch {reader.varint()}"
+        yield f"records {reader.varint()} {reader.take(32).hex()}"
+        yield f"roster {reader.take(32).hex()}"
     reader.end()
 
 

@@ -13,6 +13,8 @@ struct KnownSnapshot: Codable, Equatable, Sendable {
     var bytes: Int
     /// Since when this device knows the snapshot, by the wall clock, in milliseconds since the Unix epoch.
     var milliseconds: Int64
+    /// The number of the epoch under which the snapshot is sealed; `nil` in an open container.
+    var epoch: UInt32?
 }
 
 /// The facts for compaction's decisions.

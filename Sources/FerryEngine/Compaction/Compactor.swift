@@ -195,7 +195,9 @@ struct Compactor {
             do {
                 report.rolledUp.segments += try rollUp(first, last)
                 report.rolledUp.into += 1
-            } catch let error as FerryError where [.damagedFile, .foreignFile, .fileNotThereYet].contains(error.code) {
+            } catch let error as FerryError
+                where [.damagedFile, .foreignFile, .notSealed, .fileNotThereYet].contains(error.code)
+            {
                 // No device can read the file. A snapshot must replace the file.
                 notes.lost = max(notes.lost ?? 0, error.sequence ?? last)
                 return false
@@ -254,12 +256,12 @@ struct Compactor {
         var headers: [SegmentHeader] = []
         for segment in live {
             let name = try SegmentName(first: segment.first, last: segment.last, checksum: segment.checksum)
-            guard let bytes = try container.readSegment(name, of: device) else {
-                throw FerryError(
-                    .fileNotThereYet, "\(name) is not in the container any more, so it cannot be rolled up.",
-                    path: container.path(of: SegmentFile(name), device), device: device, sequence: segment.last)
-            }
             do {
+                guard let bytes = try container.readSegment(name, of: device) else {
+                    throw FerryError(
+                        .fileNotThereYet, "\(name) is not in the container any more, so it cannot be rolled up.",
+                        path: container.path(of: SegmentFile(name), device), device: device)
+                }
                 let (header, part) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
                 guard header.checksum == segment.checksum else {
                     throw FerryError(.damagedFile, "\(name) holds another segment.", device: device)

@@ -167,6 +167,12 @@ struct ContainerExamination {
             return try SegmentDecoder.decode(bytes, container: container.id, device: device).0
         } catch let error as FerryError {
             if file.isCopy { return nil }
+            if error.code == .fileNotThereYet {
+                report.add(
+                    .warning, name, "\(file.fileName): \(error.message)",
+                    advice: "Let the folder's syncer finish, on this device and on the one that wrote it.", file: path)
+                return nil
+            }
             report.add(
                 .fault, name, "\(file.fileName): \(error.message)",
                 advice: isSelf

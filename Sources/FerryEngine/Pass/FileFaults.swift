@@ -4,7 +4,13 @@ extension FerryError {
     /// True if the error concerns a single file of the container, or a single device's files, and nothing beyond. The
     /// caller goes on with the rest.
     var concernsOneFile: Bool {
-        [.damagedFile, .formatTooNew, .foreignFile, .limitExceeded, .inputOutput].contains(code)
+        saysNothing || [.limitExceeded, .inputOutput].contains(code)
+    }
+
+    /// True if a file is there and nothing of its content is to be used: damaged, foreign, of a newer Ferry, plain where all is
+    /// sealed, or not there whole yet.
+    var saysNothing: Bool {
+        [.damagedFile, .formatTooNew, .foreignFile, .notSealed, .fileNotThereYet].contains(code)
     }
 
     /// True if the cause may be the log of `device`. Errors of this device's own log, database, disk or app's hook are

@@ -69,8 +69,8 @@ public final class Replica: Sendable {
 
     func openContainer() throws -> Container {
         try Container.open(
-            at: identity.containerPath, expecting: identity.container, fileSystem: environment.fileSystem,
-            random: environment.random, heads: heads)
+            at: identity.containerPath, expecting: ContainerPin(id: identity.container),
+            fileSystem: environment.fileSystem, random: environment.random, heads: heads)
     }
 
     // MARK: Sync
@@ -110,7 +110,7 @@ public final class Replica: Sendable {
     static func isOfTheContainer(_ code: FerryError.Code) -> Bool {
         let codes: [FerryError.Code] = [
             .containerMissing, .containerEmpty, .containerMismatch, .containerTooNew, .damagedFile, .foreignFile,
-            .inputOutput, .limitExceeded,
+            .inputOutput, .limitExceeded, .notSealed, .keyMissing,
         ]
         return codes.contains(code)
     }

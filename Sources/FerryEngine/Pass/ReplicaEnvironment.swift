@@ -1,24 +1,32 @@
 import FerryContainer
 import FerryCore
+import FerrySeal
+import Foundation
 
-/// The outside world of the engine: clock, random numbers, files, machine.
+/// The outside world of the engine: clock, random numbers, files, machine, secret keys.
 package struct ReplicaEnvironment: Sendable {
     package var clock: any WallClock
     package var random: any RandomSource
     package var fileSystem: any FileSystem
     package var host: any HostIdentity
+    /// Where the secret keys of sealed containers' devices are.
+    package var keys: any KeyStore
 
     package init(
         clock: any WallClock, random: any RandomSource, fileSystem: any FileSystem,
-        host: any HostIdentity = SystemHost()
+        host: any HostIdentity = SystemHost(), keys: any KeyStore = MemoryKeyStore()
     ) {
         self.clock = clock
         self.random = random
         self.fileSystem = fileSystem
         self.host = host
+        self.keys = keys
     }
 
-    /// The computer's clock, random numbers and file system.
+    /// The computer's clock, random numbers and file system, and this account's keys.
     package static let live = ReplicaEnvironment(
-        clock: SystemClock(), random: SystemRandom(), fileSystem: PosixFileSystem())
+        clock: SystemClock(), random: SystemRandom(), fileSystem: PosixFileSystem(),
+        keys: FileKeyStore(
+            directory: FileKeyStore.directory(
+                variables: ProcessInfo.processInfo.environment, home: NSHomeDirectory())))
 }

@@ -174,14 +174,7 @@ struct ForkedLog {
         var found: [UInt64: [OwnLog.Mark: Changeset]] = [:]
         var parts: [Part] = []
         for file in files {
-            guard let bytes = try container.readSegment(file, of: device) else { continue }
-            let (header, decoded): (SegmentHeader, [Changeset])
-            do {
-                (header, decoded) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
-            } catch {
-                // Readers of the log report the error.
-                continue
-            }
+            guard let (header, decoded) = try SegmentDecoder.decoded(file, of: device, container) else { continue }
             read.insert(file.fileName)
             let marks = try decoded.map { try OwnLog.mark($0, container) }
             parts.append(Part(header: header, marks: Set(marks)))

@@ -205,6 +205,10 @@ struct LogReader {
                 "Its file \"head\" is damaged or has not arrived whole. Its changes are read all the same, and its next "
                 + "sync writes the file anew."
             return (nil, nil, FerryError(.fileNotThereYet, message, path: error.path, device: peer, cause: error))
+        } catch var error as FerryError where [.fileNotThereYet, .notSealed].contains(error.code) {
+            // A sealed head that is cut off, sealed under a key that has not arrived, or not sealed at all.
+            error.message = "Its file \"head\": \(error.message) Its changes are read all the same."
+            return (nil, nil, error)
         }
     }
 

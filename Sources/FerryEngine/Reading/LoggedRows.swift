@@ -54,9 +54,7 @@ struct LoggedRows {
                     }
                 }
                 return entry.manifest.vector
-            } catch let error as FerryError
-                where error.concernsOneFile || error.code == .fileNotThereYet
-            {
+            } catch let error as FerryError where error.concernsOneFile {
                 tables = [:]
             }
         }

@@ -161,8 +161,8 @@ extension OwnLog {
         {
             replaced.insert(head.position.sequence)
         }
-        let isOwn = Set(remembered.compactMap { own in own.checksum.map { Key(own.first, own.last, $0.high) } })
-        var suspects = files.filter { !isOwn.contains(Key($0.name.first, $0.name.last, $0.name.hash)) }
+        let written = try Self.namesOf(remembered, among: files, container, device)
+        var suspects = files.filter { !written.contains($0.name) }
         if !isComplete {
             let overlapping = Self.overlapping(files)
             suspects = suspects.filter { file in
@@ -185,8 +185,7 @@ extension OwnLog {
         let numbers = suspects.map { $0.name.first...$0.name.last }
         for file in files where isComplete || numbers.contains(where: { $0.overlaps(file.name.first...file.name.last) })
         {
-            let isOwn = isOwn.contains(Key(file.name.first, file.name.last, file.name.hash))
-            try read(file, isOwn: isOwn, container, device)
+            try read(file, isOwn: written.contains(file.name), container, device)
         }
     }
 
@@ -197,8 +196,7 @@ extension OwnLog {
     ) throws -> [Changeset] {
         var changesets: [Mark: Changeset] = [:]
         for file in try container.segmentFiles(of: device, after: sequence) {
-            guard let bytes = try container.readSegment(file, of: device) else { continue }
-            let decoded = try? SegmentDecoder.decode(bytes, container: container.id, device: device)  // readers tell
+            let decoded = try SegmentDecoder.decoded(file, of: device, container)
             for var changeset in decoded?.1 ?? [] where changeset.sequence > sequence {
                 let mark = try mark(changeset, container)
                 changeset.isReplayed = own.contains(file.name) || changesets[mark]?.isReplayed ?? false
@@ -216,16 +214,24 @@ extension OwnLog {
         return Mark(time: changeset.time, content: alone.checksum)
     }
 
-    private struct Key: Hashable {
-        var first: UInt64
-        var last: UInt64
-        var hash: UInt64
-
-        init(_ first: UInt64, _ last: UInt64, _ hash: UInt64) {
-            self.first = first
-            self.last = last
-            self.hash = hash
+    /// The names of the files that hold remembered segments: with the same numbers, and with what a name has for the checksum. In
+    /// a sealed container the epochs give a segment different names.
+    private static func namesOf(
+        _ remembered: [Remembered], among files: [SegmentFile], _ container: Container, _ device: DeviceID
+    ) throws -> Set<SegmentName> {
+        var checksums: [ClosedRange<UInt64>: [Checksum]] = [:]
+        for own in remembered {
+            if let checksum = own.checksum { checksums[own.first...own.last, default: []].append(checksum) }
         }
+        var names: Set<SegmentName> = []
+        for name in files.map(\.name) {
+            let numbers = name.first...name.last
+            for checksum in checksums[numbers] ?? []
+            where try container.segmentNames(numbers, checksum, of: device).contains(name) {
+                names.insert(name)
+            }
+        }
+        return names
     }
 
     /// The names that share numbers with a different file.
@@ -243,14 +249,7 @@ extension OwnLog {
     private mutating func read(
         _ file: SegmentFile, isOwn: Bool, _ container: Container, _ device: DeviceID
     ) throws {
-        guard let bytes = try container.readSegment(file, of: device) else { return }
-        let (header, changesets): (SegmentHeader, [Changeset])
-        do {
-            (header, changesets) = try SegmentDecoder.decode(bytes, container: container.id, device: device)
-        } catch {
-            // Cut off, garbled, foreign or of a newer format: no evidence. Other readers of this log report the file.
-            return
-        }
+        guard let (header, changesets) = try SegmentDecoder.decoded(file, of: device, container) else { return }
         for changeset in changesets {
             found[changeset.sequence, default: []].insert(try Self.mark(changeset, container))
         }

@@ -26,9 +26,7 @@ struct SentBranches {
         var names: Set<SegmentName> = []
         // From the end; a roll-up before the smaller segments in it.
         for file in files.sorted(by: { ($0.name.last, $1.name.first) > ($1.name.last, $0.name.first) }) {
-            guard let bytes = try container.readSegment(file, of: device),
-                let (header, _) = try? SegmentDecoder.decodeSchemas(  // readers report a damaged file
-                    bytes, container: container.id, device: device),
+            guard let (header, _) = try SegmentDecoder.decodedSchemas(file, of: device, container),
                 ends.contains(LogEnd(sequence: header.lastSequence, checksum: header.chainEnd))
             else { return false }
             if let previous = header.previous {

@@ -111,9 +111,7 @@ final class SharedLogs {
             .sorted { $0.isTried(before: $1) }
         for file in candidates where trail.files < Self.maximumFiles {
             trail.files += 1
-            guard let bytes = try container.readSegment(file, of: author),
-                let (header, changesets) = try? SegmentDecoder.decodeSchemas(  // readers report a damaged file
-                    bytes, container: container.id, device: author),
+            guard let (header, changesets) = try SegmentDecoder.decodedSchemas(file, of: author, container),
                 changesets.contains(where: { trail.times[$0.sequence] == $0.time })
                     || (header.lastSequence == trail.next && trail.checksum == header.chainEnd)
             else { continue }

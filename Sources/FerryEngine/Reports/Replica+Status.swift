@@ -184,7 +184,9 @@ extension Replica {
                 do {
                     guard let bytes = try container.readSegment(name, of: device) else { continue }
                     changesets = try SegmentDecoder.decode(bytes, container: container.id, device: device).1
-                } catch let error as FerryError where error.code == .damagedFile || error.code == .formatTooNew {
+                } catch let error as FerryError
+                    where container.isSealed ? error.saysNothing : [.damagedFile, .formatTooNew].contains(error.code)
+                {
                     // Readable files are reported here; `sync` and `status` report unreadable files.
                     continue
                 }

@@ -34,7 +34,7 @@ struct ContainerSnapshots: CompactionSnapshots {
         let written = try SnapshotWriter(container: container, store: store, identity: identity).write()
         return KnownSnapshot(
             device: device.hex, name: written.name.fileName, covered: written.vector[device].sequence,
-            bytes: written.bytes, milliseconds: clock.milliseconds())
+            bytes: written.bytes, milliseconds: clock.milliseconds(), epoch: epochNumber(written.epoch))
     }
 
     func own() throws -> [KnownSnapshot] {
@@ -49,11 +49,11 @@ struct ContainerSnapshots: CompactionSnapshots {
 
     func remove(_ names: [String]) throws {
         for name in names.compactMap({ SnapshotName($0) }) { try container.removeSnapshot(name, of: device) }
-        var needed: Set<Checksum> = []
+        var needed: Set<ChunkName> = []
         for name in try container.snapshots(of: device) {
             // Beside an unreadable manifest, the needed chunks are unknown: nothing is removed.
             guard let entry = try SnapshotCatalog(container).entry(name, of: device) else { return }
-            for table in entry.manifest.tables { needed.formUnion(table.chunks.map(\.checksum)) }
+            needed.formUnion(try SnapshotCatalog(container).names(of: entry))
         }
         for chunk in try container.chunks(of: device).subtracting(needed).sorted() {
             try container.removeChunk(chunk, of: device)
@@ -63,6 +63,9 @@ struct ContainerSnapshots: CompactionSnapshots {
     private func describe(_ entry: SnapshotCatalog.Entry) -> KnownSnapshot {
         KnownSnapshot(
             device: entry.device.hex, name: entry.name.fileName,
-            covered: entry.manifest.vector[device].sequence, bytes: entry.bytes, milliseconds: clock.milliseconds())
+            covered: entry.manifest.vector[device].sequence, bytes: entry.bytes, milliseconds: clock.milliseconds(),
+            epoch: epochNumber(entry.epoch))
     }
+
+    private func epochNumber(_ epoch: EpochID?) -> UInt32? { epoch.map { container.number(of: $0) } }
 }

@@ -145,7 +145,8 @@ extension Replica {
         }
         let container = try containerPath.map {
             try Container.open(
-                at: absolutePath($0), expecting: archive.container, fileSystem: environment.fileSystem,
+                at: absolutePath($0), expecting: ContainerPin(id: archive.container),
+                fileSystem: environment.fileSystem,
                 random: environment.random)
         }
         if let containerPath { try refuseDatabase(at: databasePath, inside: absolutePath(containerPath)) }

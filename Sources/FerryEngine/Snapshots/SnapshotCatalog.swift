@@ -12,6 +12,8 @@ struct SnapshotCatalog {
         var device: DeviceID
         var name: SnapshotName
         var checksum: Checksum
+        /// The epoch under which the manifest and all chunks are sealed; `nil` in an open container.
+        var epoch: EpochID?
         var manifest: SnapshotManifest
         /// The length of the manifest's file.
         var manifestBytes: Int
@@ -44,9 +46,9 @@ struct SnapshotCatalog {
                 let chunks = try reading({ try container.chunks(of: device) })
             else { continue }
             for name in names.prefix(Self.maximumPerDevice) {
-                guard let entry = try entry(name, of: device),
-                    entry.manifest.tables.allSatisfy({ $0.chunks.allSatisfy { chunks.contains($0.checksum) } })
-                else { continue }
+                guard let entry = try entry(name, of: device), try self.names(of: entry).isSubset(of: chunks) else {
+                    continue
+                }
                 entries.append(entry)
             }
         }
@@ -55,21 +57,35 @@ struct SnapshotCatalog {
 
     /// Returns a snapshot if readable.
     func entry(_ name: SnapshotName, of device: DeviceID) throws -> Entry? {
-        guard let bytes = try reading({ try container.readSnapshot(name, of: device) }) ?? nil,
+        guard let (bytes, epoch) = try reading({ try container.readSnapshot(name, of: device) }) ?? nil,
             let (manifest, checksum) = try reading({
                 try SnapshotManifestDecoder.decode(bytes, container: container.id)
-            }), name.matches(checksum)
+            }), name.hash == (try container.snapshotName(name.time, checksum, of: device, under: epoch)).hash
         else { return nil }
         return Entry(
-            device: device, name: name, checksum: checksum, manifest: manifest, manifestBytes: bytes.count)
+            device: device, name: name, checksum: checksum, epoch: epoch, manifest: manifest,
+            manifestBytes: bytes.count)
+    }
+
+    /// The names of a snapshot's chunks.
+    func names(of entry: Entry) throws -> Set<ChunkName> {
+        var names: Set<ChunkName> = []
+        for table in entry.manifest.tables {
+            for chunk in table.chunks {
+                names.insert(try container.chunkName(chunk.checksum, of: entry.device, under: entry.epoch))
+            }
+        }
+        return names
     }
 
     /// Reads and verifies every chunk.
     func isWhole(_ entry: Entry) throws -> Bool {
         for table in entry.manifest.tables {
             for chunk in table.chunks {
-                guard let bytes = try reading({ try container.readChunk(chunk.checksum, of: entry.device) }) ?? nil,
-                    bytes.count == chunk.bytes,
+                guard
+                    let bytes = try reading({
+                        try container.readChunk(chunk.checksum, of: entry.device, under: entry.epoch)
+                    }) ?? nil, bytes.count == chunk.bytes,
                     try reading({ try SnapshotChunkDecoder.verify(bytes, container: container.id) }) == chunk.checksum
                 else { return false }
             }

@@ -91,7 +91,7 @@ struct SnapshotChooser {
                 tell(report)
             }
             return nil
-        } catch let error as FerryError where error.concernsOneFile || error.code == .fileNotThereYet {
+        } catch let error as FerryError where error.concernsOneFile {
             if try store.snapshotUnderWay() != nil { try store.abandonSnapshot() }
             return error
         } catch let error as FerryError where Self.isOfWhatItSays(error) {

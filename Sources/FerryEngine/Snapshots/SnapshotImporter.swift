@@ -71,7 +71,7 @@ struct SnapshotImporter {
     static func read(
         _ chunk: SnapshotManifest.Chunk, of table: String, _ entry: SnapshotCatalog.Entry, _ container: Container
     ) throws -> SnapshotChunk {
-        guard let bytes = try container.readChunk(chunk.checksum, of: entry.device) else {
+        guard let bytes = try container.readChunk(chunk.checksum, of: entry.device, under: entry.epoch) else {
             throw FerryError(
                 .fileNotThereYet,
                 "The snapshot \(entry.name) is not whole: the chunk \(chunk.checksum.hex) is missing.",

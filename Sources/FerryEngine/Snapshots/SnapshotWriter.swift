@@ -16,19 +16,22 @@ struct SnapshotWriter {
     /// - Throws: `busy` if changes wait to be packed or published: try again after the next sync. Otherwise as
     ///   `ContainerBackend.writeOnce`; written chunks stay for the next attempt.
     func write() throws -> WrittenSnapshot {
+        // All of a snapshot is sealed under one epoch, so the first snapshot after a new epoch is written whole.
+        let epoch = try container.sealingEpoch()
         let present = try container.chunks(of: identity.device)
         var bytesWritten = 0
         let manifest = try store.readSnapshot { chunk in
             let (bytes, checksum) = try SnapshotChunkEncoder.encode(chunk, container: container.id)
-            try container.publishChunk(bytes, checksum: checksum, of: identity.device)
-            if !present.contains(checksum) { bytesWritten += bytes.count }
+            try container.publishChunk(bytes, checksum: checksum, of: identity.device, under: epoch)
+            let name = try container.chunkName(checksum, of: identity.device, under: epoch)
+            if !present.contains(name) { bytesWritten += bytes.count }
             return .init(checksum: checksum, bytes: bytes.count, objects: chunk.objects.count)
         }
         let (bytes, checksum) = try SnapshotManifestEncoder.encode(manifest)
-        let name = SnapshotName(time: manifest.time, checksum: checksum)
-        try container.publishSnapshot(bytes, name: name, of: identity.device)
+        let name = try container.snapshotName(manifest.time, checksum, of: identity.device, under: epoch)
+        try container.publishSnapshot(bytes, name: name, of: identity.device, under: epoch)
         return WrittenSnapshot(
-            name: name, manifest: manifest, bytesWritten: bytesWritten + bytes.count,
+            name: name, epoch: epoch, manifest: manifest, bytesWritten: bytesWritten + bytes.count,
             bytes: manifest.chunkBytes + bytes.count)
     }
 }
@@ -36,6 +39,8 @@ struct SnapshotWriter {
 /// A snapshot in the container, whole and durable.
 struct WrittenSnapshot {
     var name: SnapshotName
+    /// The epoch under which the snapshot is sealed; `nil` in an open container.
+    var epoch: EpochID?
     var manifest: SnapshotManifest
     /// Bytes of newly written files.
     var bytesWritten: Int

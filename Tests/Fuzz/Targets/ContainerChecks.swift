@@ -5,10 +5,11 @@ import FerryCore
 func checkHead(_ input: [UInt8]) throws {
     let container: ContainerID = try id(input, at: 5)
     let device: DeviceID = try id(input, at: 21)
-    let head = try Head(decoding: withChecksum(input), container: container, device: device)
+    let isSealed = input[4] == Head.sealedVersion
+    let head = try Head(decoding: withChecksum(input), container: container, device: device, isSealed: isSealed)
     let again = try mustSucceed("writing what was read") { try head.encoded() }
     let second = try mustSucceed("reading what was written") {
-        try Head(decoding: again, container: container, device: device)
+        try Head(decoding: again, container: container, device: device, isSealed: isSealed)
     }
     try require(second == head, "the head changed")
     _ = head.lastSegment
@@ -41,8 +42,12 @@ func checkNames(_ input: [UInt8]) throws {
         try require(name.fileName == text, "a snapshot has two names")
         isName = true
     }
-    if let checksum = ChunkName.checksum(text) {
-        try require(ChunkName.fileName(checksum) == text, "a chunk has two names")
+    if let name = RecordName(text) {
+        try require(name.fileName == text, "a record has two names")
+        isName = true
+    }
+    if let name = ChunkName(text) {
+        try require(name.fileName == text, "a chunk has two names")
         isName = true
     }
     if let device = DeviceID(text) {

@@ -1,4 +1,4 @@
-/// The kinds of files that are sealed; the raw value stands in the envelope and goes into names.
+/// The kinds of files that a sealed container seals. The raw value stands in the envelope and goes into names.
 package enum FileKind: UInt8, CaseIterable, Hashable, Sendable {
     case segment = 1
     case head = 2

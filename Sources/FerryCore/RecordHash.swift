@@ -1,8 +1,8 @@
-import FerryCore
-import FerrySeal
-
-/// Names a record: SHA-256 of all of its bytes but the signature. The order is that of the bytes.
+/// Names a record of a sealed container: SHA-256 of all of the record's bytes but the signature. The order is that of the bytes.
 package struct RecordHash: Hashable, Comparable, Sendable {
+    /// The bytes of each hash.
+    package static let length = 32
+
     private let words: SIMD4<UInt64>
 
     /// Stands where no record is.
@@ -12,15 +12,21 @@ package struct RecordHash: Hashable, Comparable, Sendable {
 
     /// Reads a hash from exactly 32 bytes; `nil` for any other count.
     package init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == SealSuite.hashLength else { return nil }
+        guard bytes.count == Self.length else { return nil }
         var words = SIMD4<UInt64>.zero
         for (place, byte) in bytes.enumerated() { words[place / 8] = words[place / 8] << 8 | UInt64(byte) }
-        self.words = words
+        self.init(words: words)
     }
 
-    /// The hash of a record, from its bytes without the signature.
-    init(of content: ArraySlice<UInt8>) {
-        self = Self(bytes: SealSuite.digest(content)) ?? .none  // 32 bytes always make one
+    /// Reads exactly the form of `hex`: 64 digits, the letters in lower case; `nil` for any other text.
+    package init?(hex: String) {
+        guard hex.utf8.count == 2 * Self.length else { return nil }
+        var words = SIMD4<UInt64>.zero
+        for (place, character) in hex.utf8.enumerated() {
+            guard let digit = hexDigitValue(character), !(0x41...0x46).contains(character) else { return nil }
+            words[place / 16] = words[place / 16] << 4 | UInt64(digit)
+        }
+        self.init(words: words)
     }
 
     /// The 32 bytes.
@@ -30,9 +36,6 @@ package struct RecordHash: Hashable, Comparable, Sendable {
 
     /// 64 lower-case hexadecimal digits: the form in `container.json`.
     package var hex: String { hexString(bytes) }
-
-    /// The name of the record's file: the first 16 bytes as 32 digits.
-    package var fileName: String { hexString(bytes.prefix(16)) + ".record" }
 
     package static func < (left: RecordHash, right: RecordHash) -> Bool {
         for word in 0..<4 where left.words[word] != right.words[word] { return left.words[word] < right.words[word] }

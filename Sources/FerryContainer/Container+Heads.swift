@@ -1,0 +1,46 @@
+import FerryCore
+
+/// Heads of devices (Docs/Format.md, "Heads"): hints of what the device has published and replayed.
+extension Container {
+    /// Writes a device's head in place of the head before. Publish its segments first.
+    /// - Parameter epoch: the epoch for the head, in a sealed container (`sealingEpoch`).
+    /// - Throws: `invalidArgument` for another container's head, for a head beyond its limits (`Head.encoded`), and for a head
+    ///   without the sealed part in a sealed container, or the reverse; otherwise as `ContainerBackend.replace`.
+    package func writeHead(_ head: Head, under epoch: EpochID? = nil) throws {
+        guard head.container == id else {
+            throw FerryError(.invalidArgument, "The head belongs to another container.", device: head.device)
+        }
+        guard (head.sealed != nil) == isSealed else {
+            throw FerryError(
+                .invalidArgument, "The head of a sealed container has a part that others lack.", device: head.device)
+        }
+        let bytes = try fileBytes(head.encoded(), .head, of: head.device, under: epoch)
+        try backend.replace(Self.headName(of: head.device), bytes)
+    }
+
+    /// Reads a device's head; `nil` without a head. A head is a hint: a head that is missing, older or newer than the
+    /// segments is nothing unusual.
+    /// - Throws: `damagedFile`, `foreignFile`, `formatTooNew`, `inputOutput`, and in a sealed container `notSealed` and
+    ///   `fileNotThereYet`; go by the segments then.
+    package func readHead(of device: DeviceID) throws -> Head? { try lookAtHead(of: device).head }
+
+    /// Reads a device's head as `readHead(of:)` does.
+    /// - Returns: also the version of its file, if the head was known and not read. As long as the file has that
+    ///   version, the head need not be read.
+    package func lookAtHead(of device: DeviceID) throws -> (head: Head?, known: FileVersion?) {
+        let name = Self.headName(of: device)
+        let seal = try requiredSeal()
+        return try locating(device, name, limitMeansDamage: true) {
+            func read() throws -> Head? {
+                try readFile(name, .head, of: device) { _ in true }.map { file in
+                    try Head(decoding: file.content, container: id, device: device, isSealed: seal != nil)
+                }
+            }
+            // A head that was read before its device was removed counts no more.
+            if try !counts(device) { return (try read(), nil) }
+            guard let heads, let version = try backend.version(of: name) else { return (try read(), nil) }
+            let (head, isKnown) = try heads.head(of: device, in: id, version, read: read)
+            return (head, isKnown ? version : nil)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import FerryCore
+
+/// What a database knows for good of its container. Each opening holds the marker against the pin, so nobody can put another
+/// container, or an open one, in the place of a sealed one.
+package struct ContainerPin: Hashable, Sendable {
+    /// The container's ID.
+    package let id: ContainerID
+    /// The hash of the first record of a sealed container; `nil` for an open container.
+    package let genesis: RecordHash?
+
+    package init(id: ContainerID, genesis: RecordHash? = nil) {
+        self.id = id
+        self.genesis = genesis
+    }
+
+    /// Holds a marker against the pin.
+    /// - Throws: `containerMismatch` for another container or another first record, `notSealed` for the marker of an open
+    ///   container in a sealed one's place, `keyMissing` for the marker of a sealed container in an open one's place. Nothing of
+    ///   the folder is used then, and changes wait.
+    func check(_ details: ContainerDescription, path: String?) throws(FerryError) {
+        guard details.id == id else {
+            throw FerryError(
+                .containerMismatch,
+                "This is the container \"\(details.name)\" (\(details.id)), not the one that the database belongs to "
+                    + "(\(id)). Mount or name the right one.", path: path)
+        }
+        switch (genesis, details.sealing) {
+        case (nil, .none): return
+        case (nil, .sealed):
+            throw Self.keyMissing(details.name, path)
+        case (.some, .none):
+            throw FerryError(
+                .notSealed,
+                "The container \"\(details.name)\" is sealed, and its \(ContainerDescription.fileName) says that it is open. "
+                    + "Somebody replaced that file. Nothing was read; bring the file back from another device's folder.",
+                path: path)
+        case (let genesis?, .sealed(let told)):
+            guard genesis == told else {
+                throw FerryError(
+                    .containerMismatch,
+                    "The membership of the container \"\(details.name)\" was founded anew, or somebody replaced its "
+                        + "\(ContainerDescription.fileName). Nothing was read. Ask on the other devices which of the two it is.",
+                    path: path)
+            }
+        }
+    }
+
+    /// The error where a sealed container meets a database without a key.
+    static func keyMissing(_ name: String, _ path: String?) -> FerryError {
+        FerryError(
+            .keyMissing,
+            "The container \"\(name)\" is sealed, and there is no key for it here. Changes of this database wait. Update "
+                + "Ferry, and have this device let in.", path: path)
+    }
+}

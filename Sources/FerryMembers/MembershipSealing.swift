@@ -1,0 +1,109 @@
+import FerryContainer
+import FerryCore
+import FerrySeal
+import Synchronization
+
+/// The seal of a member at a moment: which devices' files count, by the roster, and the secrets of epochs.
+///
+/// Invariants:
+/// - Files are sealed under the roster's current epoch, or under an epoch that the caller began with.
+/// - Nothing is sealed once a member's file was met that is sealed under an epoch which no record here has made. That epoch may be
+///   there for a removal.
+package final class MembershipSealing: FileSealing {
+    package let roster: Roster
+    package let genesis: RecordHash
+    package let knowledge: MembershipKnowledge
+    private let keys: DeviceKeys
+    private let graph: MemberGraph
+    private let keyring: EpochKeyring
+    private let highestEpoch: UInt32
+    private let unknown = Mutex<Set<EpochID>>([])
+
+    /// - Parameters:
+    ///   - keys: this device's.
+    ///   - graph: the records that are here, whose roster is `roster`.
+    ///   - keyring: what this device can open of the records in the graph.
+    ///   - highestEpoch: the greatest number that the key store remembers. A restored database may have an earlier current epoch,
+    ///     which removed devices may have.
+    package init(
+        keys: DeviceKeys, graph: MemberGraph, roster: Roster, keyring: EpochKeyring, highestEpoch: UInt32 = 0
+    ) {
+        self.keys = keys
+        self.graph = graph
+        self.roster = roster
+        self.keyring = keyring
+        self.highestEpoch = highestEpoch
+        genesis = graph.genesis
+        knowledge = MembershipKnowledge(
+            records: graph.count, recordsDigest: graph.headsDigest, rosterDigest: roster.digest)
+    }
+
+    /// Epochs that no record here has made, and under which a file is sealed whose signature by a member holds.
+    package var unknownEpochs: Set<EpochID> { unknown.withLock { $0 } }
+
+    package var knownEpochs: [EpochID] { keyring.all.map(\.id) }
+
+    package func readable(_ listed: [DeviceID]) -> [DeviceID] { listed.filter(roster.isReadable) }
+
+    package func number(of epoch: EpochID) -> UInt32 {
+        graph.epochs.entries(of: epoch).map { graph.epochs[$0].number }.max() ?? 0
+    }
+
+    package func sealingEpoch() throws -> EpochID {
+        if roster.needsUpdate {
+            throw FerryError(
+                .formatTooNew,
+                "A record of the container's members is from a newer Ferry. Nothing is published from here before Ferry is "
+                    + "updated.", device: keys.device)
+        }
+        guard let epoch = roster.epoch else {
+            throw FerryError(
+                .fileNotThereYet, "There is no key yet that all members have and nobody else. Nothing is published.",
+                device: keys.device)
+        }
+        guard keyring[epoch.id] != nil, epoch.number >= highestEpoch, unknownEpochs.isEmpty else {
+            throw FerryError(
+                .fileNotThereYet,
+                "The key for new files has not arrived. Nothing is published before another member's record brings it.",
+                device: keys.device)
+        }
+        return epoch.id
+    }
+
+    package func seal(
+        _ content: [UInt8], _ kind: FileKind, of device: DeviceID, under epoch: EpochID
+    ) throws -> [UInt8] {
+        guard device == keys.device else {
+            throw FerryError(.invalidArgument, "A device seals its own files alone.", device: device)
+        }
+        guard let secret = keyring[epoch] else {
+            throw FerryError(.invalidArgument, "The key of the epoch \(epoch) is not here.", device: device)
+        }
+        return try Envelope.seal(content, kind, under: secret, by: keys)
+    }
+
+    package func open(_ file: [UInt8], _ kind: FileKind, of device: DeviceID) throws -> OpenedFile {
+        let reader = EnvelopeReader(
+            container: graph.container, keys: { self.roster.keys(of: $0) }, epoch: { self.secret(of: $0) })
+        let opened = try reader.open(file, kind, of: device)
+        return OpenedFile(content: opened.content, epoch: opened.epoch)
+    }
+
+    /// The reader asks for the epoch once the signature of a member holds.
+    private func secret(of epoch: EpochID) -> EpochSecret? {
+        if let secret = keyring[epoch] { return secret }
+        // A record that made the epoch and has no wrap for this device is no news: the epoch may be older than its admission.
+        if graph.epochs.entries(of: epoch).isEmpty { unknown.withLock { _ = $0.insert(epoch) } }
+        return nil
+    }
+
+    package func name(
+        _ checksum: Checksum, _ kind: FileKind, of device: DeviceID, under epoch: EpochID
+    ) throws -> Checksum {
+        guard let secret = keyring[epoch] else {
+            throw FerryError(
+                .fileNotThereYet, "The file is sealed with a key that has not arrived. Wait for it.", device: device)
+        }
+        return secret.name(checksum, kind, of: device)
+    }
+}
