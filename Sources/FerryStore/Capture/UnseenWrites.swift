@@ -163,7 +163,7 @@ struct UnseenWrites {
         for column in columns {
             guard let value = own[column.id], let local = row[column.id] else { continue }
             if let expected {
-                if let shown = expected.values[column.id], shown != local {
+                if let shown = expected.values[column.id], shown.taken(by: column.affinity) != local {
                     written.insert(column.id)
                     if state.kept.fields[column.id] == nil, let known = expected.own[column.id] {
                         difference &-= checks.change(state, column.id, from: known, to: value)
@@ -172,8 +172,8 @@ struct UnseenWrites {
                 }
                 if expected.isOfAnother(column.id) { continue }
             } else if let kept = state.kept.fields[column.id] {
-                // A plain value that would be mistaken for a reference.
-                if kept != local { written.insert(column.id) }
+                // A plain value that would be mistaken for a reference, or a value that the column converts.
+                if kept != local, kept.taken(by: column.affinity) != local { written.insert(column.id) }
                 continue
             }
             if let register = state.policies[column.id],

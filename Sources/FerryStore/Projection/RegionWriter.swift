@@ -269,7 +269,10 @@ struct RegionWriter {
     /// The columns of the present row with a value to change.
     private func differences(_ object: RegionObject) throws -> [(column: Int, value: FieldValue)] {
         let present = try access.reader(of: object.table.id).read(object.state.key) ?? [:]
-        return try rowValues(object).filter { present[$0.column] != $0.value }
+        return try rowValues(object).filter { column, value in
+            let shown = present[column]
+            return shown != value && shown != value.taken(by: object.table.columns[column].affinity)
+        }
     }
 
     private func insert(_ object: RegionObject) throws -> RowWriter.Refusal? {
@@ -371,6 +374,9 @@ struct RegionWriter {
             }
         }
         kept.fields = kept.fields.overlaid(with: try KeyReservations(access).misleading(values, object.table))
+        if let converted = object.table.convertedValues(values) {
+            kept.fields = kept.fields.overlaid(with: converted)
+        }
         return kept
     }
 

@@ -282,6 +282,7 @@ final class MergedRows {
 
     private func keepMisleading(_ values: ColumnValues, _ merge: inout ObjectMerge) throws {
         if hasUncheckedReferences { keepWon(&merge, try reservations.misleading(values, table)) }
+        if let converted = table.convertedValues(values) { keepWon(&merge, converted) }
     }
 
     /// Returns the key for an insertion. An object with earlier references has a key already.

@@ -4,6 +4,8 @@ import FerryMerge
 /// Compares the rows and marks of a store with the outcomes of `RowModel`.
 struct RowComparison {
     private let stored: StoredState
+    private let schema: ModelSchema
+    private let equality: ModelEquality
     /// True if the store keeps checksums of how objects are shown.
     private let tellsRows: Bool
     private let outcomes: [ModelOutcome]
@@ -19,8 +21,13 @@ struct RowComparison {
     private let digests: [Int: StateDigests.Change]
 
     /// - Parameter outcomes: outcomes of all objects in the order of the stored tables.
-    init(_ access: StoreAccess, _ stored: StoredState, _ outcomes: [ModelOutcome]) throws {
+    init(
+        _ access: StoreAccess, _ stored: StoredState, _ outcomes: [ModelOutcome], _ schema: ModelSchema,
+        _ equality: ModelEquality
+    ) throws {
         self.stored = stored
+        self.schema = schema
+        self.equality = equality
         self.outcomes = outcomes
         var place = 0
         for table in stored.tables {
@@ -91,6 +98,12 @@ struct RowComparison {
         }
     }
 
+    /// The value as the table's column stores the value: a device with another column type may have written it.
+    private func stored(_ value: FieldValue, _ name: String, _ table: TrackedTable) -> FieldValue {
+        let columns = schema.place(of: table.name).map { schema.tables[$0].columns } ?? []
+        return columns.first { $0.name == name }.map { equality.kept(value, in: $0) } ?? value
+    }
+
     private func compare(
         _ object: StoredState.Object, _ outcome: ModelOutcome?, _ table: TrackedTable, _ checks: ObjectChecksums,
         _ report: inout VerificationReport
@@ -125,7 +138,7 @@ struct RowComparison {
         for (column, value) in zip(table.localColumns, present) {
             let name = foldedName(column.name)
             guard let expected = row.values[name], expected != value, expected != object.plainValues[column.id],
-                row.spellings[name] != value
+                row.spellings[name] != value, stored(expected, name, table) != value
             else { continue }
             note(.value, column.name, "shows another \(column.name) than the state says")
         }

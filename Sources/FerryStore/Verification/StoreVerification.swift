@@ -67,7 +67,7 @@ struct StoreVerification {
             of: stored.tables.flatMap { $0.objects.map(\.plain) },
             given: tables.reasons.isEmpty ? [:] : given(stored, schema))
         report.deep = true
-        try RowComparison(access, stored, outcomes).compare(
+        try RowComparison(access, stored, outcomes, schema, rows.equality).compare(
             &report, without: Set(tables.reasons.keys.map { schema.tables[$0].name }))
         try compareIdentities(stored, schema, try ModelIdentity(equality: rows.equality), &report)
         if let failure = rows.equality.failure { throw failure }

@@ -38,6 +38,8 @@ final class BulkRowInserter {
     private let hasKeysByValue: Bool
     /// True by column for columns holding mapped keys, where a plain value refers to nothing.
     private let holdsKeys: [Bool]
+    /// By column.
+    private let affinities: [SchemaColumn.Affinity]
     /// The highest integer key of any row or state of a mapped table: all integers above are free.
     @exclusivity(unchecked) private var highestKey: Int64
     /// The conflict resolution after a refused row. FAIL keeps the preceding rows, and the change count is their
@@ -88,6 +90,7 @@ final class BulkRowInserter {
         states = BulkStateInserter(access.objects(of: table.id), atOnce: access.newRowsAtOnce)
         hasKeysByValue = table.foreignKeys.contains { if case .mapped = $0.target { false } else { true } }
         holdsKeys = table.columns.map { $0.reference != nil }
+        affinities = table.columns.map(\.affinity)
         highestKey = table.isMapped ? try access.keys(of: table.id).highestKey() : 0
         let isStrict = try access.connection.count(
             "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE", .text(table.name))
@@ -141,8 +144,8 @@ final class BulkRowInserter {
     }
 
     /// Binds a row behind the waiting rows.
-    /// - Returns: false for too many bytes, or a reference to an object without a row. The next row overwrites these
-    ///   bindings.
+    /// - Returns: false for too many bytes, a reference to an object without a row, or a value that the column would
+    ///   convert. The next row overwrites these bindings.
     private func bind(_ insertion: Insertion, _ wish: Int64?, to statement: SQLStatement) throws -> Bool {
         let columns = columns
         let width = columns.count + (wish == nil ? 0 : 1)
@@ -159,7 +162,7 @@ final class BulkRowInserter {
                     guard let local = try local(target, column) else { return false }
                     statement.bind(local, place)
                 case let value:
-                    if holdsKeys[column] { return false }
+                    if holdsKeys[column] || !value.isStored(by: affinities[column]) { return false }
                     bytes += value.byteCount
                     statement.bind(lasting: value, place)
                 }

@@ -51,6 +51,8 @@ final class FastUpdateColumns {
         return table.offeredKeys.isEmpty ? .claim(places) : .other
     }
 
+    func affinity(of column: Int) -> SchemaColumn.Affinity { table.columns[column].affinity }
+
     /// True if updates of all these columns may use the fast path. A negative number is an unknown column.
     func contain(_ columns: [Int]) throws -> Bool {
         for column in columns where try column < 0 || foreignKeys(of: column) == nil { return false }

@@ -65,7 +65,8 @@ struct FastUpdates {
             let known = Stamp(time: found.time, device: try devices.device(found.device))
             if stamp <= known { return false }
             let value = values[values.startIndex + place]
-            guard let local = try references.localIfShown(value, column, through: keys),
+            guard value.isStored(by: columns.affinity(of: column)),
+                let local = try references.localIfShown(value, column, through: keys),
                 let former = try references.portableIfShown(present, column, through: keys)
             else { return false }
             if known.device != part.device, value != former, !part.context.includes(known) {

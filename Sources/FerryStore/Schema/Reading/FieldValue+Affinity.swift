@@ -20,6 +20,20 @@ extension FieldValue {
         }
     }
 
+    /// True if a column of this affinity stores the value unchanged.
+    ///
+    /// Values of devices with the same schema always do. While a migration has given the column another type on one
+    /// device, values of the other devices may not.
+    @inline(__always)
+    func isStored(by affinity: SchemaColumn.Affinity) -> Bool {
+        switch (self, affinity) {
+        case (.null, _), (.blob, _), (.reference, _), (_, .blob), (.text, .text), (.integer, .integer),
+            (.integer, .numeric), (.real, .real):
+            true
+        default: taken(by: affinity) == self
+        }
+    }
+
     /// The integer key a value stands for; `nil` where the value stands for no integer.
     var integerKey: FieldValue? {
         if case .integer = taken(by: .integer) { taken(by: .integer) } else { nil }

@@ -239,6 +239,21 @@ final class TrackedTable: @unchecked Sendable {
         }.joined(separator: " AND ")
     }
 
+    /// The values that the local columns convert, outside of the key: a device with another column type wrote them. The
+    /// row shows what SQLite makes of them, and they stay as shadow values, because they are what travels.
+    /// - Returns: `nil` without any, as usual.
+    func convertedValues(_ values: ColumnValues) -> ColumnValues? {
+        var converted: ColumnValues?
+        values.forEachColumn { number, value in
+            let column = columns[number]
+            if value.isStored(by: column.affinity) || !column.isLocal || column.policy != .lastWriterWins { return }
+            if keyColumnIDs.contains(number) { return }
+            converted = converted ?? [:]
+            converted?[number] = value
+        }
+        return converted
+    }
+
     /// The names of the rowid not used by columns; empty if all are used.
     var namesOfRowID: [String] {
         rowIDNames(besides: localColumns.map(\.name) + keyColumns + generatedColumns.map(\.name))
