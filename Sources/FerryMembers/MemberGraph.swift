@@ -122,6 +122,9 @@ package struct MemberGraph: Sendable {
 
     package func contains(_ hash: RecordHash) -> Bool { numberByHash[hash] != nil }
 
+    /// The records that count, without the first so many: each after the records that it follows.
+    package func hashes(after count: Int) -> [RecordHash] { nodes.dropFirst(count).map(\.hash) }
+
     /// Records that others follow and that are not here.
     package var missing: Set<RecordHash> {
         Set(waitingFor.keys.filter { waiting[$0] == nil })

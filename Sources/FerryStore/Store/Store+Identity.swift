@@ -53,15 +53,20 @@ extension Store {
     ///   - branches: if several copies published under the ID, all their changesets after the fork. They are merged first and then
     ///     written again like the rest, because their authors may be gone.
     ///   - fingerprint: the database's present place.
+    ///   - record: the record that lets the new device in, which waits to be published then; `nil` for an open container.
+    ///   - sealed: the membership that the database belongs to from now on; `nil`: the same as before.
     ///   - encode: encodes the repeated changes as segments; these wait in the outbox.
     /// - Returns: the number of repeated changes.
     package func becomeNewDevice(
         _ device: DeviceID, published: PublishedLog, branches: [Changeset] = [], fingerprint: StoreFingerprint,
-        encode: SegmentEncoding
+        record: StoredRecord? = nil, sealed: SealedBeginning? = nil, encode: SegmentEncoding
     ) throws -> Int {
         try enter(tablesOf: branches)
-        return try transaction(encoding: encode) {
-            try $0.becomeNewDevice(device, published: published, branches: branches, fingerprint: fingerprint)
+        return try transaction(encoding: encode) { session in
+            if let sealed { try RecordTable(session.connection).begin(sealed) }
+            if let record { try RecordTable(session.connection).add([record]) }
+            return try session.becomeNewDevice(
+                device, published: published, branches: branches, fingerprint: fingerprint)
         }
     }
 

@@ -5,10 +5,12 @@ extension Store {
     ///
     /// - Parameter rowsAreOld: true if the rows' times are unknown, so a container's values for the same rows win
     ///   (`ferry join`). Otherwise the rows are as of now (`ferry init`).
+    /// - Parameter sealed: what the store of a sealed container begins with; `nil` for an open container.
     /// - Returns: the local tables, with reasons.
     /// - Throws: `alreadyTracked`, `invalidArgument`, `unsupportedTable`; nothing is changed then.
     package func beginTracking(
-        _ identity: StoreIdentity, _ selection: TableSelection, rowsAreOld: Bool = false
+        _ identity: StoreIdentity, _ selection: TableSelection, rowsAreOld: Bool = false,
+        sealed: SealedBeginning? = nil
     ) throws -> [LeftOutTable] {
         try writeAsFerry { connection in
             try Self.checkOwnTables(connection, path)
@@ -20,7 +22,9 @@ extension Store {
             }
             try OwnNames.checkFree(connection)
             let tracking = Tracking(connection, clock: clock, random: random)
-            return (try tracking.begin(identity, selection, rowsAreOld: rowsAreOld), [])
+            let leftOut = try tracking.begin(identity, selection, rowsAreOld: rowsAreOld)
+            if let sealed { try RecordTable(connection).begin(sealed) }
+            return (leftOut, [])
         }
     }
 

@@ -117,6 +117,8 @@ struct MetaTable {
         case waitingTables
         /// The number of triggers on each table when last made, as JSON by the table's number.
         case triggers
+        /// The first record of a sealed container's membership, in hexadecimal digits; missing for an open container.
+        case genesis
     }
 
     func remove(_ name: Name) throws {

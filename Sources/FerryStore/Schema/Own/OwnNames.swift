@@ -12,6 +12,7 @@ struct OwnNames {
             return
         }
         var names = Self.fixed
+        if try Self.isSealed(connection) { names.formUnion(Self.sealed) }
         try connection.forEachRow("SELECT number FROM ferry_table") { row in
             names.insert("\(Self.objects)\(row.int(0))")
             names.insert("\(Self.oldRows)\(row.int(0))")
@@ -31,13 +32,23 @@ struct OwnNames {
     static let oldRows = "ferry_old_"
 
     /// The tables of every tracked database.
-    static let fixed: Set<String> = {
-        let words = StoreTables.create.split(whereSeparator: { $0.isWhitespace || $0 == "(" })
+    static let fixed = tables(in: StoreTables.create)
+
+    /// The tables of stores of sealed containers, besides `fixed`.
+    static let sealed = tables(in: StoreTables.createSealed)
+
+    private static func tables(in script: String) -> Set<String> {
+        let words = script.split(whereSeparator: { $0.isWhitespace || $0 == "(" })
         return Set(
             zip(words, words.dropFirst()).compactMap { word, next in
                 word == "TABLE" ? String(next) : nil
             })
-    }()
+    }
+
+    /// True if a store, whose `ferry_meta` is there, belongs to a sealed container.
+    static func isSealed(_ connection: SQLConnection) throws -> Bool {
+        try connection.count("SELECT count(*) FROM ferry_meta WHERE name = 'genesis'") != 0
+    }
 
     /// True for a table of Ferry's own, including travelling tables.
     func contains(table name: String) -> Bool { tables.contains(foldedName(name)) }
@@ -66,6 +77,17 @@ struct OwnNames {
             guard fixed.contains(foldedName(row[0].text)) else { continue }
             // `ferry leave` keeps the replay flag for the app's triggers.
             if foldedName(row[0].text) == ReplayFlag.table, try ReplayFlag(connection).isThere() { continue }
+            throw FerryError(
+                .unsupportedTable,
+                "The database has “\(row[0].text)” of its own, and Ferry keeps a table by that name. Rename it first.")
+        }
+    }
+
+    /// Refuses to seal a database with an app's table under a name that only sealed stores need.
+    /// - Throws: `unsupportedTable`.
+    static func checkFreeForSealing(_ connection: SQLConnection) throws {
+        for row in try connection.rows("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view', 'index')")
+        where sealed.contains(foldedName(row[0].text)) {
             throw FerryError(
                 .unsupportedTable,
                 "The database has “\(row[0].text)” of its own, and Ferry keeps a table by that name. Rename it first.")

@@ -33,6 +33,13 @@ struct OwnRemains {
             let objects = "\(OwnNames.objects)\(number)"
             if !needed.contains(objects), present[objects] == nil { present[name] = nil }
         }
+        if present[OwnNames.meta] == nil {
+            // Nothing says whether the store was sealed: the columns do.
+        } else if try OwnNames.isSealed(connection) {
+            needed.formUnion(OwnNames.sealed)
+        } else {
+            for name in OwnNames.sealed { present[name] = nil }
+        }
         // Emptied by hand the table says nothing, not even the version.
         let isEmpty = try present[OwnNames.meta] != nil && connection.count("SELECT count(*) FROM ferry_meta") == 0
         self.present = present
@@ -77,7 +84,8 @@ struct OwnRemains {
         guard message.hasPrefix(start) else { return nil }
         var name = foldedName(String(message.dropFirst(start.count)))
         if name.hasPrefix("main.") { name.removeFirst("main.".count) }
-        return OwnNames.fixed.contains(name) || number(in: name, after: OwnNames.objects) != nil ? name : nil
+        return OwnNames.fixed.contains(name) || OwnNames.sealed.contains(name)
+            || number(in: name, after: OwnNames.objects) != nil ? name : nil
     }
 
     /// Removes the triggers, the indexes and the tables. The app's rows stay.
@@ -104,6 +112,7 @@ struct OwnRemains {
         if number(in: folded, after: OwnNames.objects) != nil || number(in: folded, after: OwnNames.oldRows) != nil {
             return OwnNames.hasShape(folded, columns)
         }
+        if OwnNames.sealed.contains(folded) { return Set(columns).isSubset(of: StoreTables.words) }
         // `ferry_pending` has as many key columns as the longest key of a table needs.
         return OwnNames.fixed.contains(folded)
             && columns.allSatisfy { StoreTables.words.contains($0) || number(in: $0, after: "k") != nil }
@@ -117,5 +126,6 @@ struct OwnRemains {
 
 extension StoreTables {
     /// The words of the tables' definitions: the names of all their columns are among them. An upgraded table lacks none.
-    fileprivate static let words = Set(create.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init))
+    fileprivate static let words = Set(
+        (create + createSealed).split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init))
 }

@@ -52,6 +52,12 @@ enum StoreTables {
     private static let createTable =
         "CREATE TABLE ferry_table(number INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, identity TEXT NOT NULL)"
 
+    /// What stores of sealed containers have besides.
+    static let createSealed = """
+        -- The records of the membership that count here, each after the records that it follows.
+        CREATE TABLE ferry_record(hash BLOB PRIMARY KEY NOT NULL, published INTEGER NOT NULL, bytes BLOB NOT NULL);
+        """
+
     static let create = """
         CREATE TABLE ferry_meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
         -- Every device of the container, this one included: what of its log is replayed here.

@@ -8,10 +8,14 @@ public struct StoreIdentity: Equatable, Sendable {
     public var containerName: String
     /// The folder's path as given, made absolute.
     public var containerPath: String
+    /// The first record of the membership that the database is pinned to; `nil` for an open container.
+    package var genesis: RecordHash?
 
     package init(
-        device: DeviceID, deviceName: String, container: ContainerID, containerName: String, containerPath: String
+        device: DeviceID, deviceName: String, container: ContainerID, containerName: String, containerPath: String,
+        genesis: RecordHash? = nil
     ) {
+        self.genesis = genesis
         self.device = device
         self.deviceName = deviceName
         self.container = container
@@ -39,7 +43,16 @@ extension StoreIdentity {
         else { throw FerryError(.internalInconsistency, "The store does not say which device it is.") }
         return StoreIdentity(
             device: device, deviceName: String(decoding: name, as: UTF8.self), container: container,
-            containerName: try meta.string(.containerName) ?? "", containerPath: try meta.string(.containerPath) ?? "")
+            containerName: try meta.string(.containerName) ?? "", containerPath: try meta.string(.containerPath) ?? "",
+            genesis: try genesis(meta))
+    }
+
+    private static func genesis(_ meta: MetaTable) throws -> RecordHash? {
+        guard let text = try meta.string(.genesis) else { return nil }
+        guard let genesis = RecordHash(hex: text) else {
+            throw FerryError(.internalInconsistency, "The store does not say to which membership it belongs.")
+        }
+        return genesis
     }
 
     /// The identity of a database that must be tracked.
