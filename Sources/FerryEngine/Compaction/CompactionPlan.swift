@@ -199,10 +199,12 @@ struct CompactionPlan: Codable, Equatable, Sendable {
 
 extension OwnSegment {
     /// The name of the segment's file.
-    var fileName: String {
-        let name = try? SegmentName(first: first, last: last, checksum: checksum)  // published segments have names
-        return name?.fileName ?? ""
+    var name: SegmentName? {
+        let hash = sealedName.map { Checksum(high: $0.hash, low: 0) } ?? checksum
+        return try? SegmentName(first: first, last: last, checksum: hash)  // published segments have names
     }
+
+    var fileName: String { name?.fileName ?? "" }
 }
 
 /// Compaction's memory between runs, in `ferry_meta`.

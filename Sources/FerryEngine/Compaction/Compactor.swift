@@ -192,8 +192,10 @@ struct Compactor {
     ) throws -> Bool {
         switch step {
         case .rollUp(let first, let last):
+            // Without an epoch nothing is written, and nothing is lost.
+            let epoch = try container.sealingEpoch()
             do {
-                report.rolledUp.segments += try rollUp(first, last)
+                report.rolledUp.segments += try rollUp(first, last, under: epoch)
                 report.rolledUp.into += 1
             } catch let error as FerryError
                 where [.damagedFile, .foreignFile, .notSealed, .fileNotThereYet].contains(error.code)
@@ -246,7 +248,7 @@ struct Compactor {
 
     /// Joins several segments into one.
     /// - Returns: the number of joined segments.
-    private func rollUp(_ first: UInt64, _ last: UInt64) throws -> Int {
+    private func rollUp(_ first: UInt64, _ last: UInt64, under epoch: EpochID?) throws -> Int {
         let live = try store.ownSegments().filter {
             $0.replacedMilliseconds == nil && first <= $0.first && $0.last <= last
         }
@@ -255,7 +257,9 @@ struct Compactor {
         var changesets: [Changeset] = []
         var headers: [SegmentHeader] = []
         for segment in live {
-            let name = try SegmentName(first: segment.first, last: segment.last, checksum: segment.checksum)
+            guard let name = segment.name else {
+                throw FerryError(.internalInconsistency, "A published segment has no name.", device: device)
+            }
             do {
                 guard let bytes = try container.readSegment(name, of: device) else {
                     throw FerryError(
@@ -280,23 +284,33 @@ struct Compactor {
         }
         let segment = try SegmentEncoder.encode(
             changesets, container: container.id, previous: headers.first?.previous, tail: headers.last?.chainEnd)
-        let name = try SegmentName(first: first, last: last, checksum: segment.checksum)
-        try container.publish(segment.bytes, name: name, of: device)
+        let name = try container.segmentName(first...last, segment.checksum, of: device, under: epoch)
+        try container.publish(segment.bytes, name: name, of: device, under: epoch)
         try store.recordRollUp(
             OwnSegment(
                 first: first, last: last, changes: live.reduce(0) { $0 + $1.changes }, bytes: segment.bytes.count,
                 checksum: segment.checksum, time: headers.last?.lastTime ?? .zero,
-                publishedMilliseconds: clock.milliseconds()))
+                publishedMilliseconds: clock.milliseconds(), sealedName: container.sealedName(name, under: epoch)))
         return live.count
     }
 
     private func remove(_ names: [String], _ report: inout CompactionReport) throws {
         let known = try store.ownSegments()
         let gone = names.compactMap { SegmentName($0) }
-        try container.removeSegments(gone, of: device)
+        try container.removeSegments(gone + otherNames(of: known.filter { names.contains($0.fileName) }), of: device)
         try store.forgetSegments(gone.map { ($0.first, $0.last) })
         report.removed.segments += gone.count
         report.removed.bytes += known.reduce(0) { $0 + (names.contains($1.fileName) ? $1.bytes : 0) }
+    }
+
+    /// Further names under which segments lie there: published before a crash, and again under a later epoch.
+    private func otherNames(of segments: [OwnSegment]) throws -> [SegmentName] {
+        guard container.isSealed else { return [] }
+        let present = Set(try container.segments(of: device))
+        return try segments.flatMap { segment in
+            try container.segmentNames(segment.first...segment.last, segment.checksum, of: device)
+                .filter { $0 != segment.name && present.contains($0) }
+        }
     }
 
     // MARK: Notes

@@ -18,14 +18,17 @@ struct Publisher {
     func publish(_ report: inout SyncReport, _ progress: ProgressHandler?, total: Int?) throws {
         let waiting = try store.outboxSizes()
         if waiting.isEmpty { return }
+        let epoch = try container.sealingEpoch()
         try gather(waiting)
         while let entry = try store.outboxEntry() {
             let header = try SegmentDecoder.header(entry.bytes)
+            let name = try container.segmentName(
+                entry.first...entry.last, entry.checksum, of: identity.device, under: epoch)
             let segment = OwnSegment(
                 first: entry.first, last: entry.last, changes: entry.changes, bytes: entry.bytes.count,
-                checksum: entry.checksum, time: header.lastTime, publishedMilliseconds: clock.milliseconds())
-            let name = try SegmentName(first: entry.first, last: entry.last, checksum: entry.checksum)
-            try container.publish(entry.bytes, name: name, of: identity.device)
+                checksum: entry.checksum, time: header.lastTime, publishedMilliseconds: clock.milliseconds(),
+                sealedName: container.sealedName(name, under: epoch))
+            try container.publish(entry.bytes, name: name, of: identity.device, under: epoch)
             try writeHead(store.reading(), published: segment)
             try store.recordPublication(segment)
             report.published.segments += 1
@@ -98,7 +101,30 @@ struct Publisher {
             && (head.position.sequence > own.sequence || head.digests == digests(reading))
             && age.magnitude < retention.heartbeatMilliseconds.magnitude
             && head.logStart == reading.logStart && head.retired == retired(reading)
-            && head.missing == missing(reading)
+            && head.missing == missing(reading) && tellsMembership(head, reading)
+    }
+
+    /// True if a head tells what this device knows of the membership of a sealed container.
+    private func tellsMembership(_ head: Head, _ reading: StoreSummary) throws -> Bool {
+        guard let epoch = try container.sealingEpoch() else { return true }
+        let present = try sealedPart(reading, nil, under: epoch)
+        return head.sealed?.knowledge == present?.knowledge && head.sealed?.chainEnds == present?.chainEnds
+            && head.sealed?.oldestEpoch == present?.oldestEpoch
+    }
+
+    /// What a head of a sealed container says beside.
+    private func sealedPart(
+        _ reading: StoreSummary, _ segment: OwnSegment?, under epoch: EpochID
+    ) throws -> Head.SealedPart? {
+        guard let seal = container.seal else { return nil }
+        let others = acknowledgements(reading.vector)
+        let chainEnds = reading.checksums.filter { others[$0.key] != nil }.mapValues(\.high).filter { $0.value != 0 }
+        // The head itself is sealed under the present epoch.
+        let snapshots = Compactor.notes(in: reading).ownSnapshots.compactMap(\.epoch)
+        let oldest = [try store.oldestEpochOfSegments(), snapshots.min(), container.number(of: epoch)]
+        return Head.SealedPart(
+            lastSegmentHash: segment?.sealedName?.hash ?? 0, chainEnds: chainEnds,
+            oldestEpoch: oldest.compactMap { $0 }.min() ?? 0, knowledge: seal.knowledge)
     }
 
     private func digests(_ reading: StoreSummary) -> [UInt32: UInt64] {
@@ -143,7 +169,9 @@ struct Publisher {
         // While segments wait, some changes of the former device may not be sent again yet.
         if position.sequence != own.sequence { head.predecessor?.end = nil }
         head.missing = try missing(reading)
-        try container.writeHead(head)
+        let epoch = try container.sealingEpoch()
+        if let epoch { head.sealed = try sealedPart(reading, segment, under: epoch) }
+        try container.writeHead(head, under: epoch)
     }
 }
 

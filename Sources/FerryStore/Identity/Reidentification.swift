@@ -49,7 +49,7 @@ extension StoreSession {
             .blob(device.bytes[...]), .blob(former.bytes[...]))
         try access.meta.set(.device, connection.lastInsertedKey)
         try connection.execute("DELETE FROM ferry_outbox")
-        try connection.execute("DELETE FROM ferry_segment")
+        try OwnSegmentList(connection).removeAll()
         try access.meta.set(.logStart, 0)
         try access.meta.set(.compaction, "")
         try access.meta.remove(.removedSegments)

@@ -17,10 +17,26 @@ package struct OwnSegment: Equatable, Sendable {
     package var publishedMilliseconds: Int64
     /// The time since when a larger, rolled-up segment replaces this segment, in milliseconds; `nil` if none does.
     package var replacedMilliseconds: Int64?
+    /// The name of the file in a sealed container; `nil` in an open container, where the checksum is in the name.
+    package var sealedName: SealedName?
+
+    /// What the name of a sealed segment's file has in place of the checksum, and the epoch under which the file is sealed.
+    package struct SealedName: Hashable, Sendable {
+        package var hash: UInt64
+        package var epoch: EpochID
+        /// The epoch's number.
+        package var number: UInt32
+
+        package init(hash: UInt64, epoch: EpochID, number: UInt32) {
+            self.hash = hash
+            self.epoch = epoch
+            self.number = number
+        }
+    }
 
     package init(
         first: UInt64, last: UInt64, changes: Int, bytes: Int, checksum: Checksum, time: HybridTime,
-        publishedMilliseconds: Int64, replacedMilliseconds: Int64? = nil
+        publishedMilliseconds: Int64, replacedMilliseconds: Int64? = nil, sealedName: SealedName? = nil
     ) {
         self.first = first
         self.last = last
@@ -30,17 +46,24 @@ package struct OwnSegment: Equatable, Sendable {
         self.time = time
         self.publishedMilliseconds = publishedMilliseconds
         self.replacedMilliseconds = replacedMilliseconds
+        self.sealedName = sealedName
     }
 
     /// Number of changesets.
     package var changesets: Int { Int(last - first) + 1 }
 }
 
-/// The author's list of its segments (`ferry_segment`).
+/// The author's list of its segments (`ferry_segment`), with the names of their files in a sealed container
+/// (`ferry_segment_name`).
 struct OwnSegmentList {
     let connection: SQLConnection
+    /// True for the store of a sealed container: it alone has the table of names.
+    private let isSealed: Bool
 
-    init(_ connection: SQLConnection) { self.connection = connection }
+    init(_ connection: SQLConnection) throws {
+        self.connection = connection
+        isSealed = try MetaTable(connection: connection).string(.genesis) != nil
+    }
 
     private static let columns = "first, last, changes, bytes, checksum, time, published, replaced"
 
@@ -56,7 +79,9 @@ struct OwnSegmentList {
 
     private func segments(_ clause: String) throws -> [OwnSegment] {
         var segments: [OwnSegment] = []
-        try connection.forEachRow("SELECT \(Self.columns) FROM ferry_segment \(clause)") { row in
+        let names = isSealed ? "ferry_segment LEFT JOIN ferry_segment_name USING (first, last)" : "ferry_segment"
+        let columns = isSealed ? Self.columns + ", name, epoch, number" : Self.columns
+        try connection.forEachRow("SELECT \(columns) FROM \(names) \(clause)") { row in
             guard let checksum: Checksum = row.id(4) else {
                 throw FerryError(.internalInconsistency, "The list of segments holds an unreadable entry.")
             }
@@ -66,9 +91,25 @@ struct OwnSegmentList {
                     changes: row.int(2),
                     bytes: row.int(3), checksum: checksum, time: HybridTime(rawValue: UInt64(clamping: row.integer(5))),
                     publishedMilliseconds: row.integer(6),
-                    replacedMilliseconds: row.value(7) == .null ? nil : row.integer(7)))
+                    replacedMilliseconds: row.value(7) == .null ? nil : row.integer(7),
+                    sealedName: isSealed ? Self.sealedName(row) : nil))
         }
         return segments
+    }
+
+    private static func sealedName(_ row: SQLStatement) -> OwnSegment.SealedName? {
+        guard let epoch: EpochID = row.id(9) else { return nil }
+        return OwnSegment.SealedName(
+            hash: UInt64(bitPattern: row.integer(8)), epoch: epoch, number: UInt32(clamping: row.integer(10)))
+    }
+
+    /// The number of the oldest epoch under which a segment is sealed; `nil` in an open container, and without segments.
+    func oldestEpoch() throws -> UInt32? {
+        guard isSealed,
+            case .integer(let number)? = try connection.firstValue(
+                "SELECT min(number) FROM ferry_segment_name")
+        else { return nil }
+        return UInt32(clamping: number)
     }
 
     func enter(_ segment: OwnSegment) throws {
@@ -78,6 +119,11 @@ struct OwnSegmentList {
             .integer(Int64(segment.bytes)), .blob(segment.checksum.bytes[...]),
             .integer(Int64(segment.time.rawValue)), .integer(segment.publishedMilliseconds),
             segment.replacedMilliseconds.map { .integer($0) } ?? .null)
+        guard let name = segment.sealedName else { return }
+        try connection.execute(
+            "INSERT OR REPLACE INTO ferry_segment_name(first, last, name, epoch, number) VALUES (?, ?, ?, ?, ?)",
+            .integer(Int64(segment.first)), .integer(Int64(segment.last)), .integer(Int64(bitPattern: name.hash)),
+            .blob(name.epoch.bytes[...]), .integer(Int64(name.number)))
     }
 
     /// Enters a rolled-up segment; the segments in it count as replaced from now on. A repetition changes nothing.
@@ -96,14 +142,23 @@ struct OwnSegmentList {
     func forget(_ segments: [(first: UInt64, last: UInt64)]) throws {
         let removed = try all().filter { own in segments.contains { $0 == (own.first, own.last) } }
         for segment in segments {
-            try connection.execute(
-                "DELETE FROM ferry_segment WHERE first = ? AND last = ?", .integer(Int64(segment.first)),
-                .integer(Int64(segment.last)))
+            for table in tables {
+                try connection.execute(
+                    "DELETE FROM \(table) WHERE first = ? AND last = ?", .integer(Int64(segment.first)),
+                    .integer(Int64(segment.last)))
+            }
         }
         let rest = try all()
         let ends = removed.filter { gone in !rest.contains { $0.first <= gone.first && gone.last <= $0.last } }
         try RemovedSegments(MetaTable(connection: connection)).add(ends)
     }
+
+    /// Removes all segments from the list: they are another device's now.
+    func removeAll() throws {
+        for table in tables { try connection.execute("DELETE FROM \(table)") }
+    }
+
+    private var tables: [String] { isSealed ? ["ferry_segment", "ferry_segment_name"] : ["ferry_segment"] }
 
     /// True if a segment ending with this changeset is in the list with this checksum; `nil` if no segment ends there.
     func holds(_ checksum: Checksum, endingWith sequence: UInt64) throws -> Bool? {

@@ -56,6 +56,10 @@ enum StoreTables {
     static let createSealed = """
         -- The records of the membership that count here, each after the records that it follows.
         CREATE TABLE ferry_record(hash BLOB PRIMARY KEY NOT NULL, published INTEGER NOT NULL, bytes BLOB NOT NULL);
+        -- What the names of this device's segments have in place of the checksum, and the epochs under which they are sealed.
+        CREATE TABLE ferry_segment_name(
+            first INTEGER NOT NULL, last INTEGER NOT NULL, name INTEGER NOT NULL, epoch BLOB NOT NULL,
+            number INTEGER NOT NULL, PRIMARY KEY(first, last)) WITHOUT ROWID;
         """
 
     static let create = """
