@@ -1,5 +1,6 @@
 import XCTest
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// What devices do that do not enforce foreign keys, in histories that were made small.

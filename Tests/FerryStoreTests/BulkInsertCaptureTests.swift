@@ -3,6 +3,7 @@ import FerryLog
 import FerryTestSupport
 import XCTest
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// The short way of packing insertions makes what the model makes of the same notes, and takes no others.

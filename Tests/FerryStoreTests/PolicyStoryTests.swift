@@ -3,6 +3,7 @@ import FerryMerge
 import FerryTestSupport
 import XCTest
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// What devices see that write at the same time under a policy.

@@ -1,6 +1,7 @@
 import FerryCore
 import XCTest
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// What `RowModel` makes of objects that are written down by hand. Objects are named by small numbers, and times too.

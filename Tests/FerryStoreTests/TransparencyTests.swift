@@ -3,6 +3,7 @@ import GRDB
 import GRDBSQLite
 import XCTest
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// The same statements on a plain and on a tracked database: an app must not see that Ferry is there.

@@ -1,6 +1,7 @@
 import FerryCore
 import XCTest
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// References by RESTRICT to keys that are made of references: a link may be shown under the key of another one, which was

@@ -3,6 +3,7 @@ import FerryCore
 import GRDB
 import XCTest
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// Damage that no trigger saw, and what verification says of it.

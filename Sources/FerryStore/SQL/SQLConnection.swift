@@ -64,7 +64,7 @@ package final class SQLConnection {
     }
 
     /// Runs statements separated by semicolons.
-    func executeScript(_ sql: String) throws {
+    package func executeScript(_ sql: String) throws {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         if code != SQLITE_OK { throw error(code, while: sql) }
     }

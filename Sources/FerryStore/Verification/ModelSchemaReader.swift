@@ -1,4 +1,5 @@
 import FerryCore
+import FerryReferenceModel
 
 extension ModelSchema {
     /// Reads the tables with an identity, by PRAGMAs.
@@ -10,7 +11,7 @@ extension ModelSchema {
         _ connection: SQLConnection, identities: [String: TableIdentity],
         undeclaredReferences: [UndeclaredReference] = [], plainReferences: Set<String> = []
     ) throws {
-        tables = []
+        self.init(tables: [])
         let entries = try connection.rows(
             """
             SELECT l.name, l.strict, s.sql FROM pragma_table_list l JOIN sqlite_schema s ON s.name = l.name

@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerryReferenceModel
 
 /// Compares the rows and marks of a store with the outcomes of `RowModel`.
 struct RowComparison {

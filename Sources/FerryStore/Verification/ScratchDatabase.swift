@@ -1,5 +1,6 @@
 import CFerrySQLite
 import FerryCore
+import FerryReferenceModel
 
 /// An empty copy of a schema in memory, where SQLite judges single rows: refuses them, or computes expression and
 /// partial indexes.
@@ -8,7 +9,7 @@ import FerryCore
 /// connection lacks cannot be checked here (`obstacles`). Not thread-safe.
 ///
 /// Invariant: all tables are empty between calls.
-final class ScratchDatabase {
+final class ScratchDatabase: ModelScratch {
     private let schema: ModelSchema
     private let handle: OpaquePointer
     private let connection: SQLConnection
@@ -148,5 +149,51 @@ final class ScratchDatabase {
             try deletions[target] ?? connection.makeStatement("DELETE FROM \(database).\(quoted(table.name))")
         deletions[target] = statement
         try statement.run()
+    }
+}
+
+extension SQLConnection: ModelDatabase {}
+
+extension RowModel {
+    /// Asks a copy of the schema in memory.
+    /// - Parameter lender: the connection of the database, with what an app registered of its own.
+    /// - Throws: `missingFunction` where the schema needs functions that neither SQLite nor the app has.
+    convenience init(
+        _ schema: ModelSchema, policies: ModelPolicies = ModelPolicies(), borrowing lender: SQLConnection? = nil
+    ) throws {
+        let scratch = try ScratchDatabase(schema, borrowing: lender)
+        if let obstacle = scratch.obstacles.min(by: { $0.key < $1.key }) {
+            throw FerryError(
+                .missingFunction,
+                "The table \(schema.tables[obstacle.key].spelling) cannot be computed: \(obstacle.value).")
+        }
+        self.init(schema, policies: policies, asking: scratch)
+    }
+}
+
+/// A database in memory without anything of an app's. Not thread-safe.
+final class PlainMemory: ModelDatabase {
+    private let handle: OpaquePointer
+    private let connection: SQLConnection
+
+    init() throws {
+        var opened: OpaquePointer?
+        guard sqlite3_open(":memory:", &opened) == SQLITE_OK, let opened else {
+            sqlite3_close_v2(opened)
+            throw FerryError(.database, "SQLite cannot open a database in memory: there may be no memory left.")
+        }
+        handle = opened
+        connection = SQLConnection(opened)
+    }
+
+    deinit {
+        connection.finalizeStatements()
+        sqlite3_close_v2(handle)
+    }
+
+    func executeScript(_ sql: String) throws { try connection.executeScript(sql) }
+
+    func rows(_ sql: String, values: [FieldValue]) throws -> [[FieldValue]] {
+        try connection.rows(sql, values: values)
     }
 }

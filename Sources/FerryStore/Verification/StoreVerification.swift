@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerryReferenceModel
 
 /// Checks a database, by SQLite's own checks. A deep check also computes all rows anew from the state and compares
 /// them.
@@ -54,9 +55,11 @@ struct StoreVerification {
             access.connection, identities: identities, undeclaredReferences: access.references(),
             plainReferences: PlainReferenceList(access.connection).applied())
         let waiting = try WaitingTable.all(access.connection).map { (foldedName($0.table), $0.missing) }
+        let scratch = try ScratchDatabase(declared, borrowing: access.connection)
         let tables = try GivenTables(
-            declared, ScratchDatabase(declared, borrowing: access.connection),
-            waiting: Dictionary(waiting.map { ($0.0, "rows wait for the app: \($0.1)") }) { $1 })
+            declared, obstacles: scratch.obstacles,
+            waiting: Dictionary(waiting.map { ($0.0, "rows wait for the app: \($0.1)") }) { $1 },
+            hasCollation: scratch.hasCollation)
         let schema = tables.schema
         for (place, reason) in tables.reasons.sorted(by: { $0.key < $1.key }) {
             report.addUnchecked(schema.tables[place].spelling, reason)
@@ -69,7 +72,7 @@ struct StoreVerification {
         report.deep = true
         try RowComparison(access, stored, outcomes, schema, rows.equality).compare(
             &report, without: Set(tables.reasons.keys.map { schema.tables[$0].name }))
-        try compareIdentities(stored, schema, try ModelIdentity(equality: rows.equality), &report)
+        try compareIdentities(stored, schema, ModelIdentity(equality: rows.equality, asking: PlainMemory()), &report)
         if let failure = rows.equality.failure { throw failure }
     }
 
@@ -118,6 +121,7 @@ struct StoreVerification {
 extension ModelPolicies {
     /// The policies of a registry.
     init(_ registry: Registry) {
+        self.init()
         for table in registry.tables.values {
             if table.deletionWins { deleteWins.insert(foldedName(table.name)) }
             for index in table.uniqueIndexes where index.hidesLosers { hideLoser.insert(foldedName(index.name)) }

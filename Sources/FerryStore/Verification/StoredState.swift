@@ -1,5 +1,6 @@
 import FerryCore
 import FerryMerge
+import FerryReferenceModel
 
 /// All objects of a store with their rows, read at once for verification.
 ///

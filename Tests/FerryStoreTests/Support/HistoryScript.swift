@@ -2,6 +2,7 @@ import FerryCore
 import FerryTestSupport
 import Foundation
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// A history that is played by its text: statements, passes and collections. One that fails is made small: lines and

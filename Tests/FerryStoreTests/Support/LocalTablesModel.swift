@@ -1,6 +1,7 @@
 import FerryCore
 import FerryTestSupport
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// Tables that stay on each device of a random history and refer to the keys of those that travel, and what must become of

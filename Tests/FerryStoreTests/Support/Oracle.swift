@@ -1,6 +1,7 @@
 import FerryCore
 import FerryMerge
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// Computes the state from changesets, by the plainest code that says what Docs/Rules.md says, and the rows from it by

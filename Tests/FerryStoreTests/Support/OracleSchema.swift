@@ -3,6 +3,7 @@ import GRDB
 import GRDBSQLite
 import XCTest
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// A schema under test as verification reads it, with the identities that Docs/Rules.md gives to its tables.

@@ -3,6 +3,7 @@ import FerryTestSupport
 import GRDB
 import GRDBSQLite
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// A random history of several devices, which its seed alone determines.

@@ -1,6 +1,7 @@
 import FerryCore
 import FerryTestSupport
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// Makes random statements that a schema and a device's present rows give meaning to.

@@ -5,6 +5,7 @@ import GRDBSQLite
 import XCTest
 
 @testable import FerryLog
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// A schema under test, and what the oracle cannot read from its PRAGMAs.

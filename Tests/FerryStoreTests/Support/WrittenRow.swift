@@ -1,5 +1,6 @@
 import FerryCore
 
+@testable import FerryReferenceModel
 @testable import FerryStore
 
 /// A row that statements wrote and that was not packed yet. It must stand once it was, but for the exceptions of Docs/Rules.md,

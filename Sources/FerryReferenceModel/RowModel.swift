@@ -3,32 +3,24 @@ import FerryCore
 /// The model: computes the rows of a state over all objects at once, from the schema alone. Follows Docs/Rules.md
 /// ("From state to rows") with the plainest code. Shares nothing with row maintenance except FerryCore's vocabulary, so
 /// each can check the other.
-final class RowModel {
-    let schema: ModelSchema
+package final class RowModel {
+    package let schema: ModelSchema
     private let policies: ModelPolicies
-    private let scratch: ScratchDatabase
+    private let scratch: any ModelScratch
     private var defaults: [String: FieldValue] = [:]
     /// SQLite's equality of values.
-    var equality: ModelEquality { scratch.equality }
+    package var equality: ModelEquality { scratch.equality }
 
-    /// - Throws: `missingFunction` if the schema needs functions SQLite lacks.
-    /// - Parameter lender: the database's connection, with the app's registered functions.
-    init(
-        _ schema: ModelSchema, policies: ModelPolicies = ModelPolicies(), borrowing lender: SQLConnection? = nil
-    ) throws {
+    /// - Parameter scratch: a copy of the schema that SQLite can make whole.
+    package init(_ schema: ModelSchema, policies: ModelPolicies = ModelPolicies(), asking scratch: any ModelScratch) {
         self.schema = schema
         self.policies = policies
-        scratch = try ScratchDatabase(schema, borrowing: lender)
-        if let obstacle = scratch.obstacles.min(by: { $0.key < $1.key }) {
-            throw FerryError(
-                .missingFunction,
-                "The table \(schema.tables[obstacle.key].spelling) cannot be computed: \(obstacle.value).")
-        }
+        self.scratch = scratch
     }
 
     /// The outcome of each object, in the order of `objects`: all objects of all tables of the schema.
     /// - Parameter given: outcomes of objects in tables that cannot be checked, by position.
-    func outcomes(of objects: [ModelObject], given: [Int: GivenOutcome] = [:]) throws -> [ModelOutcome] {
+    package func outcomes(of objects: [ModelObject], given: [Int: GivenOutcome] = [:]) throws -> [ModelOutcome] {
         let presentState = ModelState(objects, schema, policies, scratch.equality)
         var refused: [Int: String] = [:]
         for (object, outcome) in given where outcome == .hidden { refused[object] = "" }
@@ -151,13 +143,13 @@ private final class Displays {
     private let join: ModelUnification
     private var known: [[Int]: [FieldValue: FieldValue]] = [:]
 
-    init(_ world: ModelState, _ join: ModelUnification) {
+    package init(_ world: ModelState, _ join: ModelUnification) {
         self.world = world
         self.join = join
     }
 
     /// The portable value of a default; `nil` without a parent row.
-    func target(_ key: ModelSchema.ForeignKey, _ value: FieldValue) -> FieldValue? {
+    package func target(_ key: ModelSchema.ForeignKey, _ value: FieldValue) -> FieldValue? {
         let column = key.parentColumns[0]
         let collation = world.schema.tables[key.parent].collation(of: column, among: key.parentColumns)
         if known[[key.parent, column]] == nil {
@@ -179,7 +171,7 @@ private final class Displays {
 
 extension ModelState {
     /// The value for SQLite: a reference becomes a number standing for the object.
-    func local(_ value: FieldValue, _ column: ModelSchema.Column) -> FieldValue {
+    package func local(_ value: FieldValue, _ column: ModelSchema.Column) -> FieldValue {
         guard case .reference(let id) = value else { return value }
         guard let parent = column.reference, let object = places[parent][id] else { return .integer(0) }
         let key = schema.tables[parent].mappedKey.map { schema.tables[parent].columns[$0] }
@@ -187,7 +179,7 @@ extension ModelState {
     }
 
     /// The value an index uses for an object: a reference to the object itself becomes its key.
-    func indexed(_ value: FieldValue, _ column: ModelSchema.Column, for object: Int) -> FieldValue {
+    package func indexed(_ value: FieldValue, _ column: ModelSchema.Column, for object: Int) -> FieldValue {
         guard value == .reference(subjects[object].id), let key = table(of: object).mappedKey else {
             return local(value, column)
         }
@@ -195,7 +187,7 @@ extension ModelState {
     }
 
     /// The value a CHECK sees: a reference becomes the object's key here.
-    func valueHere(_ value: FieldValue, _ column: ModelSchema.Column) -> FieldValue {
+    package func valueHere(_ value: FieldValue, _ column: ModelSchema.Column) -> FieldValue {
         guard case .reference(let id) = value, let parent = column.reference, let object = places[parent][id],
             let key = schema.tables[parent].mappedKey
         else { return local(value, column) }
@@ -203,14 +195,14 @@ extension ModelState {
     }
 
     /// The key of an object of a mapped table: the key of the row here, or the wished key.
-    func keyHere(_ object: Int, _ column: ModelSchema.Column) -> FieldValue {
+    package func keyHere(_ object: Int, _ column: ModelSchema.Column) -> FieldValue {
         let key = subjects[object].key ?? subjects[object].wantedKey
         if table(of: object).hasIntegerKey { if case .integer? = key {} else { return .integer(Int64(object + 1)) } }
         return key ?? localKey(object, column)
     }
 
     /// A key for an object of a mapped table. Integer keys are device-specific, so any integer will do.
-    func localKey(_ object: Int, _ column: ModelSchema.Column) -> FieldValue {
+    package func localKey(_ object: Int, _ column: ModelSchema.Column) -> FieldValue {
         if case .text? = subjects[object].key { return subjects[object].key ?? .null }
         if case .blob? = subjects[object].key { return subjects[object].key ?? .null }
         return .integer(Int64(object + 1))

@@ -1,45 +1,44 @@
-import CFerrySQLite
 import FerryCore
 
 /// Asks SQLite for equality of values. Each collation has a table with a key of that collation; values finding the same
 /// row are equal.
 ///
 /// https://www.sqlite.org/datatype3.html#comparison_expressions. Not thread-safe.
-final class ModelEquality {
-    private let connection: SQLConnection
+package final class ModelEquality {
+    private let connection: any ModelDatabase
     private var classes: [String: Classes] = [:]
     private var integers: [Double: FieldValue] = [:]
     /// The converted values by declared type.
     private var columns: [String: Kept] = [:]
     /// SQLite's first error. Callers of `form` must check this at the end.
-    private(set) var failure: (any Error)?
+    package private(set) var failure: (any Error)?
 
     /// The values of a collation asked for.
     ///
     /// A class, so adding a value copies nothing.
     private final class Classes {
-        let table: String
-        var forms: [FieldValue: FieldValue] = [:]
+        package let table: String
+        package var forms: [FieldValue: FieldValue] = [:]
 
-        init(table: String) { self.table = table }
+        package init(table: String) { self.table = table }
     }
 
     /// The values as a column converts them.
     private final class Kept {
-        let table: String
-        var values: [FieldValue: FieldValue] = [:]
+        package let table: String
+        package var values: [FieldValue: FieldValue] = [:]
 
-        init(table: String) { self.table = table }
+        package init(table: String) { self.table = table }
     }
 
     /// - Parameter connection: a connection to a private database, where tables may be made.
-    init(_ connection: SQLConnection) throws {
+    package init(_ connection: any ModelDatabase) throws {
         self.connection = connection
         try connection.executeScript("ATTACH ':memory:' AS equal")
     }
 
     /// A representative for all values equal in SQLite. References represent themselves.
-    func form(_ value: FieldValue, _ collation: String) -> FieldValue {
+    package func form(_ value: FieldValue, _ collation: String) -> FieldValue {
         do {
             switch value {
             case .real(let real): return try number(real)
@@ -56,7 +55,7 @@ final class ModelEquality {
     /// References stay.
     ///
     /// https://www.sqlite.org/datatype3.html#type_affinity
-    func kept(_ value: FieldValue, in column: ModelSchema.Column) -> FieldValue {
+    package func kept(_ value: FieldValue, in column: ModelSchema.Column) -> FieldValue {
         switch value {
         // No affinity changes these: https://www.sqlite.org/datatype3.html#type_affinity
         case .null, .blob, .reference: return value
@@ -73,7 +72,7 @@ final class ModelEquality {
     private func kept(_ value: FieldValue, as type: String) throws -> FieldValue {
         let known = try columns[type] ?? makeColumn(type)
         if let form = known.values[value] { return form }
-        try connection.execute("INSERT OR REPLACE INTO \(known.table) VALUES (1, ?)", value)
+        try connection.run("INSERT OR REPLACE INTO \(known.table) VALUES (1, ?)", value)
         let form = try connection.firstValue("SELECT value FROM \(known.table)") ?? .null
         known.values[value] = form
         return form
@@ -90,7 +89,8 @@ final class ModelEquality {
     private func number(_ real: Double) throws -> FieldValue {
         if let known = integers[real] { return known }
         let form =
-            try connection.rows("SELECT CAST(?1 AS INTEGER) WHERE CAST(?1 AS INTEGER) = ?1", .real(real)).first?[0]
+            try connection.rows("SELECT CAST(?1 AS INTEGER) WHERE CAST(?1 AS INTEGER) = ?1", values: [.real(real)])
+            .first?[0]
             ?? .real(real)
         integers[real] = form
         return form
@@ -103,17 +103,33 @@ final class ModelEquality {
         if let found = try connection.firstValue("SELECT value FROM \(known.table) WHERE value = ?", value) {
             form = found
         } else {
-            try connection.execute("INSERT INTO \(known.table) VALUES (?)", value)
+            try connection.run("INSERT INTO \(known.table) VALUES (?)", value)
             form = value
         }
         known.forms[value] = form
         return form
     }
+
+    /// A name as SQL writes it.
+    private static func quoted(_ name: String) -> String {
+        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+
     private func makeClasses(_ collation: String) throws -> Classes {
         let made = Classes(table: "equal.class_\(classes.count)")
         try connection.executeScript(
-            "CREATE TABLE \(made.table)(value COLLATE \(quoted(collation)) PRIMARY KEY) WITHOUT ROWID")
+            "CREATE TABLE \(made.table)(value COLLATE \(Self.quoted(collation)) PRIMARY KEY) WITHOUT ROWID")
         classes[collation] = made
         return made
     }
+}
+
+extension ModelDatabase {
+    /// The first value of a query's first row; `nil` where it has none.
+    func firstValue(_ sql: String, _ values: FieldValue...) throws -> FieldValue? {
+        try rows(sql, values: values).first?.first
+    }
+
+    /// Runs a statement that writes.
+    func run(_ sql: String, _ values: FieldValue...) throws { _ = try rows(sql, values: values) }
 }

@@ -8,23 +8,23 @@ import FerryCore
 /// Invariants:
 /// - After `init` no two visible objects of different classes have equal claims, except under `hideLoser`.
 /// - A representative is the oldest object of its class.
-struct ModelUnification {
+package struct ModelUnification {
     private let world: ModelState
-    private let scratch: ScratchDatabase
+    private let scratch: any ModelScratch
     private let policies: ModelPolicies
     private let isVisible: [Bool]
     /// References without a target, by object; they are cleared.
     private let missing: [Int: Set<ModelState.Link>]
     /// The representative of each object: the oldest of its class. Meaningful for visible objects.
-    private(set) var representatives: [Int]
+    package private(set) var representatives: [Int]
     /// The members of classes with several members, oldest first, by representative.
-    private(set) var members: [Int: [Int]] = [:]
+    package private(set) var members: [Int: [Int]] = [:]
     /// The source member for each column of such a class; `nil` if no member has a stamp.
     private var sources: [Int: [Int?]] = [:]
 
     /// - Parameter given: unified objects of tables that cannot be checked, with their representatives.
-    init(
-        _ world: ModelState, _ scratch: ScratchDatabase, _ policies: ModelPolicies, isVisible: [Bool],
+    package init(
+        _ world: ModelState, _ scratch: any ModelScratch, _ policies: ModelPolicies, isVisible: [Bool],
         missing: [Int: Set<ModelState.Link>], given: [(Int, Int)]
     ) throws {
         self.world = world
@@ -49,15 +49,15 @@ struct ModelUnification {
     }
 
     /// The objects standing for a row.
-    var rows: [Int] { representatives.indices.filter { isVisible[$0] && representatives[$0] == $0 } }
+    package var rows: [Int] { representatives.indices.filter { isVisible[$0] && representatives[$0] == $0 } }
 
     // MARK: Claims
 
     private struct Claim: Hashable {
-        var table: Int
+        package var table: Int
         /// The UNIQUE index's position; -1 is the key.
-        var index: Int
-        var terms: [FieldValue]
+        package var index: Int
+        package var terms: [FieldValue]
     }
 
     private func objectClaims() throws -> [(claim: Claim, object: Int)] {
@@ -190,18 +190,18 @@ struct ModelUnification {
     }
 
     /// The member whose value of a column the row shows.
-    func source(_ row: Int, _ column: Int) -> Int? { sources[row].map { $0[column] } ?? row }
+    package func source(_ row: Int, _ column: Int) -> Int? { sources[row].map { $0[column] } ?? row }
 
     /// The value a row shows in a column; `nil` if absent.
-    func displayed(_ row: Int, _ column: Int) -> FieldValue? { displayed(row, column, path: []) }
+    package func displayed(_ row: Int, _ column: Int) -> FieldValue? { displayed(row, column, path: []) }
 
     private func displayed(_ row: Int, _ column: Int, path: [Place]) -> FieldValue? {
         source(row, column).flatMap { resolved($0, column, path: path) }
     }
 
     private struct Place: Equatable {
-        var object: Int
-        var column: Int
+        package var object: Int
+        package var column: Int
     }
 
     private func resolved(_ object: Int, _ column: Int) -> FieldValue? { resolved(object, column, path: []) }
@@ -237,7 +237,7 @@ struct ModelUnification {
     }
 
     /// The target row's spelling of a reference by value, if different from the object's; `nil` otherwise.
-    func targetsSpelling(_ object: Int, _ column: Int) -> FieldValue? {
+    package func targetsSpelling(_ object: Int, _ column: Int) -> FieldValue? {
         let table = world.table(of: object)
         guard !isCleared(object, column), let own = represented(object, column) else { return nil }
         for link in world.subjects[object].links where !isMissing(object, link) {
@@ -261,7 +261,7 @@ struct ModelUnification {
     }
 
     /// The missing reference that clears a column; of several the last.
-    func clearing(_ object: Int, _ column: Int) -> ModelSchema.ForeignKey? {
+    package func clearing(_ object: Int, _ column: Int) -> ModelSchema.ForeignKey? {
         guard let links = missing[object] else { return nil }
         let keys = world.table(of: object).foreignKeys
         let last = links.filter { keys[$0.key].columns.contains(column) }.max { $0.key < $1.key }
@@ -275,7 +275,7 @@ struct ModelUnification {
     // MARK: Broken references and claims
 
     /// Objects meant by references without a visible target, after resolving the references' parts: by list of targets.
-    func resolvedTargets(of candidates: [Bool]) -> [(list: Int, target: Int)] {
+    package func resolvedTargets(of candidates: [Bool]) -> [(list: Int, target: Int)] {
         if members.isEmpty { return [] }
         var found: [(list: Int, target: Int)] = []
         var offered: [[Int]: [[FieldValue]: Int]] = [:]
@@ -327,7 +327,7 @@ struct ModelUnification {
 
     /// References with values different from their target's shown values. A reference with a cleared column does not
     /// count.
-    func brokenReferences() -> [Int: Set<ModelState.Link>] {
+    package func brokenReferences() -> [Int: Set<ModelState.Link>] {
         var broken: [Int: Set<ModelState.Link>] = [:]
         for object in representatives.indices where isVisible[object] {
             for link in world.subjects[object].links where !isMissing(object, link) {
@@ -351,7 +351,7 @@ struct ModelUnification {
     }
 
     /// Rows claiming a value of an older row, under an index with hidden losers.
-    func outranked() throws -> [Int] {
+    package func outranked() throws -> [Int] {
         if policies.hideLoser.isEmpty { return [] }
         var owners: Set<Claim> = []
         var losers: [Int] = []

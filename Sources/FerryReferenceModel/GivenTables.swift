@@ -2,18 +2,22 @@ import FerryCore
 
 /// Tables this process cannot check, for lack of a collation or function. Outcomes of their objects are taken from the
 /// state, so all remaining tables can be computed.
-struct GivenTables {
+package struct GivenTables {
     /// The schema, with nothing to compute for such tables.
-    private(set) var schema: ModelSchema
+    package private(set) var schema: ModelSchema
     /// The reason a table cannot be checked, by the table's position.
-    private(set) var reasons: [Int: String] = [:]
+    package private(set) var reasons: [Int: String] = [:]
 
     /// - Parameters:
-    ///   - scratch: SQLite with the schema.
+    ///   - obstacles: what SQLite lacks for a table, by the table's position.
     ///   - waiting: the reason rows wait for a different process, by the table's name in lower case.
-    init(_ schema: ModelSchema, _ scratch: ScratchDatabase, waiting: [String: String] = [:]) throws {
+    ///   - hasCollation: returns true if this process can compare by a collation.
+    package init(
+        _ schema: ModelSchema, obstacles: [Int: String], waiting: [String: String] = [:],
+        hasCollation: (String) throws -> Bool
+    ) throws {
         self.schema = schema
-        reasons = scratch.obstacles
+        reasons = obstacles
         for (place, table) in schema.tables.enumerated() where reasons[place] == nil {
             reasons[place] = waiting[table.name]
         }
@@ -21,8 +25,7 @@ struct GivenTables {
         var missing: Set<String> = []
         for place in reasons.keys {
             let table = schema.tables[place]
-            for name in Set(table.keyCollations + table.columns.map(\.collation)) where try !scratch.hasCollation(name)
-            {
+            for name in Set(table.keyCollations + table.columns.map(\.collation)) where try !hasCollation(name) {
                 missing.insert(name)
             }
         }
@@ -60,7 +63,7 @@ extension ModelSchema.Table {
 }
 
 /// The state's outcome of an object that cannot be computed.
-enum GivenOutcome: Equatable {
+package enum GivenOutcome: Equatable {
     case hidden
     case joined(to: ObjectID)
 }

@@ -1,4 +1,3 @@
-import CFerrySQLite
 import FerryCore
 
 /// Computes IDs anew from values, for objects with IDs derived from the primary key. An ID for two keys, or the ID of a
@@ -8,31 +7,21 @@ import FerryCore
 /// https://www.sqlite.org/datatype3.html#collating_sequences
 ///
 /// Not thread-safe.
-final class ModelIdentity {
+package final class ModelIdentity {
     private let equality: ModelEquality
-    /// A connection without functions of the app: IDs are the same on all devices.
-    private let handle: OpaquePointer
-    private let connection: SQLConnection
+    /// A database without anything of an app's: IDs are the same on all devices.
+    private let plain: any ModelDatabase
 
-    /// - Parameter equality: converts values as columns do.
-    init(equality: ModelEquality) throws {
+    /// - Parameters:
+    ///   - equality: what says what columns make of values.
+    ///   - plain: a database without collations or functions of an app's.
+    package init(equality: ModelEquality, asking plain: any ModelDatabase) {
         self.equality = equality
-        var opened: OpaquePointer?
-        guard sqlite3_open(":memory:", &opened) == SQLITE_OK, let opened else {
-            sqlite3_close_v2(opened)
-            throw FerryError(.database, "SQLite cannot open a database in memory: there may be no memory left.")
-        }
-        handle = opened
-        connection = SQLConnection(opened)
-    }
-
-    deinit {
-        connection.finalizeStatements()
-        sqlite3_close_v2(handle)
+        self.plain = plain
     }
 
     /// - Returns: `nil` if values are missing.
-    func id(of object: ModelObject, in table: ModelSchema.Table) throws -> ObjectID? {
+    package func id(of object: ModelObject, in table: ModelSchema.Table) throws -> ObjectID? {
         guard !table.isMapped, !table.key.isEmpty else { return nil }
         var values: [FieldValue] = []
         for column in table.key {
@@ -96,7 +85,7 @@ final class ModelIdentity {
         case "RTRIM": function = "rtrim(?, ' ')"
         default: return text
         }
-        guard case .text(var bytes)? = try connection.firstValue("SELECT \(function)", .text(text)) else { return text }
+        guard case .text(var bytes)? = try plain.firstValue("SELECT \(function)", .text(text)) else { return text }
         // Behind a NUL, NOCASE compares only the length.
         if collation == "NOCASE", let end = bytes.firstIndex(of: 0) {
             for place in end..<bytes.endIndex { bytes[place] = 0 }

@@ -5,46 +5,46 @@ import FerryCore
 /// Invariants:
 /// - `lists` has every list an object was added to. `init` removes absent objects from `targets`, not from `lists`.
 /// - Every link of a subject is mirrored in `users`.
-struct ModelState {
+package struct ModelState {
     /// An object: values and stamps by the table's columns.
-    struct Subject {
-        var table: Int
-        var id: ObjectID
-        var inserted: Stamp?
-        var deleted: Stamp?
-        var isAlive: Bool
-        var values: [FieldValue?]
-        var stamps: [Stamp?]
-        var key: FieldValue?
-        var wantedKey: FieldValue?
-        var givenKey: FieldValue?
-        var links: [Link] = []
+    package struct Subject {
+        package var table: Int
+        package var id: ObjectID
+        package var inserted: Stamp?
+        package var deleted: Stamp?
+        package var isAlive: Bool
+        package var values: [FieldValue?]
+        package var stamps: [Stamp?]
+        package var key: FieldValue?
+        package var wantedKey: FieldValue?
+        package var givenKey: FieldValue?
+        package var links: [Link] = []
     }
 
     /// A foreign key of an object without NULL in its columns.
-    struct Link: Hashable {
+    package struct Link: Hashable {
         /// The foreign key's position in the table.
-        var key: Int
+        package var key: Int
         /// The possible targets, as a position in `targets`.
-        var targets: Int
+        package var targets: Int
     }
 
-    let schema: ModelSchema
-    let equality: ModelEquality
-    private(set) var subjects: [Subject] = []
+    package let schema: ModelSchema
+    package let equality: ModelEquality
+    package private(set) var subjects: [Subject] = []
     /// Lists of objects a foreign key may mean, oldest insertion first.
-    private(set) var targets: [[Int]] = []
+    package private(set) var targets: [[Int]] = []
     /// The objects with links to each list of targets.
-    private(set) var users: [[Int]] = []
+    package private(set) var users: [[Int]] = []
     /// The lists containing each object.
-    private(set) var lists: [[Int]]
+    package private(set) var lists: [[Int]]
     /// Each table's objects by ID.
-    private(set) var places: [[ObjectID: Int]]
+    package private(set) var places: [[ObjectID: Int]]
     /// Alive, or retained: rule 1.
-    private(set) var isPresent: [Bool] = []
+    package private(set) var isPresent: [Bool] = []
 
     /// - Parameter objects: objects of the schema's tables.
-    init(
+    package init(
         _ objects: [ModelObject], _ schema: ModelSchema, _ policies: ModelPolicies, _ equality: ModelEquality
     ) {
         self.schema = schema
@@ -84,11 +84,11 @@ struct ModelState {
             givenKey: object.givenKey)
     }
 
-    func table(of subject: Int) -> ModelSchema.Table { schema.tables[subjects[subject].table] }
+    package func table(of subject: Int) -> ModelSchema.Table { schema.tables[subjects[subject].table] }
 
     /// True if the left object's insertion is older. Equal stamps exist only within a device's own insertions; then the
     /// ID decides.
-    func isOlder(_ left: Int, _ right: Int) -> Bool {
+    package func isOlder(_ left: Int, _ right: Int) -> Bool {
         let (a, b) = (subjects[left], subjects[right])
         if let first = a.inserted, let second = b.inserted, first != second { return first.isOlder(than: second) }
         if (a.inserted == nil) != (b.inserted == nil) { return a.inserted != nil }
@@ -137,7 +137,7 @@ struct ModelState {
     }
 
     /// Adds an object to a list of targets.
-    mutating func add(_ target: Int, to list: Int) {
+    package mutating func add(_ target: Int, to list: Int) {
         targets[list].append(target)
         lists[target].append(list)
     }
@@ -167,7 +167,8 @@ struct ModelState {
 
     /// Rule 2: the visible objects among candidates, and their missing references.
     /// - Parameter broken: links counted as missing, by object.
-    func hide(_ candidates: [Bool], broken: [Int: Set<Link>]) -> (isVisible: [Bool], missing: [Int: Set<Link>]) {
+    package func hide(_ candidates: [Bool], broken: [Int: Set<Link>]) -> (isVisible: [Bool], missing: [Int: Set<Link>])
+    {
         var isVisible = candidates
         func isMissing(_ index: Int, _ link: Link) -> Bool {
             broken[index]?.contains(link) ?? false || !targets[link.targets].contains { isVisible[$0] }
