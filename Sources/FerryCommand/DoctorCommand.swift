@@ -27,10 +27,13 @@ struct DoctorCommand: DatabaseCommand {
     @Flag(help: "Mend what can be mended without a risk.")
     var repair = false
 
+    @OptionGroup var path: GeneralPathOption
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
-        let report = try Replica(path: argument.database).examine(isRepairing: repair)
+        let replica = try Replica(path: argument.database)
+        path.apply(to: replica)
+        let report = try replica.examine(isRepairing: repair)
         let page = DoctorPage(report, now: ReplicaEnvironment.live.clock.milliseconds(), hasRepaired: repair)
         if console.isJSON {
             try console.emit(ReportWithError(report: report, error: page.failure))

@@ -26,10 +26,12 @@ struct SyncCommand: DatabaseCommand {
             """)
 
     @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var path: GeneralPathOption
     @OptionGroup var output: OutputOptions
 
     func perform(_ console: Console) throws {
         let replica = try Replica(path: argument.database)
+        path.apply(to: replica)
         let report = try ProgressBar.during(console) { try replica.sync(progress: $0) }
         if console.isJSON {
             try console.emit(ReportWithFailure(report: report, waiting: report.waiting))

@@ -35,7 +35,7 @@ package struct ModelSchema {
         /// A type by which an unconstrained column converts values like this column.
         package var scratchType: String { isAny ? "BLOB" : Self.text(ofType: type) }
 
-        /// The text of a declared type in a CREATE TABLE statement. A name in quotes may hold anything.
+        /// Quotes a declared type: a type may have words that SQLite reads as a type in quotes only.
         package static func text(ofType type: String) -> String { type.isEmpty ? "" : ModelSchema.quoted(type) }
     }
 

@@ -58,6 +58,20 @@ final class DoctorCommandTests: XCTestCase {
         XCTAssertEqual(summary(try findings(workshop, "a.sqlite")), ["warning phone"])
     }
 
+    func testTheGeneralPathComesToTheSame() throws {
+        let workshop = try Workshop()
+        try workshop.beginTwo()
+        _ = try newSegment(workshop)
+        try workshop.succeed("sync", "b.sqlite", "--general-path")
+        let fast = try workshop.succeed("doctor", "b.sqlite", "--json")
+        let general = try workshop.succeed("doctor", "b.sqlite", "--general-path", "--json")
+        func findings(_ output: String) throws -> NSArray? {
+            try (JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])?["findings"] as? NSArray
+        }
+        XCTAssertNotNil(try findings(general.output))
+        XCTAssertEqual(try findings(general.output), try findings(fast.output))
+    }
+
     func testAFolderThatIsAwayIsAFaultAndTheDatabaseIsExaminedAllTheSame() throws {
         let workshop = try Workshop()
         try workshop.begin()

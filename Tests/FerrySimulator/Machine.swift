@@ -28,10 +28,12 @@ final class Machine {
     var backup: (path: String, version: Int)?
     /// True if the device was stolen: it never returns.
     var isLost = false
+    /// The fast paths that its store may take.
+    private let fastPaths: FastPaths
 
     init(
         index: Int, path: String, files: DeviceFileSystem, faults: FaultVFS, clock: SimulatedClock, host: SimulatedHost,
-        random: SimulatedRandom, retention: RetentionSettings
+        random: SimulatedRandom, retention: RetentionSettings, fastPaths: FastPaths = .all
     ) {
         self.index = index
         self.faults = faults
@@ -41,6 +43,7 @@ final class Machine {
         self.host = host
         self.random = random
         self.retention = retention
+        self.fastPaths = fastPaths
     }
 
     var environment: ReplicaEnvironment {
@@ -96,7 +99,9 @@ final class Machine {
     /// Ends both programs, and starts them again.
     func reopen() throws {
         try close()
-        replica = try Replica(path: path, environment: environment, retention: retention)
+        let opened = try Replica(path: path, environment: environment, retention: retention)
+        opened.store.fastPaths = fastPaths
+        replica = opened
         app = try SimulatedApp.open(path)
     }
 

@@ -158,11 +158,15 @@ public final class Simulation {
         }
         let place = path("device\(index)")
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+        // Every other machine takes some of the fast paths.
+        var chance = Chance(seed: plan.seed &+ 0xb000 &+ UInt64(index))
+        let fastPaths = chance.oneIn(2) ? FastPaths.all : FastPaths(rawValue: UInt8(chance.below(64)))
         let machine = Machine(
             index: index, path: place + "/feeds.sqlite", files: DeviceFileSystem(disk),
             faults: try FaultVFS(folder: place), clock: SimulatedClock(time),
             host: host ?? SimulatedHost(machine: "host \(index)", file: 1),
-            random: SimulatedRandom(seed: plan.seed, stream: 1_000_000 + UInt64(index)), retention: retention)
+            random: SimulatedRandom(seed: plan.seed, stream: 1_000_000 + UInt64(index)), retention: retention,
+            fastPaths: fastPaths)
         machine.files.met = { [unowned self] in tally.note($0) }
         machines.append(machine)
         return machine

@@ -73,8 +73,15 @@ struct ChangeCapture {
     func consumeInsertions(
         _ mintedPrefix: (high: UInt64, low: UInt64), through end: Int64, _ clock: inout HybridClock, maximumBytes: Int
     ) throws -> BulkInsertCapture.Outcome? {
+        guard access.fastPaths.contains(.bulkInsertCapture) else {
+            access.fastPathLog.decline(.bulkInsertCapture, .off)
+            return nil
+        }
         // Retained rows must be published again.
-        guard try RetainedRows(access).isEmpty else { return nil }
+        guard try RetainedRows(access).isEmpty else {
+            access.fastPathLog.decline(.bulkInsertCapture, .retainedRows)
+            return nil
+        }
         return try BulkInsertCapture.take(
             access, mintedPrefix, through: end, &clock, maximumBytes: maximumBytes,
             mayReferToRetainedLinks: RetainedLinks(access).concern)

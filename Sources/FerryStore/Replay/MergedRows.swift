@@ -58,7 +58,10 @@ final class MergedRows {
         self.dying = dying
         self.arriving = arriving
         objects = access.objects(of: table.id)
-        stamps = isIndependent ? BulkStampWriter(objects, atOnce: access.newRowsAtOnce) : nil
+        let batches = isIndependent && access.fastPaths.contains(.stampBatches)
+        stamps = batches ? BulkStampWriter(objects, atOnce: access.newRowsAtOnce) : nil
+        access.fastPathLog.record(
+            .stampBatches, isTaken: batches, otherwise: isIndependent ? .off : .uncheckedReferences)
         checks = IncrementalChecksums(access, table)
         writer = access.writer(of: table.id)
         meaning = ReferenceTokens(registry: access.registry)

@@ -73,7 +73,11 @@ final class TableMerge {
         fastUpdates =
             snapshot == nil && !isWaiting
             ? FastUpdates(access, table, fastColumns, rows, references, merging.conflicts) : nil
-        ahead = isNew || !isIndependent ? nil : StatePrefetcher(objects, atOnce: access.prefetchedStates)
+        let readsAhead = !isNew && isIndependent && access.fastPaths.contains(.statePrefetch)
+        ahead = readsAhead ? StatePrefetcher(objects, atOnce: access.prefetchedStates) : nil
+        access.fastPathLog.record(
+            .statePrefetch, isTaken: readsAhead,
+            otherwise: isNew ? .empty : isIndependent ? .off : .uncheckedReferences)
     }
 
     func run() throws {

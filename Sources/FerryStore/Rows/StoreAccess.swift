@@ -30,6 +30,9 @@ final class StoreAccess {
     var triggerCopies: TriggerCopies? { obligations.triggerCopies }
     /// Number of new rows, or of states, written by a statement.
     @exclusivity(unchecked) var newRowsAtOnce = StoreLimits.rowsAtOnce
+    /// The fast paths that may be taken.
+    @exclusivity(unchecked) var fastPaths = FastPaths.all
+    let fastPathLog: FastPathLog
     /// How many states are read at once before they are asked for (`StatePrefetcher`).
     var prefetchedStates: Int { 4 * newRowsAtOnce }
     /// The tables this process cannot write to.
@@ -62,6 +65,7 @@ final class StoreAccess {
         self.random = random
         self.hooks = hooks
         obligations = former?.obligations ?? Obligations()
+        fastPathLog = former?.fastPathLog ?? FastPathLog()
         digests = obligations.digests
         devices = try former?.devices ?? DeviceNumbers(connection)
         conflicts = former?.conflicts ?? ConflictTable(connection, devices, clock)
@@ -77,7 +81,7 @@ final class StoreAccess {
         device = try devices.device(Int(number))
         guard let former else { return }
         (waiting, areRowsWaiting) = (former.waiting, former.areRowsWaiting)
-        (newRowsAtOnce, seedsAtOnce) = (former.newRowsAtOnce, former.seedsAtOnce)
+        (newRowsAtOnce, seedsAtOnce, fastPaths) = (former.newRowsAtOnce, former.seedsAtOnce, former.fastPaths)
     }
 
     /// An access on the registry as it is now, once the transaction has changed what registries are made of.

@@ -47,7 +47,10 @@ extension StoreSession {
                 try gate.recordObstacles(access, areRowsNeeded: true)
                 if let objection = gate.objection(to: layouts, access.registry, access.hooks) { throw objection }
                 let merged = try AppTriggerSandbox(access).run {
-                    if progress.isFresh { return try BulkSnapshotLoad(access).load(group) }
+                    let isLoaded = progress.isFresh && access.fastPaths.contains(.snapshotLoad)
+                    access.fastPathLog.record(
+                        .snapshotLoad, isTaken: isLoaded, otherwise: progress.isFresh ? .off : .known)
+                    if isLoaded { return try BulkSnapshotLoad(access).load(group) }
                     let changesets = try SnapshotOperations(manifest.vector).changesets(of: group)
                     return try ChangesetApplier(access).apply(changesets, &clock, from: standing)
                 }

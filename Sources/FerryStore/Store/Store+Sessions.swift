@@ -28,6 +28,8 @@ extension Store {
                     access, encoding: encoding, hook: hook, maximumPackedBytes: maximumPackedBytes.withLock { $0 })
                 try session.takeUp(news)
                 let result = try body(session)
+                let counts = session.access.fastPathLog.takeCounts()
+                countedFastPaths.withLock { $0.add(counts) }
                 return (result, try session.commit())
             }
         }
@@ -53,6 +55,7 @@ extension Store {
         let access = try makeAccess(connection, registry, version)
         access.newRowsAtOnce = newRowsAtOnce.withLock { $0 }
         access.seedsAtOnce = seedsAtOnce.withLock { $0 }
+        access.fastPaths = fastPaths
         try access.recordWaitingTables()
         return (access, news)
     }

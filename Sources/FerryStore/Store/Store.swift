@@ -38,6 +38,15 @@ public final class Store: Sendable {
     /// The cache takes 61 MB including SQLite's uncounted data beside each page (4,368 bytes instead of the counted
     /// 4,232). So a join of any size should need at most 128 MB in all.
     static let pageCacheKiB = 58_000
+    private let permittedFastPaths = Mutex(FastPaths.all)
+    let countedFastPaths = Mutex(FastPathCounts())
+    /// The fast paths that transactions may take: all, where nobody says otherwise. What they come to is the same.
+    package var fastPaths: FastPaths {
+        get { permittedFastPaths.withLock { $0 } }
+        set { permittedFastPaths.withLock { $0 = newValue } }
+    }
+    /// How often they were taken since the store was opened.
+    package var fastPathCounts: FastPathCounts { countedFastPaths.withLock { $0 } }
     /// True while several accesses form a single transaction.
     let isWhole = Mutex(false)
     private let replayHook = Mutex<ReplayHook?>(nil)

@@ -86,10 +86,13 @@ struct RandomHistory {
         statements = RandomStatements(schema: oracle.schema, chance: Chance(seed: seed &+ 1), level: chance.below(3))
         let count = 2 + chance.below(oracles.isEmpty ? 4 : 3)
         let isClockOff = chance.oneIn(2)
+        var pathChance = Chance(seed: seed &+ 0xb000)
         for number in 1...count {
             let device = try TestDevice(number, schema, hoursAhead: isClockOff ? Int64(chance.below(3)) : 0)
             device.clock.captureStep = Int64(chance.below(2))
             device.encodes = chance.oneIn(3)
+            // Every other history takes some of the fast paths, each device others.
+            if pathChance.oneIn(2) { device.store.fastPaths = FastPaths(rawValue: UInt8(pathChance.below(64))) }
             try self.staying?.makeTables(on: device)
             if let deleteWins {
                 try device.store.setPolicies([PolicySetting(.table(deleteWins), PolicyWord.deleteWins)])

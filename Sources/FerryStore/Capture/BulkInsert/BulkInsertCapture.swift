@@ -7,9 +7,6 @@ import FerryMerge
 /// and handles every remaining flush. Here each row was only inserted, its object is new, and its targets exist. Some
 /// conditions show only at the writing of rows: then everything written is rolled back.
 struct BulkInsertCapture {
-    /// Thrown if the flush needs the general path.
-    struct Unsuited: Error {}
-
     /// The pending insertions into a table.
     final class Insertions {
         let table: TrackedTable
@@ -73,8 +70,13 @@ struct BulkInsertCapture {
         do {
             var capture = try BulkInsertCapture(access, mintedPrefix, mayReferToRetainedLinks: mayReferToRetainedLinks)
             try capture.read(through: end, &clock)
-            return try access.savepoint { try capture.write(maximumBytes: maximumBytes) }
-        } catch is Unsuited {
+            let outcome = try access.savepoint { try capture.write(maximumBytes: maximumBytes) }
+            let rows = capture.insertions.values.reduce(0) { $0 + $1.objects.count }
+            access.fastPathLog.count(.bulkInsertCapture, rows)
+            return outcome
+        } catch let reason as FastPathDecline {
+            // Nothing written remains: the savepoint is rolled back.
+            access.fastPathLog.decline(.bulkInsertCapture, reason)
             clock = before
             return nil
         }
@@ -90,7 +92,7 @@ struct BulkInsertCapture {
             SELECT "table", event, at, \(slots) FROM ferry_pending WHERE sequence <= ? ORDER BY sequence
             """, [.integer(end)]
         ) { note in
-            guard note.int(1) == PendingEvent.insert.rawValue else { throw Unsuited() }
+            guard note.int(1) == PendingEvent.insert.rawValue else { throw FastPathDecline.otherEvents }
             let number = note.int(0)
             if last?.table.id != number { last = try insertions(into: number) }
             if let last { try take(note, last, &clock) }
@@ -101,23 +103,24 @@ struct BulkInsertCapture {
     private mutating func insertions(into number: Int) throws -> Insertions? {
         if let known = insertions[number] { return known }
         guard let table = access.registry.tables[number], table.isLocal else { return nil }
-        guard try isSuited(table) else { throw Unsuited() }
+        if let reason = try decline(table) { throw reason }
         let made = Insertions(table)
         insertions[number] = made
         return made
     }
 
-    /// True if insertions into a table concern only their targets, judging by the table.
-    private func isSuited(_ table: TrackedTable) throws -> Bool {
-        if case .declared = table.identity { return false }
+    /// The reason insertions into a table may concern more than their targets, judging by the table; `nil` without one.
+    private func decline(_ table: TrackedTable) throws -> FastPathDecline? {
+        if case .declared = table.identity { return .identity }
         // Some rows may belong only to the next generation.
-        if access.registry.leaving.contains(table.id), table.identity.isSurrogate { return false }
-        if table.hasColumnPolicies || table.hasUncheckedReferences { return false }
-        if try access.unified.areAny(in: table.id) || access.anomalyTokens.areAny(of: table.id) { return false }
-        if !table.uniqueIndexes.isEmpty, table.telltaleColumns.count > table.keyColumnIDs.count { return false }
-        if try mayReferToRetainedLinks(table) { return false }
+        if access.registry.leaving.contains(table.id), table.identity.isSurrogate { return .identity }
+        if table.hasColumnPolicies { return .policies }
+        if table.hasUncheckedReferences { return .uncheckedReferences }
+        if try access.unified.areAny(in: table.id) || access.anomalyTokens.areAny(of: table.id) { return .anomalies }
+        if !table.uniqueIndexes.isEmpty, table.telltaleColumns.count > table.keyColumnIDs.count { return .claims }
+        if try mayReferToRetainedLinks(table) { return .links }
         let near = [table.id] + table.foreignKeys.map(\.parent) + table.incoming.map(\.table)
-        return anomalousTables.isDisjoint(with: near)
+        return anomalousTables.isDisjoint(with: near) ? nil : .anomalies
     }
 
     private mutating func take(
@@ -151,7 +154,7 @@ struct BulkInsertCapture {
             // A repeated key: OR REPLACE.
             guard case .integer(let key) = insertions.keys[first],
                 insertions.places.insert(key, at: insertions.objects.count)
-            else { throw Unsuited() }
+            else { throw FastPathDecline.repeated }
             minted += 1
             return ObjectID(high: mintedPrefix.high, low: mintedPrefix.low | UInt64(minted))
         }
@@ -162,7 +165,7 @@ struct BulkInsertCapture {
                 guard let parent = table.columns[column].reference else { continue }
                 // A target inserted later had its key reserved by this row.
                 let key = table.columns[column].key(scratch[place])
-                guard let target = try object(of: parent, key) else { throw Unsuited() }
+                guard let target = try object(of: parent, key) else { throw FastPathDecline.missingTarget }
                 scratch[place] = .reference(target)
             }
         }
@@ -176,7 +179,7 @@ struct BulkInsertCapture {
         {
             return known.objects[place]
         }
-        guard access.registry[parent].isMapped else { throw Unsuited() }
+        guard access.registry[parent].isMapped else { throw FastPathDecline.missingTarget }
         return try access.objects(of: parent).object(forKey: key)
     }
 
@@ -207,7 +210,7 @@ struct BulkInsertCapture {
         let order = objects.indices.sorted { objects[$0] < objects[$1] }
         for (place, next) in zip(order, order.dropFirst()) where objects[place] == objects[next] {
             // A repeated object: OR REPLACE.
-            throw Unsuited()
+            throw FastPathDecline.repeated
         }
         return order
     }

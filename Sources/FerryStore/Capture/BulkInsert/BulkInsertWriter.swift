@@ -81,7 +81,7 @@ struct BulkInsertWriter {
     /// Reads a row's portable values.
     private mutating func read(_ place: Int) throws {
         // Displaced by OR REPLACE, or moved while no trigger ran.
-        guard let row = try cursor.row(rows.keys, at: place * keyWidth) else { throw BulkInsertCapture.Unsuited() }
+        guard let row = try cursor.row(rows.keys, at: place * keyWidth) else { throw FastPathDecline.missingRow }
         if !valueKeys.isEmpty { try checkTargets(row) }
         let first = cursor.firstColumn
         for column in columns.indices {
@@ -119,7 +119,7 @@ struct BulkInsertWriter {
             let inserted = Stamp(time: rows.times[place], device: access.device)
             try states.append(rows.objects[place], key: rows.keys[first..<first + keyWidth], inserted, check: check)
         }
-        if try !states.writeUnlessKnown() { throw BulkInsertCapture.Unsuited() }
+        if try !states.writeUnlessKnown() { throw FastPathDecline.known }
     }
 
     private func checkTargets(_ row: SQLStatement) throws {
@@ -157,7 +157,7 @@ final class ReferenceColumn {
     }
 
     /// The portable value of a column's value.
-    /// - Throws: `Unsuited` without a target.
+    /// - Throws: `FastPathDecline` without a target.
     func portable(_ value: FieldValue, _ targets: BulkInsertTargets) throws -> FieldValue {
         if case .null = value { return value }
         // A target inserted by this flush is verified at its own writing.
@@ -185,12 +185,12 @@ final class BulkInsertTargets {
     /// The object with a key.
     func object(of parent: Int, _ key: FieldValue) throws -> ObjectID {
         guard access.registry[parent].isMapped, let object = try access.objects(of: parent).object(forKey: key)
-        else { throw BulkInsertCapture.Unsuited() }
+        else { throw FastPathDecline.missingTarget }
         return object
     }
 
     /// Ensures that the target of a foreign key exists.
     func check(_ table: TrackedTable, _ place: Int, _ values: [FieldValue]) throws {
-        guard try lookup.isThere(table, place, values) else { throw BulkInsertCapture.Unsuited() }
+        guard try lookup.isThere(table, place, values) else { throw FastPathDecline.missingTarget }
     }
 }

@@ -72,17 +72,11 @@ final class BulkRowInserter {
 
     /// Returns nil if inserting a row could affect further rows, or if an observer needs every row.
     init?(_ access: StoreAccess, _ table: TrackedTable, _ references: ReferenceCache) throws {
-        let isPlain =
-            table.isLocal && !table.hasColumnPolicies && !table.hasUncheckedReferences
-            && table.columns.allSatisfy { $0.isLocal && !$0.isUnchecked }
-            && (!table.isMapped || table.isIntegerKey && !table.isWithoutRowID)
+        if let reason = try Self.decline(access, table) {
+            access.fastPathLog.decline(.bulkRowInsert, reason)
+            return nil
+        }
         runsTriggers = access.triggerCopies?.concern(table, .insert) ?? false
-        // An OR clause here would also overrule the triggers' own statements.
-        if runsTriggers, access.triggerCopies?.resolvesConflicts ?? false { return nil }
-        guard isPlain, table.columns.count <= Self.maximumColumns,
-            !access.obligations.recordsRows, KeyValueKind(table: table.name) == nil,
-            try !access.anomalyTokens.areAny(of: table.id)
-        else { return nil }
         self.access = access
         self.table = table
         self.references = references
@@ -98,6 +92,23 @@ final class BulkRowInserter {
         rows.reserveCapacity(access.newRowsAtOnce)
     }
 
+    /// The reason the general path must write the rows of a table: they may affect further rows, or an observer needs every
+    /// row. `nil` without a reason.
+    private static func decline(_ access: StoreAccess, _ table: TrackedTable) throws -> FastPathDecline? {
+        if !access.fastPaths.contains(.bulkRowInsert) { return .off }
+        if !table.isLocal || table.columns.count > maximumColumns { return .shape }
+        if table.columns.contains(where: { !$0.isLocal }) { return .shape }
+        if table.hasColumnPolicies { return .policies }
+        if table.hasUncheckedReferences || table.columns.contains(where: \.isUnchecked) { return .uncheckedReferences }
+        if table.isMapped, !table.isIntegerKey || table.isWithoutRowID { return .key }
+        // An OR clause here would also overrule the triggers' own statements.
+        if let copies = access.triggerCopies, copies.concern(table, .insert), copies.resolvesConflicts {
+            return .observed
+        }
+        if access.obligations.recordsRows || KeyValueKind(table: table.name) != nil { return .observed }
+        return try access.anomalyTokens.areAny(of: table.id) ? .anomalies : nil
+    }
+
     /// True if the batch is complete.
     var isFull: Bool { rows.count == access.newRowsAtOnce }
 
@@ -107,25 +118,36 @@ final class BulkRowInserter {
     /// Adds an insertion to the batch, to be written by `write`.
     /// - Returns: false if the insertion needs the general path.
     func take(_ insertion: Insertion) throws -> Bool {
+        if let reason = try add(insertion) {
+            access.fastPathLog.decline(.bulkRowInsert, reason)
+            return false
+        }
+        access.fastPathLog.count(.bulkRowInsert)
+        return true
+    }
+
+    /// Adds an insertion to the batch.
+    /// - Returns: the reason the insertion needs the general path; `nil` if the insertion is in the batch.
+    private func add(_ insertion: Insertion) throws -> FastPathDecline? {
         if insertion.columns != columns || statement == nil {
             // Column names of the author unknown to this database, or indistinguishable here.
             guard insertion.columns.allSatisfy({ $0 >= 0 }),
                 Set(insertion.columns).count == insertion.columns.count
-            else { return false }
+            else { return .shape }
             try prepare(insertion.columns)
         }
         var wish: Int64?
         if table.isMapped {
-            guard case .integer(let key)? = insertion.key, key > highestKey else { return false }
+            guard case .integer(let key)? = insertion.key, key > highestKey else { return .key }
             wish = key
         } else if insertion.key != nil {
-            return false
+            return .key
         }
         for place in keyPlaces {
-            guard let place, insertion.values[insertion.values.startIndex + place] != .null else { return false }
+            guard let place, insertion.values[insertion.values.startIndex + place] != .null else { return .key }
         }
-        if try hasKeysByValue && !targetsAreShown(insertion) { return false }
-        guard let statement, try bind(insertion, wish, to: statement) else { return false }
+        if try hasKeysByValue && !targetsAreShown(insertion) { return .missingTarget }
+        guard let statement, try bind(insertion, wish, to: statement) else { return .missingTarget }
         let check = objects.checks.check(
             insertion.object, insertedAt: insertion.stamp, columns, insertion.values)
         if rows.isEmpty { try states.begin(columns) }
@@ -140,7 +162,7 @@ final class BulkRowInserter {
             Waiting(
                 object: insertion.object, stamp: insertion.stamp, values: insertion.values, key: insertion.key,
                 check: check))
-        return true
+        return nil
     }
 
     /// Binds a row behind the waiting rows.

@@ -13,6 +13,7 @@ struct FastUpdates {
     private let stamps: BulkStampWriter
     private let conflicts: ConflictLog
     private let table: Int
+    private let log: FastPathLog
 
     /// A value lost to a concurrent write.
     private struct Loss {
@@ -30,7 +31,16 @@ struct FastUpdates {
         _ access: StoreAccess, _ table: TrackedTable, _ columns: FastUpdateColumns, _ rows: MergedRows,
         _ references: ReferenceCache, _ conflicts: ConflictLog
     ) {
-        guard let stamps = rows.stamps, table.isLocal, !table.hasColumnPolicies else { return nil }
+        guard access.fastPaths.contains(.fastUpdates), let stamps = rows.stamps, table.isLocal else {
+            let isOff = !access.fastPaths.isSuperset(of: [.fastUpdates, .stampBatches])
+            access.fastPathLog.decline(.fastUpdates, isOff ? .off : table.isLocal ? .uncheckedReferences : .shape)
+            return nil
+        }
+        if table.hasColumnPolicies {
+            access.fastPathLog.decline(.fastUpdates, .policies)
+            return nil
+        }
+        log = access.fastPathLog
         self.columns = columns
         self.references = references
         self.stamps = stamps
@@ -47,10 +57,23 @@ struct FastUpdates {
     func merge(
         _ operation: ObjectOperation, _ part: ChangesetPart, into state: EncodedState, row: ColumnValues
     ) throws -> Bool {
-        guard operation.kind == .update, part.payloads.isEmpty else { return false }
+        if let reason = try decline(operation, part, into: state, row: row) {
+            log.decline(.fastUpdates, reason)
+            return false
+        }
+        log.count(.fastUpdates)
+        return true
+    }
+
+    /// Merges an operation, and writes the row and the state.
+    /// - Returns: the reason for not merging; `nil` after a merge.
+    private func decline(
+        _ operation: ObjectOperation, _ part: ChangesetPart, into state: EncodedState, row: ColumnValues
+    ) throws -> FastPathDecline? {
+        guard operation.kind == .update, part.payloads.isEmpty else { return .operation }
         let shape = part.shapes[operation.shape]
         // Each column is searched among all stamps. For many columns decoding the state costs less.
-        if shape.count > Self.maximumColumns { return false }
+        if shape.count > Self.maximumColumns { return .shape }
         let values = part.values(of: operation)
         let stamp = Stamp(time: operation.time, device: part.device)
         let author = try devices.number(of: part.device)
@@ -61,14 +84,14 @@ struct FastUpdates {
         for (place, column) in shape.enumerated() {
             guard column >= 0, let keys = try columns.foreignKeys(of: column), let present = row[column],
                 let found = try StateCodec.find(column, in: merged.stamps)
-            else { return false }
+            else { return .column }
             let known = Stamp(time: found.time, device: try devices.device(found.device))
-            if stamp <= known { return false }
+            if stamp <= known { return .older }
             let value = values[values.startIndex + place]
             guard value.isStored(by: columns.affinity(of: column)),
                 let local = try references.localIfShown(value, column, through: keys),
                 let former = try references.portableIfShown(present, column, through: keys)
-            else { return false }
+            else { return .missingTarget }
             if known.device != part.device, value != former, !part.context.includes(known) {
                 losses.append(Loss(column: column, lost: former, stamp: known, kept: value))
             }
@@ -77,8 +100,8 @@ struct FastUpdates {
             StateCodec.set(column, to: stamp.time, device: author, in: &merged.stamps, at: found.entry)
             written.append((column, local))
         }
-        if written.isEmpty { return false }
-        if try writer.update(key: state.key, written, of: state.object) != nil { return false }
+        if written.isEmpty { return .operation }
+        if try writer.update(key: state.key, written, of: state.object) != nil { return .refused }
         for loss in losses {
             try conflicts.record(
                 .field, table: table, object: state.object, column: loss.column, lost: (loss.lost, loss.stamp),
@@ -86,6 +109,6 @@ struct FastUpdates {
         }
         try stamps.save(
             StampUpdate(object: state.object, stamps: merged.stamps, check: merged.check), former: state.check)
-        return true
+        return nil
     }
 }

@@ -1,0 +1,52 @@
+/// Counts how often each fast path was taken, and the reasons against it: by rows, objects, tables or flushes.
+///
+/// Not thread-safe; belongs to a transaction.
+final class FastPathLog {
+    @exclusivity(unchecked) private var taken = [Int](repeating: 0, count: FastPaths.named.count)
+    @exclusivity(unchecked) private var declined = [Int](
+        repeating: 0, count: FastPaths.named.count * FastPathDecline.allCases.count)
+
+    private func place(_ path: FastPaths) -> Int { path.rawValue.trailingZeroBitCount }
+
+    func count(_ path: FastPaths, _ number: Int = 1) { taken[place(path)] += number }
+
+    func decline(_ path: FastPaths, _ reason: FastPathDecline) {
+        declined[place(path) * FastPathDecline.allCases.count + reason.rawValue] += 1
+    }
+
+    /// Counts a decision.
+    /// - Parameter reason: the reason if the path is not taken.
+    func record(_ path: FastPaths, isTaken: Bool, otherwise reason: FastPathDecline) {
+        if isTaken { count(path) } else { decline(path, reason) }
+    }
+
+    /// Gives the counts since the previous call.
+    func takeCounts() -> FastPathCounts {
+        var counts = FastPathCounts()
+        for (place, named) in FastPaths.named.enumerated() {
+            if taken[place] > 0 { counts.taken[named.name] = taken[place] }
+            for reason in FastPathDecline.allCases {
+                let count = declined[place * FastPathDecline.allCases.count + reason.rawValue]
+                if count > 0 { counts.declined[named.name, default: [:]]["\(reason)"] = count }
+            }
+        }
+        for place in taken.indices { taken[place] = 0 }
+        for place in declined.indices { declined[place] = 0 }
+        return counts
+    }
+}
+
+/// How often fast paths were taken and declined.
+package struct FastPathCounts: Equatable, Sendable, Codable {
+    /// By the path's name.
+    package var taken: [String: Int] = [:]
+    /// By the path's name and the reason.
+    package var declined: [String: [String: Int]] = [:]
+
+    package init() {}
+
+    package mutating func add(_ other: FastPathCounts) {
+        taken.merge(other.taken, uniquingKeysWith: +)
+        for (path, reasons) in other.declined { declined[path, default: [:]].merge(reasons, uniquingKeysWith: +) }
+    }
+}
