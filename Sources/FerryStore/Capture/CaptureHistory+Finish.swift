@@ -8,13 +8,13 @@ extension CaptureHistory {
     mutating func finish(
         _ clock: inout HybridClock, maximumBytes: Int
     ) throws -> (tables: [TableChanges], touched: [TouchedObject]) {
-        var writers: [Int: LocalChangeWriter] = [:]
         var valueBytes = 0
         var touched: [TouchedObject] = []
         // Deleted again before anybody knew of them.
         var unknown: [(table: TrackedTable, track: Track)] = []
         var departures: [SplitMembers] = []
         let heldBack = try RetainedRows(access)
+        let flush = FlushWriter(access, clock, tracksReferences: !heldBack.isEmpty)
         try followKeys(&clock)
         for table in registry.tables.values where table.isMapped { try releaseKeys(of: tracks[table.id] ?? [:], table) }
         for table in registry.parentsFirst {
@@ -23,7 +23,7 @@ extension CaptureHistory {
             let departed = try SplitMembers(access, table, among: objects)
             if !departed.objects.isEmpty { departures.append(departed) }
             var writer = try LocalChangeWriter(
-                access, table, notesReferences: !heldBack.isEmpty, departed: departed.objects)
+                access, table, notesReferences: flush.tracksReferences, departed: departed.objects)
             let reader = access.reader(of: table.id)
             let references = table.columns.filter { $0.reference != nil }
             var written: [TouchedObject] = []
@@ -63,22 +63,23 @@ extension CaptureHistory {
             valueBytes += writer.changes.valueBytes
             written += try UniqueValueRelease(access, table).take(from: written, &writer, &clock)
             touched += written
-            writers[table.id] = writer
+            flush.enter(writer)
         }
-        try recordLeftRows(&writers)
-        for departed in departures { touched += try departed.leave(&writers, &clock) }
+        flush.clock = clock
+        try recordLeftRows(flush)
+        for departed in departures { touched += try departed.leave(flush) }
         var following = ReferenceRepointing(access)
         while true {
-            touched += try RetainedLinks(access).insert(&writers, &clock, notesReferences: !heldBack.isEmpty)
-            touched += try heldBack.publishAgain(&writers, &clock)
-            let followed = try following.follow(&writers, &clock, notesReferences: !heldBack.isEmpty)
+            touched += try RetainedLinks(access).insert(into: flush)
+            touched += try heldBack.publishAgain(into: flush)
+            let followed = try following.follow(flush)
             if followed.isEmpty { break }
             touched += followed
         }
         try saveReservations()
         try restoreReservations(of: unknown)
-        let tables = registry.parentsFirst.compactMap { writers[$0.id]?.changes }.filter { !$0.isEmpty }
-        return (tables.map(\.changes), touched)
+        clock = flush.clock
+        return (flush.changes, touched)
     }
 
     /// Follows objects that lost a key still in use. With foreign keys off or deferred, rows may still refer to the

@@ -122,19 +122,19 @@ struct Republication {
     func publishAgain(
         _ found: Set<RowToken>, _ clock: inout HybridClock, _ changes: inout [TableChanges]
     ) throws -> [TouchedObject] {
-        var writers: [Int: LocalChangeWriter] = [:]
+        let flush = FlushWriter(access, clock, tracksReferences: false)
         var touched: [TouchedObject] = []
         let byTable = Dictionary(grouping: found, by: \.table)
         for table in access.registry.parentsFirst {
             guard let tokens = byTable[table.id] else { continue }
-            var writer = try LocalChangeWriter(access, table)
-            for id in tokens.map(\.id).sorted() { touched.append(try writer.publishAgain(id, &clock)) }
-            writers[table.id] = writer
+            touched += try flush.write(to: table) { writer, clock in
+                try tokens.map(\.id).sorted().map { try writer.publishAgain($0, &clock) }
+            }
         }
         var following = ReferenceRepointing(access)
-        touched += try following.follow(&writers, &clock, notesReferences: false)
-        changes += access.registry.parentsFirst.compactMap { writers[$0.id]?.changes }.filter { !$0.isEmpty }
-            .map(\.changes)
+        touched += try following.follow(flush)
+        changes += flush.changes
+        clock = flush.clock
         return touched
     }
 

@@ -57,12 +57,15 @@ extension CaptureHistory {
     }
 
     /// Records the successors of left rows, for objects referring to them.
-    func recordLeftRows(_ writers: inout [Int: LocalChangeWriter]) throws {
+    func recordLeftRows(_ flush: FlushWriter) throws {
         for left in leftRows {
             let values = try ReferenceTranslator(access).row(showing: RowToken(table: left.table, id: left.successor))
-            if values.isEmpty { continue }
-            writers[left.table]?.recordReleased(
-                left.object, left.former, succeededBy: RekeyedLink(object: left.successor, values: values))
+            let table = registry[left.table]
+            if values.isEmpty || !flush.hasWritten(to: table) { continue }
+            try flush.write(to: table) { writer, _ in
+                writer.recordReleased(
+                    left.object, left.former, succeededBy: RekeyedLink(object: left.successor, values: values))
+            }
         }
     }
 }

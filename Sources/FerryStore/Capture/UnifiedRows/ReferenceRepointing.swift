@@ -32,29 +32,23 @@ struct ReferenceRepointing {
         found = ValueReferences(access)
     }
 
-    /// - Parameter writers: writers by table; missing writers are made.
     /// - Returns: the objects the rules may have to check.
-    mutating func follow(
-        _ writers: inout [Int: LocalChangeWriter], _ clock: inout HybridClock, notesReferences: Bool
-    ) throws -> [TouchedObject] {
+    mutating func follow(_ flush: FlushWriter) throws -> [TouchedObject] {
         var touched: [TouchedObject] = []
         while true {
             let followed = touched.count
             // References to following objects may be by value too.
             for table in access.registry.parentsFirst {
-                let values = writers[table.id]?.givenUp.dropFirst(done[table.id] ?? 0) ?? []
+                let values = flush.givenUp(in: table, from: done[table.id] ?? 0)
                 done[table.id, default: 0] += values.count
                 for given in values {
                     for (reference, shown, isKey) in try references(to: given, table) {
                         let child = access.registry[reference.table]
-                        var writer =
-                            try writers[child.id] ?? LocalChangeWriter(access, child, notesReferences: notesReferences)
-                        if isKey {
-                            touched += try LinkRekeying(access, child).succeed(reference.id, shown, &writer, &clock)
-                        } else {
-                            touched.append(try writer.takeOver(shown, reference.id, &clock))
+                        touched += try flush.write(to: child) { writer, clock in
+                            try isKey
+                                ? LinkRekeying(access, child).succeed(reference.id, shown, &writer, &clock)
+                                : [writer.takeOver(shown, reference.id, &clock)]
                         }
-                        writers[child.id] = writer
                     }
                 }
             }

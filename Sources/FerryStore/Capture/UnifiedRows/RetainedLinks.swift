@@ -26,25 +26,18 @@ struct RetainedLinks {
     }
 
     /// Inserts the missing targets of captured objects, and their missing targets in turn.
-    /// - Parameter writers: writers by table; missing writers are made.
     /// - Returns: the objects the rules may have to check.
-    func insert(
-        _ writers: inout [Int: LocalChangeWriter], _ clock: inout HybridClock, notesReferences: Bool
-    ) throws -> [TouchedObject] {
+    func insert(into flush: FlushWriter) throws -> [TouchedObject] {
         var touched: [TouchedObject] = []
         var seen: Set<RowToken> = []
         while true {
-            let links = writers.values.reduce(into: Set<RowToken>()) { $0.formUnion($1.references.retainedLinks) }
-                .subtracting(seen)
+            let links = flush.retainedLinks.subtracting(seen)
             if links.isEmpty { return touched }
             seen.formUnion(links)
             for link in links.sorted() {
                 guard let values = try missing(link) else { continue }
-                var writer =
-                    try writers[link.table]
-                    ?? LocalChangeWriter(access, access.registry[link.table], notesReferences: notesReferences)
-                touched.append(try writer.insert(values, link.id, &clock))
-                writers[link.table] = writer
+                touched.append(
+                    try flush.write(to: access.registry[link.table]) { try $0.insert(values, link.id, &$1) })
             }
         }
     }

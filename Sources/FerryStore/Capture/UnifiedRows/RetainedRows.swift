@@ -30,36 +30,24 @@ struct RetainedRows {
     }
 
     /// Publishes the retained targets of captured objects again, and their targets in turn.
-    /// - Parameter writers: writers by table; missing writers are made.
     /// - Returns: the objects the rules may have to check.
-    func publishAgain(
-        _ writers: inout [Int: LocalChangeWriter], _ clock: inout HybridClock
-    ) throws -> [TouchedObject] {
+    func publishAgain(into flush: FlushWriter) throws -> [TouchedObject] {
         if isEmpty { return [] }
         var touched: [TouchedObject] = []
         var seen: Set<RowToken> = []
         while true {
-            let references = writers.values.reduce(into: Set<RowToken>()) { $0.formUnion($1.references.tokens) }
-                .subtracting(seen)
+            let references = flush.references.subtracting(seen)
             if references.isEmpty { return touched }
             seen.formUnion(references)
-            for target in try Set(references.flatMap(targets)).sorted(by: isBefore) {
+            for target in try Set(references.flatMap(targets)).sorted() {
                 // The target may have been written meanwhile.
                 guard try Self.isHeldBack(access.objects(of: target.table).load(target.id)),
-                    writers[target.table]?.successor(of: target.id) == nil
+                    flush.successor(of: target) == nil
                 else { continue }
-                var writer =
-                    try writers[target.table]
-                    ?? LocalChangeWriter(access, access.registry[target.table], notesReferences: true)
-                touched.append(try writer.publishAgain(target.id, &clock))
-                writers[target.table] = writer
+                touched.append(
+                    try flush.write(to: access.registry[target.table]) { try $0.publishAgain(target.id, &$1) })
             }
         }
-    }
-
-    /// A total order, so every run does the same.
-    private func isBefore(_ left: RowToken, _ right: RowToken) -> Bool {
-        left.table != right.table ? left.table < right.table : left.id < right.id
     }
 
     /// The retained objects a reference may mean.

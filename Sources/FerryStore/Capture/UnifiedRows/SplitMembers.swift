@@ -40,8 +40,12 @@ struct SplitMembers {
 
     /// Keeps the unified rows unchanged, after everything captured is written.
     /// - Returns: the objects the rules may have to check.
-    func leave(_ writers: inout [Int: LocalChangeWriter], _ clock: inout HybridClock) throws -> [TouchedObject] {
-        guard var writer = writers[table.id] else { return [] }
+    func leave(_ flush: FlushWriter) throws -> [TouchedObject] {
+        guard flush.hasWritten(to: table) else { return [] }
+        return try flush.write(to: table) { try leave(&$0, &$1) }
+    }
+
+    private func leave(_ writer: inout LocalChangeWriter, _ clock: inout HybridClock) throws -> [TouchedObject] {
         var touched: [TouchedObject] = []
         for representative in Set(members.map(\.representative)).sorted() {
             let shown = try ReferenceTranslator(access).row(showing: RowToken(table: table.id, id: representative))
@@ -54,7 +58,6 @@ struct SplitMembers {
                 writer.recordReleased(state.object, state.kept.fields, succeededBy: successor)
             }
         }
-        writers[table.id] = writer
         return touched
     }
 
